@@ -13,15 +13,26 @@ use std::{
 use rustix::{io::Errno, thread::CpuSet};
 
 use crate::{
-    Counts, Interval, Job, KeptRows, Outcome, Replace, ReplaceError, Share, StepCounts, What,
-    clock::{Clock, whole_nanoseconds},
-    merge::Merger,
-    outcome::merge_examples,
-    partition::{Partition, due_of, partitions},
-    recorder::{Exchange, Slice},
-    scenario::{Kept, merge_kept, merge_mismatches},
-    shared::Shared,
-    validate::{self, StartError},
+    control::{
+        replacement::{Replace, ReplaceError},
+        shared::Shared,
+        validate::{self, StartError},
+    },
+    job::{
+        Job, What,
+        partition::{Partition, due_of, partitions},
+        share::Share,
+    },
+    machine::clock::{Clock, whole_nanoseconds},
+    recording::{
+        merge::Merger,
+        outcome::{Counts, Interval, Outcome, StepCounts, merge_examples},
+        recorder::{Exchange, Slice},
+    },
+    scenario::{
+        kept::{Kept, KeptRows, merge_kept},
+        mismatch::merge as merge_mismatches,
+    },
     worker::{End, Worker},
 };
 

@@ -7,20 +7,21 @@ use std::{
 };
 
 use super::{
-    GeneratorsError, Link, ReplaceInGenerators,
-    link::{Connected, Outgoing},
+    link::{Connected, GeneratorsError, Link, Outgoing},
     message::{self, Order, Report},
-    shares,
+    replacement::ReplaceInGenerators,
 };
 use crate::{
-    GeneratorInterval, Interval, Job, Outcome,
-    clock::{Clock, whole_nanoseconds},
+    control::{replacement::Shape, validate},
     engine::{kept_columns, step_names},
-    merge::Merger,
-    recorder::{Due, Slice},
-    replacement::Shape,
-    scenario::{Kept, merge_kept},
-    validate,
+    job::{Job, partition::Due, share::shares},
+    machine::clock::{Clock, whole_nanoseconds},
+    recording::{
+        merge::Merger,
+        outcome::{GeneratorInterval, Interval, Outcome},
+        recorder::Slice,
+    },
+    scenario::kept::{Kept, merge_kept},
 };
 
 /// How long a generator may take from its job to its workers being ready.
@@ -312,7 +313,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Counts, Failure, InspectedCounts, StepInterval};
+    use crate::{
+        failure::Failure,
+        recording::outcome::{Counts, InspectedCounts, StepInterval},
+    };
 
     const MS: u64 = 1_000_000;
 

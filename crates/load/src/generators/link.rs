@@ -12,11 +12,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{
-    Share,
-    message::{self, Order, Report, VERSION},
+use super::message::{self, Order, Report, VERSION};
+use crate::{
+    control::validate::StartError,
+    job::share::Share,
+    recording::{outcome::Outcome, request_outcomes::RequestOutcomes},
+    scenario::kept::Kept,
 };
-use crate::{Outcome, RequestOutcomes, StartError, scenario::Kept};
 
 /// Orders that may wait.
 const ORDERS_MAX: usize = 8;

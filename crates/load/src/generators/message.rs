@@ -4,8 +4,12 @@ use std::io::{self, Read, Write};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::Share;
-use crate::{Interval, Outcome, clock::Clock, scenario::Kept};
+use crate::{
+    job::share::Share,
+    machine::clock::Clock,
+    recording::outcome::{Interval, Outcome},
+    scenario::kept::Kept,
+};
 
 /// Longest frame. A job has the rows of its feeds and its prepared requests.
 const FRAME_MAX_BYTES: u32 = 1 << 30;
@@ -145,11 +149,26 @@ mod tests {
 
     use super::*;
     use crate::{
-        Action, Arrivals, BodyCheck, Capture, Check, Condition, Expect, Extractor, Feed, FeedOrder,
-        Flow, GeneratedRows, Inspect, Job, KeptRows, Limits, Model, OnFailure, Pattern,
-        Preparation, Prepared, Protocol, Query, Rate, Repeat, Retries, Roots, Rounds, RowValue,
-        Rows, Scenario, Slot, Stage, Stamp, StepRequest, Subject, Target, Template, ThinkTime, Tls,
-        TlsOptions, Transport, UserStage, What, WhileCaptured,
+        inspection::Inspect,
+        job::{Arrivals, Job, Limits, Model, Rate, Stage, Target, UserStage, What},
+        requests::{
+            expect::{BodyCheck, Expect, ThinkTime},
+            prepared::{Prepared, Slot, Stamp},
+        },
+        scenario::{
+            kept::KeptRows,
+            model::{
+                Action, Capture, Check, Condition, Extractor, Feed, FeedOrder, Flow, OnFailure,
+                Pattern, Preparation, Query, Repeat, Retries, Rounds, Scenario, StepRequest,
+                Subject, WhileCaptured,
+            },
+            rows::{GeneratedRows, RowValue, Rows},
+            template::Template,
+        },
+        transport::{
+            settings::{Protocol, Transport},
+            tls::{Roots, Tls, TlsOptions},
+        },
     };
 
     /// A job is the same after its way, and so is its digest.

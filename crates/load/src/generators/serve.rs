@@ -10,7 +10,12 @@ use std::{
 };
 
 use super::message::{self, Order, Report, VERSION, WORDS_MAX};
-use crate::{Job, Outcome, RequestOutcomes, Running, Share, What, clock::Clock, engine::SetUp};
+use crate::{
+    engine::{Running, SetUp},
+    job::{Job, What, share::Share},
+    machine::clock::Clock,
+    recording::{outcome::Outcome, request_outcomes::RequestOutcomes},
+};
 
 /// How long to wait for an interval before looking for orders.
 const WAIT: Duration = Duration::from_millis(50);

@@ -2,7 +2,7 @@
 
 use flate2::{Decompress, FlushDecompress, Status};
 
-use crate::InspectionFailure;
+use crate::failure::InspectionFailure;
 
 /// The largest window that the format allows.
 const WINDOW_BITS: u8 = 15;

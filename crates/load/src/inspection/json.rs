@@ -5,7 +5,7 @@
 
 use memchr::memchr2;
 
-use crate::InspectionFailure;
+use crate::failure::InspectionFailure;
 
 /// Most containers within each other; a document with more counts as no JSON.
 const DEPTH_MAX: usize = 1_024;

@@ -8,7 +8,9 @@ use flate2::{
 };
 
 use super::*;
-use crate::InspectionFailure::{InvalidEncoding, NoArray, NotJson, Truncated, UnknownEncoding};
+use crate::failure::InspectionFailure::{
+    InvalidEncoding, NoArray, NotJson, Truncated, UnknownEncoding,
+};
 
 const LIST: &str = r#"{"kind":"L","metadata":{"items":[7,8,9]},"items":[{"a":"]}\"[{,\\"},[1,[2,3]],{"items":[4]},null,-1.5e+3,"x\\"], "after": {}}"#;
 

@@ -12,7 +12,7 @@ pub enum Escape {
 }
 
 /// Appends a value, escaped.
-pub(super) fn put(value: &[u8], escape: Escape, out: &mut Vec<u8>) {
+pub(crate) fn put(value: &[u8], escape: Escape, out: &mut Vec<u8>) {
     match escape {
         Escape::None => out.extend_from_slice(value),
         Escape::Header => {

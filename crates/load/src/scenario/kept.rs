@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Kept values: a row for each session that completed, with a value for each of [`super::Preparation::keeps`], in the order of the
+/// Kept values: a row for each session that completed, with a value for each of [`crate::Preparation::keeps`], in the order of the
 /// sessions' numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptRows {

@@ -3,12 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FeedRow;
+use super::rows::FeedRow;
 
 /// Why an answer of a step failed that had the expected status and body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mismatch {
-    /// Its index in [`super::Scenario::steps`].
+    /// Its index in [`crate::Scenario::steps`].
     pub step: usize,
     /// A capture had no value; false: a check failed.
     pub is_capture: bool,

@@ -4,10 +4,8 @@ use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Expect, ThinkTime,
-    scenario::{Template, rows::Rows},
-};
+use super::{rows::Rows, template::Template};
+use crate::requests::expect::{Expect, ThinkTime};
 
 /// What sessions do. A session runs one flow, drawn by weight, from start to end, with its own variables and cookie jar.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{decimal::decimal, kept::KeptRows};
-use crate::random::RandomStream;
+use crate::random::stream::RandomStream;
 
 /// The row of a feed that a session has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use waggle_template::variable::{self, SlipKind};
 
 use super::escape::{Escape, put};
-use crate::{Slot, Stamp};
+use crate::requests::prepared::{Slot, Stamp};
 
 /// Text in which variables are replaced on each use.
 ///

@@ -2,15 +2,22 @@
 
 use super::Worker;
 use crate::{
-    Failure, HandshakeFailure, RequestOutcome, RequestOutcomes,
-    connection::{Connection, Phase, Received},
-    examples::{Examples, answer_text},
-    flight::Flight,
-    head::diagnosis::quote,
-    inspection::{ContentCoding, Inspector},
-    reader::{Answer, AtClose, Event},
-    recorder::Recorder,
-    scenario::{Whole, headers},
+    failure::{Failure, HandshakeFailure},
+    inspection::{Inspector, content_coding::ContentCoding},
+    protocol::{
+        connection::{Connection, Phase, Received},
+        flight::Flight,
+        http1::{
+            head::diagnosis::quote,
+            reader::{Answer, AtClose, Event},
+        },
+    },
+    recording::{
+        examples::{Examples, answer_text},
+        recorder::Recorder,
+        request_outcomes::{RequestOutcome, RequestOutcomes},
+    },
+    sessions::{answer_checks::headers, worker_sessions::Whole},
 };
 
 /// How often one connection may fill the whole buffer before the other connections are served.

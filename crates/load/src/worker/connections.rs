@@ -4,8 +4,14 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use rustix::io::Errno;
 
-use super::{Ending, TICK_NS, Worker, answers::note};
-use crate::{Failure, HandshakeFailure, connection::Phase, flight::Flight};
+use super::{
+    TICK_NS, Worker,
+    answers::{Ending, note},
+};
+use crate::{
+    failure::{Failure, HandshakeFailure},
+    protocol::{connection::Phase, flight::Flight},
+};
 
 /// Connections opened at the start and then per tick: the backlog of a listener is often only 128, and a connection that does not
 /// fit into it waits a second for its retry.

@@ -4,10 +4,12 @@ use std::sync::atomic::Ordering;
 
 use super::Worker;
 use crate::{
-    connection::{Connection, Sent},
-    flight::Flight,
-    recorder::Due,
-    request_outcomes::NO_RECORD,
+    job::partition::Due,
+    protocol::{
+        connection::{Connection, Sent},
+        flight::Flight,
+    },
+    recording::request_outcomes::NO_RECORD,
 };
 
 /// The buffer is sent when it has this size, so that buffers stay small with large bodies.

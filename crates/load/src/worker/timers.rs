@@ -11,7 +11,7 @@ use rustix::{
     time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags},
 };
 
-use crate::clock::{Clock, timespec};
+use crate::machine::clock::{Clock, timespec};
 
 /// Event numbers of the timers; connections are numbered from 0.
 const TICK: u64 = u64::MAX;

@@ -7,11 +7,13 @@ use super::{
     answers::{Ending, READS_MAX, ending_without_requests, note},
 };
 use crate::{
-    Failure, HandshakeFailure,
-    connection::{Phase, Received, Sent},
-    http2::{self, Judge},
-    reader::AtClose,
-    tls::Opened,
+    failure::{Failure, HandshakeFailure},
+    protocol::{
+        connection::{Phase, Received, Sent},
+        http1::reader::AtClose,
+        http2::{self, Judge},
+    },
+    transport::tls::session::Opened,
 };
 
 impl Worker {

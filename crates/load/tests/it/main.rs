@@ -4,27 +4,17 @@
 
 mod support;
 
-mod answers;
 mod calibrate;
 mod clients;
 mod counts;
 mod cuts;
-mod foreign;
 mod generators;
-mod http2;
-mod idle;
-mod inspection;
 mod limits;
 mod machine;
-mod preparation;
+mod protocol;
 mod replace;
-mod resend;
 mod running;
-mod scenario_failures;
-mod scenario_records;
-mod scenarios;
+mod sessions;
 mod stamps;
 mod starved;
 mod times;
-mod tls;
-mod walks;

@@ -3,11 +3,13 @@
 use similar::TextDiff;
 use waggle_analysis::compare::{CompareModel, Condition, ConditionChange};
 
-use super::tables;
+use super::{tables, words};
 use crate::{
-    document::{Block, Document, Figure, Opening, Section, Term},
-    table::Field,
-    wording::compare as wording,
+    layout::{
+        document::{Block, Document, Figure, Opening, Section, Term},
+        table::Field,
+    },
+    words::format,
 };
 
 /// Lines around a change of a text.
@@ -29,7 +31,7 @@ pub(super) fn document(model: &CompareModel, version: &str) -> Document {
 
 fn opening(model: &CompareModel) -> Opening {
     let [first, second] = &model.sides;
-    let label = wording::outcome_label(model.outcome());
+    let label = words::outcome_label(model.outcome());
     Opening {
         study: model.study.clone(),
         started_utc: match (first.started_utc.first(), second.started_utc.first()) {
@@ -39,9 +41,9 @@ fn opening(model: &CompareModel) -> Opening {
         },
         question: format!("Is {} worse than {}?", second.name, first.name),
         verdict: Some(label.to_owned()),
-        answer: wording::sentences(model),
+        answer: words::sentences(model),
         notes: Vec::new(),
-        warnings: wording::warnings(model),
+        warnings: words::warnings(model),
         figures: figures(model),
     }
 }
@@ -53,11 +55,11 @@ fn figures(model: &CompareModel) -> Vec<Figure> {
         let numbers = pairs.filter_map(|(pair, cell)| Some((pair.ratio?, cell)));
         let (ratio, cell) =
             numbers.max_by(|(a, _), (b, _)| a.point.ln().abs().total_cmp(&b.point.ln().abs()))?;
-        let ends = ratio.interval.map(crate::format::ratio_ends);
+        let ends = ratio.interval.map(format::ratio_ends);
         let ends = ends.unwrap_or_else(|| "no interval".to_owned());
         Some(Figure {
-            what: format!("Largest change of {}", wording::metric_in_sentence(metric)),
-            value: crate::format::times(ratio.point),
+            what: format!("Largest change of {}", words::metric_in_sentence(metric)),
+            value: format::times(ratio.point),
             small: match model.cells.len() {
                 1 => ends,
                 _ => format!("{ends} · {}", cell.name),
@@ -96,7 +98,7 @@ fn changes(model: &CompareModel) -> Option<Section> {
     let short = model.changes.iter().filter(|change| !is_text(change));
     let terms: Vec<Term> = short
         .map(|change| {
-            let (name, meaning) = wording::change(change);
+            let (name, meaning) = words::change(change);
             Term {
                 name: Field::plain(name),
                 code: None,
@@ -109,7 +111,7 @@ fn changes(model: &CompareModel) -> Option<Section> {
         blocks.push(Block::Terms(terms));
     }
     for change in model.changes.iter().filter(|change| is_text(change)) {
-        let (name, _) = wording::change(change);
+        let (name, _) = words::change(change);
         blocks.push(Block::Heading(format!("The {name}")));
         blocks.push(Block::File {
             label: "Difference of lines",
@@ -131,7 +133,7 @@ pub(crate) fn difference(first: &str, second: &str) -> String {
 
 fn method(model: &CompareModel) -> Section {
     Section {
-        blocks: vec![Block::Sentences(wording::method(model))],
+        blocks: vec![Block::Sentences(words::method(model))],
         ..Section::new("method", "How it was compared")
     }
 }

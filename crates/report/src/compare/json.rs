@@ -9,13 +9,11 @@ use waggle_analysis::{
 use waggle_metrics::NamedMetric;
 use waggle_stats::TrialsNeeded;
 
+use super::words;
 use crate::{
-    json::{
-        LeftOut,
-        values::{Level, Value, levels},
-    },
-    labels,
-    wording::compare as wording,
+    layout::json_values::{Level, Value, levels},
+    parts::cells::left_out::json::LeftOut,
+    words::labels,
 };
 
 /// The format of [`Comparison`]; a change that a reader must know of counts it up.
@@ -113,8 +111,8 @@ impl<'a> Comparison<'a> {
         Self {
             format: FORMAT,
             study: &model.study,
-            outcome: wording::outcome_label(model.outcome()),
-            answer: wording::sentences(model),
+            outcome: words::outcome_label(model.outcome()),
+            answer: words::sentences(model),
             margin: model.margin,
             sample: match model.unit {
                 SampleUnit::PairedTrials => "paired_trials",
@@ -155,8 +153,8 @@ fn cell(model: &CompareModel, at: usize) -> Cell<'_> {
             ratio: pair.ratio.as_ref().and_then(Value::of_ratio),
             paired: pair.is_paired,
             p_value: pair.p_value,
-            judgement: wording::judgement_label(pair.judgement),
-            why: wording::open_reason(pair, model.unit),
+            judgement: words::judgement_label(pair.judgement),
+            why: words::open_reason(pair, model.unit),
             trials_needed_min: trials_needed(pair).map(|needed| needed.least),
             trials_needed: trials_needed(pair).and_then(|needed| needed.most),
         })
@@ -174,7 +172,7 @@ fn cell(model: &CompareModel, at: usize) -> Cell<'_> {
 impl Difference {
     /// The texts of files as they are.
     pub(crate) fn new(change: &ConditionChange) -> Self {
-        let (what, _) = wording::change(change);
+        let (what, _) = words::change(change);
         Self {
             what: match &change.what {
                 Condition::Component(name) => format!("component {name}"),

@@ -1,21 +1,23 @@
 //! A comparison of two sides as a page, Markdown, terminal text, JSON and JUnit. All of them lay out the same document and tables.
 
-mod document;
-mod json;
+pub(crate) mod document;
+pub(crate) mod json;
 mod tables;
+pub mod words;
 
 use waggle_analysis::{
     Model,
     compare::{CompareModel, Judgement, MetricComparison},
 };
 
-pub(crate) use self::{document::difference, json::Difference};
-
 use crate::{
-    checks, format, html,
-    junit::{self, TestCase, TestResult, TestSuite},
-    markdown, terminal as lines,
-    wording::compare as wording,
+    layout::{
+        html,
+        junit::{self, TestCase, TestResult, TestSuite},
+        markdown, terminal,
+    },
+    run::checks,
+    words::format,
 };
 
 /// The comparison as one HTML file; `version`: of waggle.
@@ -51,8 +53,8 @@ pub fn compare_junit(model: &CompareModel, run: Option<&Model>) -> String {
         let pairs = metric.cells.iter().zip(&model.cells);
         pairs.map(|(pair, cell)| {
             let ratio = pair.ratio.as_ref().map_or_else(String::new, format::ratio);
-            let label = wording::judgement_label(pair.judgement);
-            let why = wording::open_reason(pair, model.unit);
+            let label = words::judgement_label(pair.judgement);
+            let why = words::open_reason(pair, model.unit);
             let why = why.map_or_else(String::new, |why| format!("; {why}"));
             let text = format!("{label}: {ratio}{why}");
             TestCase {
@@ -88,13 +90,13 @@ fn metric_in_width(
     let mut details = tables::Detail::ALL.into_iter();
     let fits = |detail: &tables::Detail| {
         let table = tables::metric_in_detail(model, metric, *detail);
-        width.is_none_or(|width| lines::width(&table) <= width)
+        width.is_none_or(|width| terminal::width(&table) <= width)
     };
     let detail = details.find(fits).unwrap_or(tables::Detail::Ratio);
     let table = tables::metric_in_detail(model, metric, detail);
     let laid_out = match fits(&detail) {
-        true => lines::laid_out(&table, None),
-        false => lines::wrapped_text(&table, width),
+        true => terminal::laid_out(&table, None),
+        false => terminal::wrapped_text(&table, width),
     };
     let left_out = detail.left_out(model.sides.each_ref().map(|side| &*side.name));
     let note = match left_out.is_empty() {
@@ -111,26 +113,26 @@ pub fn compare_terminal(model: &CompareModel, width: Option<usize>) -> String {
         .asked_metrics()
         .filter(|metric| metric.left_out.is_none());
     let tables = tables.map(|metric| metric_in_width(model, metric, width));
-    let warnings = wording::warnings(model).into_iter();
+    let warnings = words::warnings(model).into_iter();
     let warnings = warnings.map(|warning| format!("note: {warning}"));
     let changes = model
         .changes
         .iter()
         .filter(|change| !document::is_text(change));
     let changes = changes.map(|change| {
-        let (name, meaning) = wording::change(change);
+        let (name, meaning) = words::change(change);
         format!("note: {name} differs: {meaning}")
     });
     let texts = model
         .changes
         .iter()
         .filter(|change| document::is_text(change));
-    let texts = texts.map(|change| format!("note: the {} differs", wording::change(change).0));
+    let texts = texts.map(|change| format!("note: the {} differs", words::change(change).0));
     let all: Vec<String> = tables
         .chain(warnings)
         .chain(changes)
         .chain(texts)
-        .chain([wording::sentences(model).join(" ")])
+        .chain([words::sentences(model).join(" ")])
         .collect();
     all.join("\n")
 }

@@ -6,10 +6,10 @@ use waggle_analysis::{
 };
 use waggle_metrics::Unit;
 
+use super::words;
 use crate::{
-    format, labels,
-    table::{Column, Field, Mark, Table, Whisker},
-    wording::{compare as wording, metric::label},
+    layout::table::{Column, Field, Mark, Table, Whisker},
+    words::{format, labels, metric::label},
 };
 
 /// A cell with what one metric shows.
@@ -74,8 +74,8 @@ pub(super) fn metric_in_detail(
             ratio(row.1, margin)
         }),
         Column::words("judgement", move |row: &Row<'_>| {
-            let label = wording::judgement_label(row.1.judgement);
-            Field::verdict(label).with_aside(wording::open_reason(row.1, sampled))
+            let label = words::judgement_label(row.1.judgement);
+            Field::verdict(label).with_aside(words::open_reason(row.1, sampled))
         }),
     ]);
     if detail == Detail::Verdicts {

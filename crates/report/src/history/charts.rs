@@ -2,10 +2,10 @@
 
 use waggle_analysis::history::{HistoryModel, HistoryPoint, HistorySeries, MetricHistory};
 
+use super::words;
 use crate::{
-    format, labels,
-    timeline::{Band, Level, Mark, Point, Timeline, VerticalMark},
-    wording::{history as wording, metric::label},
+    layout::timeline::{Band, Level, Mark, Point, Timeline, VerticalMark},
+    words::{format, labels, metric::label},
 };
 
 /// Labels of the axis of runs.
@@ -17,7 +17,7 @@ pub(super) fn timeline(model: &HistoryModel, metric: &MetricHistory, cell: usize
     let name = label(metric.metric, None, &metric.name, model.counted);
     let hosts: Vec<String> = own
         .iter()
-        .filter_map(|series| wording::host_name(model, series).map(str::to_owned))
+        .filter_map(|series| words::host_name(model, series).map(str::to_owned))
         .collect();
     let lines = || own.iter().enumerate();
     Timeline {
@@ -88,7 +88,7 @@ fn point_title(model: &HistoryModel, metric: &MetricHistory, point: &HistoryPoin
     format!(
         "{}, {}, on {}: {}{interval}{}",
         run.name,
-        wording::moment(&run.started_utc),
+        words::moment(&run.started_utc),
         model.host_names[run.host],
         format::in_unit(point.number.point(), metric.unit),
         verdict.unwrap_or_default()
@@ -114,15 +114,15 @@ fn changes<'a>(
     series: &'a HistorySeries,
 ) -> impl Iterator<Item = VerticalMark> + use<'a> {
     series.changes.iter().map(move |change| {
-        let [before, after] = wording::runs_of(model, series, change);
+        let [before, after] = words::runs_of(model, series, change);
         let levels = [change.before, change.after].map(|level| format::in_unit(level, metric.unit));
         VerticalMark {
             at: series.points[change.at].run,
-            class: wording::judgement_label(change.judgement),
+            class: words::judgement_label(change.judgement),
             label: format::times(change.ratio.point),
             title: format!(
                 "{} between {} and {}: {}, {} → {}",
-                wording::judgement_label(change.judgement),
+                words::judgement_label(change.judgement),
                 before.name,
                 after.name,
                 format::ratio(&change.ratio),
@@ -138,7 +138,7 @@ fn marks(model: &HistoryModel) -> Vec<Mark> {
     let runs = model.runs.iter().enumerate();
     let changed = runs.filter(|(_, run)| !run.changes.is_empty());
     let mark = |(at, run): (usize, &waggle_analysis::history::HistoryRunFacts)| {
-        let changes: Vec<String> = run.changes.iter().map(wording::condition).collect();
+        let changes: Vec<String> = run.changes.iter().map(words::condition).collect();
         Mark {
             at,
             title: format!("{}: {}", run.name, changes.join("; ")),

@@ -5,11 +5,11 @@ use waggle_analysis::{
     history::{HistoryModel, HistoryRunFacts, MetricHistory},
 };
 
-use super::{charts, tables};
+use super::{charts, tables, words};
 use crate::{
-    compare::difference,
-    document::{Block, Document, Figure, Opening, Section},
-    wording::{compare, history as wording},
+    compare::{self, document::difference},
+    layout::document::{Block, Document, Figure, Opening, Section},
+    words::format,
 };
 
 /// Changes of a file whose lines are shown.
@@ -35,24 +35,24 @@ fn opening(model: &HistoryModel) -> Opening {
         study: model.study.clone(),
         started_utc: span(model),
         question: format!("Has {} become worse?", model.study),
-        verdict: Some(wording::outcome_label(model.outcome()).to_owned()),
-        answer: wording::sentences(model),
+        verdict: Some(words::outcome_label(model.outcome()).to_owned()),
+        answer: words::sentences(model),
         notes: Vec::new(),
-        warnings: wording::warnings(model),
+        warnings: words::warnings(model),
         figures: figures(model),
     }
 }
 
 /// From the first run to the last.
 fn span(model: &HistoryModel) -> String {
-    let moment = |run: Option<&HistoryRunFacts>| run.map(|run| wording::moment(&run.started_utc));
+    let moment = |run: Option<&HistoryRunFacts>| run.map(|run| words::moment(&run.started_utc));
     let ends = [moment(model.runs.first()), moment(model.runs.last())];
     let ends: Vec<String> = ends.into_iter().flatten().collect();
     ends.join(" – ")
 }
 
 fn figures(model: &HistoryModel) -> Vec<Figure> {
-    let changes = wording::newest_changes(model);
+    let changes = words::newest_changes(model);
     let runs = Figure {
         what: "Runs".to_owned(),
         value: model.runs.len().to_string(),
@@ -67,9 +67,12 @@ fn figures(model: &HistoryModel) -> Vec<Figure> {
         small: format!("in {} series", model.series().count()),
     };
     let newest = changes.first().map(|(metric, series, change)| Figure {
-        what: format!("Newest change of {}", compare::in_sentence(&metric.name)),
-        value: crate::format::times(change.ratio.point),
-        small: format!("since {}", wording::runs_of(model, series, change)[1].name),
+        what: format!(
+            "Newest change of {}",
+            compare::words::in_sentence(&metric.name)
+        ),
+        value: format::times(change.ratio.point),
+        small: format!("since {}", words::runs_of(model, series, change)[1].name),
     });
     [runs, count].into_iter().chain(newest).collect()
 }
@@ -115,7 +118,7 @@ fn over_runs(model: &HistoryModel) -> Option<Section> {
     Some(Section {
         blocks: vec![
             Block::Table(tables::over_runs(model)?),
-            Block::Note(wording::OVER_RUNS.to_owned()),
+            Block::Note(words::OVER_RUNS.to_owned()),
         ],
         ..Section::new("over-runs", "Two levels")
     })
@@ -132,7 +135,7 @@ fn runs(model: &HistoryModel) -> Section {
         changes.map(move |change| (run, change))
     });
     for (run, change) in texts.take(MAX_DIFFERENCES) {
-        let (name, _) = compare::change(change);
+        let (name, _) = compare::words::change(change);
         blocks.push(Block::Heading(format!("The {name} since {}", run.name)));
         blocks.push(Block::File {
             label: "Difference of lines",
@@ -147,7 +150,7 @@ fn runs(model: &HistoryModel) -> Section {
 
 fn method(model: &HistoryModel) -> Section {
     Section {
-        blocks: vec![Block::Sentences(wording::method(model))],
+        blocks: vec![Block::Sentences(words::method(model))],
         ..Section::new("method", "How changes were found")
     }
 }

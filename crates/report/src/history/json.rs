@@ -10,11 +10,11 @@ use waggle_analysis::{
 };
 use waggle_metrics::{NamedMetric, Row};
 
+use super::words;
 use crate::{
-    compare::Difference,
-    json::values::{Level, Value, levels},
-    labels,
-    wording::history as wording,
+    compare::json::Difference,
+    layout::json_values::{Level, Value, levels},
+    words::labels,
 };
 
 /// The format of [`History`]; a change that a reader must know of counts it up.
@@ -149,8 +149,8 @@ impl<'a> History<'a> {
         Self {
             format: FORMAT,
             study: &model.study,
-            outcome: wording::outcome_label(model.outcome()),
-            answer: wording::sentences(model),
+            outcome: words::outcome_label(model.outcome()),
+            answer: words::sentences(model),
             min_change: model.min_change,
             all_hosts: model.hosts == HostScope::Together,
             runs: model.runs.iter().map(|run| Run::new(model, run)).collect(),
@@ -210,7 +210,7 @@ impl<'a> Series<'a> {
             points: points.collect(),
             levels: levels.collect(),
             changes: changes
-                .map(|change| Change::new(change, row, wording::runs_of(model, series, change)))
+                .map(|change| Change::new(change, row, words::runs_of(model, series, change)))
                 .collect(),
         }
     }
@@ -249,8 +249,8 @@ impl<'a> Change<'a> {
             after: row.in_column(change.after),
             ratio: Value::of_ratio(&change.ratio),
             p_value: change.p_value,
-            judgement: wording::judgement_label(change.judgement),
-            remark: wording::change_remark(change),
+            judgement: words::judgement_label(change.judgement),
+            remark: words::change_remark(change),
             recovered: change.is_recovered,
             conditions: differences(&change.conditions),
         }

@@ -4,14 +4,17 @@ mod charts;
 mod document;
 mod json;
 mod tables;
+pub mod words;
 
 use waggle_analysis::history::{HistoryModel, HistorySeries, MetricHistory};
 
 use crate::{
-    format, html,
-    junit::{self, TestCase, TestResult, TestSuite},
-    markdown, terminal as lines,
-    wording::history as wording,
+    layout::{
+        html,
+        junit::{self, TestCase, TestResult, TestSuite},
+        markdown, terminal,
+    },
+    words::format,
 };
 
 /// The history as one HTML file; `version`: of waggle.
@@ -45,8 +48,7 @@ pub fn history_schema() -> schemars::Schema {
 pub fn history_junit(model: &HistoryModel) -> String {
     let case = |(metric, series): (&MetricHistory, &HistorySeries)| TestCase {
         class: metric.name.clone(),
-        name: wording::place(model, series)
-            .unwrap_or_else(|| model.cells[series.cell].name.clone()),
+        name: words::place(model, series).unwrap_or_else(|| model.cells[series.cell].name.clone()),
         result: test_result(model, metric, series),
     };
     junit::xml(&[TestSuite {
@@ -61,10 +63,10 @@ fn test_result(model: &HistoryModel, metric: &MetricHistory, series: &HistorySer
     let Some(change) = open.or(series.changes.last()) else {
         return TestResult::Passed("no change".to_owned());
     };
-    let [_, since] = wording::runs_of(model, series, change);
+    let [_, since] = words::runs_of(model, series, change);
     let text = format!(
         "{} since {}: {}",
-        wording::judgement_label(change.judgement),
+        words::judgement_label(change.judgement),
         since.name,
         format::ratio(&change.ratio)
     );
@@ -84,12 +86,12 @@ pub fn history_terminal(model: &HistoryModel, width: Option<usize>) -> String {
     let metrics = metrics.map(|metric| tables::metric(model, metric));
     let tables = metrics
         .chain(tables::over_runs(model))
-        .map(|table| format!("{}\n{}", table.caption, lines::laid_out(&table, width)));
-    let warnings = wording::warnings(model).into_iter();
+        .map(|table| format!("{}\n{}", table.caption, terminal::laid_out(&table, width)));
+    let warnings = words::warnings(model).into_iter();
     let warnings = warnings.map(|warning| format!("note: {warning}"));
     let all: Vec<String> = tables
         .chain(warnings)
-        .chain(wording::sentences(model))
+        .chain(words::sentences(model))
         .collect();
     all.join("\n")
 }

@@ -6,13 +6,10 @@ use waggle_analysis::{
 };
 use waggle_stats::OverRuns;
 
+use super::words::{self, PlacedChange};
 use crate::{
-    format,
-    table::{Column, Field, Table},
-    wording::{
-        history::{self as wording, PlacedChange},
-        metric::label,
-    },
+    layout::table::{Column, Field, Table},
+    words::{format, metric::label},
 };
 
 /// Runs that a line of blocks shows.
@@ -33,10 +30,10 @@ pub(super) fn metric(model: &HistoryModel, metric: &MetricHistory) -> Table {
     if metric
         .series
         .iter()
-        .any(|series| wording::host_name(model, series).is_some())
+        .any(|series| words::host_name(model, series).is_some())
     {
         columns.push(Column::words("host", |series: &&HistorySeries| {
-            Field::optional(wording::host_name(model, series).map(str::to_owned))
+            Field::optional(words::host_name(model, series).map(str::to_owned))
         }));
     }
     columns.extend([
@@ -65,7 +62,7 @@ pub(super) fn metric(model: &HistoryModel, metric: &MetricHistory) -> Table {
         }),
         Column::words("since", |series: &&HistorySeries| {
             let since = series.changes.last();
-            let since = since.map(|change| wording::runs_of(model, series, change)[1]);
+            let since = since.map(|change| words::runs_of(model, series, change)[1]);
             Field::optional(since.map(|run| run.name.clone()))
         }),
     ]);
@@ -84,10 +81,10 @@ pub(super) fn over_runs(model: &HistoryModel) -> Option<Table> {
     }
     if model
         .series()
-        .any(|(_, one)| wording::place(model, one).is_some())
+        .any(|(_, one)| words::place(model, one).is_some())
     {
         columns.push(Column::words("at", |row: &Row<'_>| {
-            Field::optional(wording::place(model, row.1))
+            Field::optional(words::place(model, row.1))
         }));
     }
     let ends = |row: &Row<'_>, ends: Option<(f64, f64)>| {
@@ -134,7 +131,7 @@ fn judgement(series: &HistorySeries) -> Field {
     match series.changes.last() {
         _ if !series.is_long_enough() => Field::plain("too few runs"),
         None => Field::plain("no change"),
-        Some(change) => Field::verdict(wording::judgement_label(change.judgement)),
+        Some(change) => Field::verdict(words::judgement_label(change.judgement)),
     }
 }
 
@@ -168,15 +165,15 @@ pub(super) fn changes(model: &HistoryModel) -> Option<Table> {
             Field::plain(&row.0.name)
         }));
     }
-    let all = wording::newest_changes(model);
-    if all.iter().any(|row| wording::place(model, row.1).is_some()) {
+    let all = words::newest_changes(model);
+    if all.iter().any(|row| words::place(model, row.1).is_some()) {
         columns.push(Column::words("at", |row: &PlacedChange<'_>| {
-            Field::optional(wording::place(model, row.1))
+            Field::optional(words::place(model, row.1))
         }));
     }
     let run = |row: &PlacedChange<'_>, at: usize| {
-        let run = wording::runs_of(model, row.1, row.2)[at];
-        Field::plain(&run.name).with_aside(wording::moment(&run.started_utc))
+        let run = words::runs_of(model, row.1, row.2)[at];
+        Field::plain(&run.name).with_aside(words::moment(&run.started_utc))
     };
     columns.extend([
         Column::words("last run before", move |row: &PlacedChange<'_>| run(row, 0)),
@@ -192,11 +189,11 @@ pub(super) fn changes(model: &HistoryModel) -> Option<Table> {
                 .with_aside(row.2.ratio.interval.map(format::ratio_ends))
         }),
         Column::words("judgement", |row: &PlacedChange<'_>| {
-            Field::verdict(wording::judgement_label(row.2.judgement))
-                .with_aside(wording::change_remark(row.2).map(str::to_owned))
+            Field::verdict(words::judgement_label(row.2.judgement))
+                .with_aside(words::change_remark(row.2).map(str::to_owned))
         }),
         Column::words("at the same time", |row: &PlacedChange<'_>| {
-            let conditions: Vec<String> = row.2.conditions.iter().map(wording::condition).collect();
+            let conditions: Vec<String> = row.2.conditions.iter().map(words::condition).collect();
             Field::plain(conditions.join("; "))
         }),
     ]);
@@ -208,7 +205,7 @@ pub(super) fn runs(model: &HistoryModel) -> Table {
     let columns: Vec<Column<'_, &HistoryRunFacts>> = vec![
         Column::words("run", |run: &&HistoryRunFacts| Field::plain(&run.name)),
         Column::words("started, UTC", |run: &&HistoryRunFacts| {
-            Field::plain(wording::moment(&run.started_utc))
+            Field::plain(words::moment(&run.started_utc))
         }),
         Column::words("host", |run: &&HistoryRunFacts| {
             Field::plain(&model.host_names[run.host])
@@ -221,7 +218,7 @@ pub(super) fn runs(model: &HistoryModel) -> Table {
             Field::plain(text).bad_if(run.trials < run.planned)
         }),
         Column::words("changed", |run: &&HistoryRunFacts| {
-            let changes: Vec<String> = run.changes.iter().map(wording::condition).collect();
+            let changes: Vec<String> = run.changes.iter().map(words::condition).collect();
             Field::plain(changes.join("; "))
         }),
     ];

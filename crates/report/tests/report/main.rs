@@ -3,14 +3,10 @@
 mod catalogue;
 mod checks;
 mod compare;
-mod curves;
 mod delays;
-mod designs;
-mod effects;
+mod factors;
 mod golden;
-mod growth;
 mod history;
-mod laws;
 mod left_out;
 mod machines;
 mod numbers;

@@ -1,0 +1,346 @@
+//! Validation of a job before anything is started.
+
+use std::net::IpAddr;
+
+use rustix::{
+    io::Errno,
+    process::{Resource, Rlimit, getrlimit, setrlimit},
+};
+
+use crate::{
+    job::{Job, Model, Rate, Stage, Target, UserStage, What},
+    machine::source_address,
+    protocol::http2::request::{RequestError, Requests},
+    requests::{
+        expect::ThinkTime,
+        prepared::{Prepared, Stamp},
+    },
+    scenario::model::{FeedOrder, Scenario},
+    sessions::compile::ScenarioError,
+    transport::settings::{Protocol, Transport},
+};
+
+/// Keys have digits for this many workers.
+const WORKERS_MAX: usize = 900;
+/// A higher rate is a mistake: a worker would spend its time on the due instants alone.
+const RATE_MAX_PER_S: f64 = 1e7;
+/// Shorter intervals would cost more to hand over than they are worth.
+const INTERVAL_MIN_MS: u128 = 10;
+
+/// Why a job cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("the load has no target address")]
+    NoTarget,
+    #[error("connections cannot come from {address}: {error}")]
+    SourceAddress { address: IpAddr, error: Errno },
+    #[error("connections from {0} cannot go to an address of the other version of IP")]
+    SourceFamily(IpAddr),
+    #[error("the load has no request to send")]
+    NoRequest,
+    #[error("request {request} is empty")]
+    EmptyRequest { request: usize },
+    #[error("slot at byte {at} of request {request} does not fit into its {length} bytes")]
+    SlotOutside {
+        request: usize,
+        at: usize,
+        length: usize,
+    },
+    #[error("record {record} of request {request} is beyond the {records} records it carries")]
+    RecordOutside {
+        request: usize,
+        record: u32,
+        records: u32,
+    },
+    #[error(
+        "requests carry {first} and {other} records; with key stamps all must carry the same number"
+    )]
+    UnequalRecords { first: u32, other: u32 },
+    #[error("the load needs between 1 and {WORKERS_MAX} workers, not {0}")]
+    Workers(usize),
+    #[error("the load needs at least one connection")]
+    NoConnection,
+    #[error("pipelining must be at least 1")]
+    NoPipelining,
+    #[error(
+        "each of the clients has {connections} connections and {requests} requests; it needs at least as many"
+    )]
+    FewRequests { connections: usize, requests: u64 },
+    #[error("clients send requests over HTTP/1.1, not sessions of a scenario and not HTTP/2")]
+    ClientsRequests,
+    #[error("the rate must be a number above 0, not {0}")]
+    Rate(f64),
+    #[error("the rate must be at most {RATE_MAX_PER_S} per second, not {0}")]
+    RateTooHigh(f64),
+    #[error(
+        "the rate at the end of stage {stage} must be a number from 0 to {RATE_MAX_PER_S}, not {to_per_s}"
+    )]
+    StageRate { stage: usize, to_per_s: f64 },
+    #[error("stage {stage} needs {to} users, but there are at most {users}")]
+    StageUsers {
+        stage: usize,
+        to: usize,
+        users: usize,
+    },
+    #[error("the stages of the load have no length")]
+    NoLength,
+    #[error("the stages of the load have no requests: all of them stay at 0")]
+    NothingDue,
+    #[error("the longest think time is shorter than the shortest")]
+    ThinkTime,
+    #[error("scenario: {0}")]
+    Scenario(#[from] ScenarioError),
+    #[error("sessions of a scenario send one request at a time: pipelining must be 1, not {0}")]
+    ScenarioPipelining(usize),
+    #[error("scenarios support HTTP/1.1, not HTTP/2")]
+    ScenarioHttp2,
+    #[error("feed '{feed}' has {rows} rows, but each of {users} users needs its own row")]
+    FewRows {
+        feed: String,
+        rows: usize,
+        users: usize,
+    },
+    #[error("request {request} cannot be sent over HTTP/2: {error}")]
+    NotHttp2 { request: usize, error: RequestError },
+    #[error("an interval must last at least {INTERVAL_MIN_MS} ms")]
+    Interval,
+    #[error("the load needs {needed} open files and the limit is {limit}; raise it with ulimit -n")]
+    FileLimit { needed: u64, limit: u64 },
+    #[error("pinning a worker to cpu {cpu}: {error}")]
+    Pin { cpu: usize, error: Errno },
+    #[error("setting up a worker: {0}")]
+    SetUp(#[from] Errno),
+    #[error("starting a worker thread: {0}")]
+    Thread(std::io::Error),
+}
+
+/// Checks everything that depends on the job alone.
+pub(crate) fn check(job: &Job) -> Result<(), StartError> {
+    if job.targets.is_empty() {
+        return Err(StartError::NoTarget);
+    }
+    if job.workers.is_empty() || job.workers.len() > WORKERS_MAX {
+        return Err(StartError::Workers(job.workers.len()));
+    }
+    if job.interval.as_millis() < INTERVAL_MIN_MS {
+        return Err(StartError::Interval);
+    }
+    check_sources(job)?;
+    check_model(&job.model)?;
+    if matches!(job.model, Model::Clients { .. })
+        && (matches!(job.what, What::Scenario(_)) || job.transport.protocol == Protocol::Http2)
+    {
+        return Err(StartError::ClientsRequests);
+    }
+    match &job.what {
+        What::Requests { requests, .. } => {
+            check_requests(requests)?;
+            check_protocol(&job.transport, requests)
+        }
+        What::Scenario(scenario) => check_scenario(job, scenario),
+    }
+}
+
+fn check_sources(job: &Job) -> Result<(), StartError> {
+    for &address in &job.transport.source_addresses {
+        let is_other = |target: &Target| target.address.is_ipv4() != address.is_ipv4();
+        if job.targets.iter().any(is_other) {
+            return Err(StartError::SourceFamily(address));
+        }
+        source_address::check(address)
+            .map_err(|error| StartError::SourceAddress { address, error })?;
+    }
+    Ok(())
+}
+
+fn check_model(model: &Model) -> Result<(), StartError> {
+    match (model.connections(), model.pipelining()) {
+        (0, _) => return Err(StartError::NoConnection),
+        (_, 0) => return Err(StartError::NoPipelining),
+        _ => {}
+    }
+    match model {
+        Model::Closed { .. } => Ok(()),
+        Model::Open { rate, .. } => check_rate(rate),
+        Model::Users {
+            think_time: ThinkTime::Uniform { from, to },
+            ..
+        } if from > to => Err(StartError::ThinkTime),
+        Model::Users { users, stages, .. } => check_user_stages(*users, stages),
+        &Model::Clients {
+            connections,
+            requests,
+            ..
+        } => match requests < connections as u64 {
+            true => Err(StartError::FewRequests {
+                connections,
+                requests,
+            }),
+            false => Ok(()),
+        },
+    }
+}
+
+fn check_rate(rate: &Rate) -> Result<(), StartError> {
+    match rate {
+        Rate::Constant(per_s) if !(per_s.is_finite() && *per_s > 0.0) => {
+            Err(StartError::Rate(*per_s))
+        }
+        Rate::Constant(per_s) if *per_s > RATE_MAX_PER_S => Err(StartError::RateTooHigh(*per_s)),
+        Rate::Constant(_) => Ok(()),
+        Rate::Stages(stages) => check_stages(stages),
+    }
+}
+
+fn check_stages(stages: &[Stage]) -> Result<(), StartError> {
+    for (stage, &Stage { to_per_s, .. }) in stages.iter().enumerate() {
+        if !(0.0..=RATE_MAX_PER_S).contains(&to_per_s) {
+            return Err(StartError::StageRate { stage, to_per_s });
+        }
+    }
+    if stages.iter().all(|stage| stage.over.is_zero()) {
+        return Err(StartError::NoLength);
+    }
+    let mut before = 0.0;
+    let brings = stages.iter().any(|stage| {
+        let highest = f64::max(
+            std::mem::replace(&mut before, stage.to_per_s),
+            stage.to_per_s,
+        );
+        highest > 0.0 && !stage.over.is_zero()
+    });
+    if brings {
+        Ok(())
+    } else {
+        Err(StartError::NothingDue)
+    }
+}
+
+fn check_user_stages(users: usize, stages: &[UserStage]) -> Result<(), StartError> {
+    for (stage, &UserStage { to, .. }) in stages.iter().enumerate() {
+        if to > users {
+            return Err(StartError::StageUsers { stage, to, users });
+        }
+    }
+    if !stages.is_empty() && stages.iter().all(|stage| stage.over.is_zero()) {
+        return Err(StartError::NoLength);
+    }
+    if !stages.is_empty() && stages.iter().all(|stage| stage.to == 0) {
+        return Err(StartError::NothingDue);
+    }
+    Ok(())
+}
+
+fn check_scenario(job: &Job, scenario: &Scenario) -> Result<(), StartError> {
+    let (users, pipelining) = (job.model.connections(), job.model.pipelining());
+    if pipelining != 1 {
+        return Err(StartError::ScenarioPipelining(pipelining));
+    }
+    if job.transport.protocol == Protocol::Http2 {
+        return Err(StartError::ScenarioHttp2);
+    }
+    let rows_of_users = scenario
+        .feeds
+        .iter()
+        .filter(|feed| feed.order == FeedOrder::PerUser);
+    for feed in rows_of_users {
+        if feed.rows.len() < users {
+            return Err(StartError::FewRows {
+                feed: feed.name.clone(),
+                rows: feed.rows.len(),
+                users,
+            });
+        }
+    }
+    Ok(scenario.check()?)
+}
+
+/// Checks what replaces the content of a job that was checked.
+pub(crate) fn check_content(transport: &Transport, what: &What) -> Result<(), StartError> {
+    match what {
+        What::Requests { requests, .. } => {
+            check_requests(requests)?;
+            check_protocol(transport, requests)
+        }
+        What::Scenario(scenario) => Ok(scenario.check()?),
+    }
+}
+
+fn check_requests(requests: &[Prepared]) -> Result<(), StartError> {
+    let first = requests.first().ok_or(StartError::NoRequest)?;
+    for (request, prepared) in requests.iter().enumerate() {
+        let length = prepared.bytes.len();
+        if length == 0 {
+            return Err(StartError::EmptyRequest { request });
+        }
+        for slot in &prepared.slots {
+            let length_of_slot = slot.stamp.length();
+            if slot
+                .at
+                .checked_add(length_of_slot)
+                .is_none_or(|end| end > length)
+            {
+                return Err(StartError::SlotOutside {
+                    request,
+                    at: slot.at,
+                    length,
+                });
+            }
+            let Stamp::Key { record } = slot.stamp else {
+                continue;
+            };
+            if record >= prepared.records {
+                return Err(StartError::RecordOutside {
+                    request,
+                    record,
+                    records: prepared.records,
+                });
+            }
+            // Otherwise `request index × records + record` would give two records the same key.
+            if prepared.records != first.records {
+                return Err(StartError::UnequalRecords {
+                    first: first.records,
+                    other: prepared.records,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks that requests can be sent over HTTP/2.
+fn check_protocol(transport: &Transport, requests: &[Prepared]) -> Result<(), StartError> {
+    if transport.protocol == Protocol::Http2 {
+        let mut heads = Requests::new(transport.tls.is_some());
+        for (request, prepared) in requests.iter().enumerate() {
+            heads
+                .convert(&prepared.bytes)
+                .map_err(|error| StartError::NotHttp2 { request, error })?;
+        }
+    }
+    Ok(())
+}
+
+/// Raises the limit of open files if `more` would exceed it.
+pub(crate) fn raise_file_limit(more: usize) -> Result<(), StartError> {
+    let open = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
+    let needed = (open + more) as u64;
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    match limit.maximum {
+        Some(maximum) if maximum < needed => Err(StartError::FileLimit {
+            needed,
+            limit: maximum,
+        }),
+        _ => setrlimit(Resource::Nofile, raised).map_err(|_| StartError::FileLimit {
+            needed,
+            limit: limit.current.unwrap_or(u64::MAX),
+        }),
+    }
+}

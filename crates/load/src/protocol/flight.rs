@@ -1,0 +1,24 @@
+//! A request in flight: when it was due and sent, and its number.
+
+use crate::recording::recorder::Instants;
+
+/// A request that was sent and whose answer is not complete yet.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Flight {
+    pub(crate) due: u64,
+    pub(crate) sent: u64,
+    /// Its number in the request outcomes.
+    pub(crate) index: u64,
+    pub(crate) is_head: bool,
+}
+
+impl Flight {
+    #[inline]
+    pub(crate) fn instants_until(&self, done: u64) -> Instants {
+        Instants {
+            due: self.due,
+            sent: self.sent,
+            done,
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! TLS, HTTP/2 or both between a connection's socket and its answers. Plain HTTP/1.1 has no stack.
+//!
+//! Bytes in, bytes out; the socket and the clock are the worker's.
+
+use super::{
+    flight::Flight,
+    http1::head::ReadLimits,
+    http2::{self, request::Requests},
+};
+use crate::{
+    failure::HandshakeFailure,
+    transport::{
+        settings::{Protocol, Transport},
+        tls::{
+            Tls, alpn,
+            session::{self, SEALED_BYTES},
+        },
+    },
+};
+
+/// TLS and HTTP/2 of one connection.
+#[derive(Debug)]
+pub(crate) struct ProtocolStack {
+    pub(crate) tls: Option<session::Session>,
+    /// Set once TLS is established.
+    pub(crate) http2: Option<http2::Session>,
+    /// Since when an answer has been pending without received bytes: since the last bytes, or since a request was sent with
+    /// nothing else in flight.
+    pub(crate) heard: u64,
+    /// Since when the socket has accepted no pending bytes.
+    pub(crate) moved: u64,
+    /// Whether bytes are left in the socket because too many are pending already.
+    pub(crate) is_held: bool,
+    /// Output of HTTP/2 that TLS has not encrypted yet.
+    plain: Vec<u8>,
+}
+
+/// Creates the stacks of all connections of a worker.
+#[derive(Debug)]
+pub(crate) struct ProtocolStacks {
+    protocol: Protocol,
+    tls: Option<Tls>,
+    max_streams: usize,
+    limits: ReadLimits,
+    /// Buffer for received bytes that must be decrypted.
+    pub(crate) sealed: Box<[u8]>,
+    pub(crate) requests: Requests,
+}
+
+impl ProtocolStacks {
+    /// `None` if there is neither TLS nor HTTP/2.
+    pub(crate) fn new(
+        transport: &Transport,
+        limits: ReadLimits,
+        (connections, pipelining): (usize, usize),
+    ) -> Option<Box<Self>> {
+        let protocol = transport.protocol;
+        let has_tls = transport.tls.is_some();
+        let sealed_bytes = if has_tls { SEALED_BYTES } else { 0 };
+        (has_tls || protocol == Protocol::Http2).then(|| {
+            Box::new(Self {
+                protocol,
+                tls: transport
+                    .tls
+                    .as_ref()
+                    .map(|tls| tls.of_worker(protocol, connections)),
+                max_streams: pipelining,
+                limits,
+                sealed: vec![0; sealed_bytes].into_boxed_slice(),
+                requests: Requests::new(has_tls),
+            })
+        })
+    }
+
+    /// The stack of a connection that was just established.
+    pub(crate) fn begin(&self, now: u64) -> Result<ProtocolStack, HandshakeFailure> {
+        let mut stack = ProtocolStack {
+            tls: self.tls.as_ref().map(session::Session::new).transpose()?,
+            http2: None,
+            heard: now,
+            moved: now,
+            is_held: false,
+            plain: Vec::new(),
+        };
+        if stack.tls.is_none() {
+            self.negotiate(&mut stack)?;
+        }
+        Ok(stack)
+    }
+
+    /// TLS is established, or not used: begins HTTP/2 if that is the protocol.
+    pub(crate) fn negotiate(&self, stack: &mut ProtocolStack) -> Result<(), HandshakeFailure> {
+        if self.protocol == Protocol::Http1 {
+            return Ok(());
+        }
+        if let Some(tls) = &stack.tls
+            && tls.protocol() != Some(alpn(self.protocol))
+        {
+            return Err(HandshakeFailure::NoProtocol);
+        }
+        stack.http2 = http2::Session::new(self.max_streams, self.limits);
+        match stack.http2 {
+            Some(_) => Ok(()),
+            None => Err(HandshakeFailure::Malformed),
+        }
+    }
+}
+
+impl ProtocolStack {
+    /// Whether HTTP/2 takes no more bytes before it has read the pending ones.
+    pub(crate) fn is_stuffed(&self) -> bool {
+        self.http2.as_ref().is_some_and(http2::Session::is_stuffed)
+    }
+
+    /// Encrypts requests of HTTP/1.1 and appends them to `out`.
+    pub(crate) fn seal(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        if let Some(tls) = &mut self.tls {
+            tls.seal(bytes, out);
+        }
+    }
+
+    /// Appends all pending output of the stack to `out`; returns the number of HTTP bytes in it.
+    pub(crate) fn take(&mut self, out: &mut Vec<u8>) -> usize {
+        let Some(tls) = &mut self.tls else {
+            return self
+                .http2
+                .as_mut()
+                .map_or(0, |http2| http2.take_outbound(out));
+        };
+        tls.take_sealed(out);
+        let length = self
+            .http2
+            .as_mut()
+            .map_or(0, |http2| http2.take_outbound(&mut self.plain));
+        if length > 0 {
+            tls.seal(&self.plain, out);
+            self.plain.clear();
+        }
+        length
+    }
+
+    /// Closes in order: appends the last messages to `out` and returns the requests in flight.
+    pub(crate) fn close(mut self, out: &mut Vec<u8>) -> Vec<Flight> {
+        let mut flights = Vec::new();
+        if let Some(mut http2) = self.http2.take() {
+            flights = http2.give_up_all();
+            http2.close(&mut self.plain);
+        }
+        match &mut self.tls {
+            Some(tls) => {
+                if !self.plain.is_empty() {
+                    tls.seal(&self.plain, out);
+                }
+                tls.close(out);
+            }
+            None => out.append(&mut self.plain),
+        }
+        flights
+    }
+}

@@ -1,0 +1,11 @@
+//! *Where it is recorded*: a recorder per worker, and its histograms, counts and outcomes, which are merged by interval.
+//!
+//! In reading order: `outcome` (intervals and totals), `recorder`, `merge`; `histogram`, `request_outcomes` and `examples` are
+//! parts of them.
+
+pub(crate) mod examples;
+mod histogram;
+pub(crate) mod merge;
+pub(crate) mod outcome;
+pub(crate) mod recorder;
+pub(crate) mod request_outcomes;

@@ -1,0 +1,422 @@
+//! Results of a load run: intervals while it runs, totals at its end.
+
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+
+use super::request_outcomes::RequestOutcomes;
+use crate::{
+    failure::{Failure, Failures},
+    scenario::{
+        kept::KeptRows,
+        mismatch::{Mismatch, merge as merge_mismatches},
+        rows::FeedRow,
+    },
+};
+
+/// Counts of one interval or of a whole run. `sent = succeeded + failed + in flight`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Open load: requests that fell due (closed and users: the same as sent).
+    pub due: u64,
+    pub sent: u64,
+    pub succeeded: u64,
+    /// Sent requests that failed, of any kind.
+    pub failed: u64,
+    /// Those by kind; they add up to `failed`.
+    pub failures: Failures,
+    /// Failures that are none of a request: of attempts to connect, of connections with nothing in flight, and of sessions
+    /// ([`Failure::TooManyRounds`]).
+    pub other_failures: Failures,
+    /// Open load: fell due and were never sent, because too many were waiting or the run ended.
+    pub skipped: u64,
+    /// Sent and not answered at the end of the interval.
+    pub in_flight: u64,
+    /// Open at the end of the interval.
+    pub connections_open: u64,
+    /// Sent once more over a new connection, because the server closed the old one with an answer before theirs; each is in `sent` once.
+    pub resent: u64,
+    /// Connections established, before their handshakes.
+    pub connects: u64,
+    /// TLS handshakes that succeeded.
+    pub handshakes: u64,
+    /// Those that resumed an earlier session.
+    pub handshakes_resumed: u64,
+    /// HTTP bytes with framing; without the overhead of TLS.
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
+    /// CPU time of the worker threads.
+    pub engine_cpu: Duration,
+    /// CPU time of the busiest worker thread.
+    pub engine_cpu_busiest: Duration,
+    /// CPU time of a worker thread plus its time in the run queue, of the worker with most of it. The CPU time alone if the
+    /// kernel does not report run queue times.
+    pub engine_cpu_wanted_busiest: Duration,
+    /// Time of the worker threads in the run queue, and their number of time slices.
+    pub engine_run_queue_wait: Duration,
+    pub engine_time_slices: u64,
+    /// Sum of the time that requests were in flight, for Little's law: mean concurrency = this ÷ length.
+    pub in_flight_time: Duration,
+    /// The part of it that belongs to no success: the times of failed requests, and the growth of the total age of requests in
+    /// flight from start to end. The rest is the sum of the service times.
+    pub in_flight_unexplained_ns: i64,
+    pub sessions: SessionCounts,
+    pub inspected: InspectedCounts,
+}
+
+/// Sums over the succeeded answers that were inspected ([`crate::Inspect`]).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InspectedCounts {
+    pub answers: u64,
+    /// Of their bodies, without the framing of HTTP.
+    pub body_bytes: u64,
+    /// The same after decompression.
+    pub decoded_bytes: u64,
+    /// Elements of the counted array; `None`: none is counted, or there was no answer.
+    pub items: Option<u64>,
+}
+
+impl InspectedCounts {
+    /// Adds counts of another worker or a later interval.
+    pub fn join(&mut self, other: Self) {
+        self.answers += other.answers;
+        self.body_bytes += other.body_bytes;
+        self.decoded_bytes += other.decoded_bytes;
+        self.items = match (self.items, other.items) {
+            (Some(items), Some(others)) => Some(items + others),
+            (items, others) => items.or(others),
+        };
+    }
+}
+
+/// Sessions of a scenario. `started = completed + failed + running`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionCounts {
+    pub started: u64,
+    /// Completed their flow.
+    pub completed: u64,
+    /// Ended early by a failed request, or with their connection.
+    pub failed: u64,
+    /// Requests that were sent again after a failure.
+    pub retries: u64,
+}
+
+impl SessionCounts {
+    /// Adds counts of another worker or a later interval.
+    pub fn join(&mut self, other: Self) {
+        self.started += other.started;
+        self.completed += other.completed;
+        self.failed += other.failed;
+        self.retries += other.retries;
+    }
+}
+
+/// Requests of one step of a scenario. `sent = succeeded + failed + in flight`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepCounts {
+    pub sent: u64,
+    pub succeeded: u64,
+    pub failed: u64,
+    pub failures: Failures,
+}
+
+impl StepCounts {
+    /// Adds counts of another worker or a later interval.
+    pub fn join(&mut self, other: &Self) {
+        self.sent += other.sent;
+        self.succeeded += other.succeeded;
+        self.failed += other.failed;
+        self.failures.join(&other.failures);
+    }
+}
+
+impl Counts {
+    /// Adds the next interval of the same workers: counts are added, states are the later ones.
+    pub fn follow(&mut self, next: &Self) {
+        let cpu_busiest = self.engine_cpu_busiest + next.engine_cpu_busiest;
+        let wanted_busiest = self.engine_cpu_wanted_busiest + next.engine_cpu_wanted_busiest;
+        self.join(next);
+        self.in_flight = next.in_flight;
+        self.connections_open = next.connections_open;
+        self.engine_cpu_busiest = cpu_busiest;
+        self.engine_cpu_wanted_busiest = wanted_busiest;
+    }
+
+    /// Adds the same interval of other workers.
+    pub fn join(&mut self, other: &Self) {
+        self.due += other.due;
+        self.sent += other.sent;
+        self.succeeded += other.succeeded;
+        self.failed += other.failed;
+        self.failures.join(&other.failures);
+        self.other_failures.join(&other.other_failures);
+        self.skipped += other.skipped;
+        self.in_flight += other.in_flight;
+        self.connections_open += other.connections_open;
+        self.resent += other.resent;
+        self.connects += other.connects;
+        self.handshakes += other.handshakes;
+        self.handshakes_resumed += other.handshakes_resumed;
+        self.bytes_sent += other.bytes_sent;
+        self.bytes_received += other.bytes_received;
+        self.engine_cpu += other.engine_cpu;
+        self.engine_cpu_busiest = self.engine_cpu_busiest.max(other.engine_cpu_busiest);
+        self.engine_cpu_wanted_busiest = self
+            .engine_cpu_wanted_busiest
+            .max(other.engine_cpu_wanted_busiest);
+        self.engine_run_queue_wait += other.engine_run_queue_wait;
+        self.engine_time_slices += other.engine_time_slices;
+        self.in_flight_time += other.in_flight_time;
+        self.in_flight_unexplained_ns += other.in_flight_unexplained_ns;
+        self.sessions.join(other.sessions);
+        self.inspected.join(other.inspected);
+    }
+}
+
+/// One interval of all workers together; longer than [`crate::Job::interval`] if intervals were not taken for a while. Histograms
+/// are in microseconds, 1 µs to 1 h, three significant digits.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Interval {
+    /// Counted from 0; interval n covers `n × length ..` since the start of the run.
+    pub index: u64,
+    /// Since the start of the run.
+    pub start: Duration,
+    pub length: Duration,
+    pub counts: Counts,
+    /// done − due of succeeded requests.
+    #[serde(with = "super::histogram")]
+    pub response_time: Histogram<u64>,
+    /// done − sent of succeeded requests.
+    #[serde(with = "super::histogram")]
+    pub service_time: Histogram<u64>,
+    /// done − due of requests that failed with an answer or a timeout.
+    #[serde(with = "super::histogram")]
+    pub failed_time: Histogram<u64>,
+    /// Lag of the engine: sending instant − the instant at which sending was possible.
+    #[serde(with = "super::histogram")]
+    pub lag: Histogram<u64>,
+    /// One for each of [`crate::Running::step_names`]; empty without a scenario.
+    pub steps: Vec<StepInterval>,
+    /// From the beginning of an attempt to connect until the connection was established.
+    #[serde(with = "super::histogram")]
+    pub connect_time: Histogram<u64>,
+    /// From then on until TLS was established; empty without TLS.
+    #[serde(with = "super::histogram")]
+    pub handshake_time: Histogram<u64>,
+    /// First byte − sent of succeeded answers that were inspected; empty if none are.
+    #[serde(with = "super::histogram")]
+    pub first_byte_time: Histogram<u64>,
+    /// From due until the end of their flow, of sessions that completed it, pauses included; empty without a scenario.
+    #[serde(with = "super::histogram")]
+    pub session_duration: Histogram<u64>,
+    /// What limited each generator, if several made the load; empty if it was one.
+    pub generators: Vec<GeneratorInterval>,
+}
+
+/// One of several generators in an interval: what shows whether it was the limit.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct GeneratorInterval {
+    pub sent: u64,
+    /// As in [`Counts`], of this generator's workers.
+    pub engine_cpu_busiest: Duration,
+    pub engine_cpu_wanted_busiest: Duration,
+    pub engine_run_queue_wait: Duration,
+    pub engine_time_slices: u64,
+    #[serde(with = "super::histogram")]
+    pub lag: Histogram<u64>,
+}
+
+impl GeneratorInterval {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            sent: 0,
+            engine_cpu_busiest: Duration::ZERO,
+            engine_cpu_wanted_busiest: Duration::ZERO,
+            engine_run_queue_wait: Duration::ZERO,
+            engine_time_slices: 0,
+            lag: crate::recording::histogram::histogram(),
+        }
+    }
+
+    /// Adds a later interval of the same generator.
+    pub fn follow(&mut self, next: &Self) {
+        self.sent += next.sent;
+        self.engine_cpu_busiest += next.engine_cpu_busiest;
+        self.engine_cpu_wanted_busiest += next.engine_cpu_wanted_busiest;
+        self.engine_run_queue_wait += next.engine_run_queue_wait;
+        self.engine_time_slices += next.engine_time_slices;
+        add(&mut self.lag, &next.lag);
+    }
+}
+
+impl Default for GeneratorInterval {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Interval {
+    /// Merges the next interval into this one.
+    pub fn follow(&mut self, next: &Self) {
+        self.length = (next.start + next.length).saturating_sub(self.start);
+        self.counts.follow(&next.counts);
+        for (sum, part) in [
+            (&mut self.response_time, &next.response_time),
+            (&mut self.service_time, &next.service_time),
+            (&mut self.failed_time, &next.failed_time),
+            (&mut self.lag, &next.lag),
+            (&mut self.connect_time, &next.connect_time),
+            (&mut self.handshake_time, &next.handshake_time),
+            (&mut self.first_byte_time, &next.first_byte_time),
+            (&mut self.session_duration, &next.session_duration),
+        ] {
+            add(sum, part);
+        }
+        for (sum, part) in self.steps.iter_mut().zip(&next.steps) {
+            sum.counts.join(&part.counts);
+            add(&mut sum.response_time, &part.response_time);
+            add(&mut sum.service_time, &part.service_time);
+            add(&mut sum.failed_time, &part.failed_time);
+        }
+        for (sum, part) in self.generators.iter_mut().zip(&next.generators) {
+            sum.follow(part);
+        }
+    }
+}
+
+fn add(sum: &mut Histogram<u64>, part: &Histogram<u64>) {
+    sum.add(part)
+        .expect("all histograms have the same bounds, or grow up to them");
+}
+
+/// One step of a scenario in an interval; histograms as those of [`Interval`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct StepInterval {
+    pub counts: StepCounts,
+    #[serde(with = "super::histogram")]
+    pub response_time: Histogram<u64>,
+    #[serde(with = "super::histogram")]
+    pub service_time: Histogram<u64>,
+    #[serde(with = "super::histogram")]
+    pub failed_time: Histogram<u64>,
+}
+
+/// The end of a run.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The whole run, warm-up included.
+    pub totals: Counts,
+    /// Nanoseconds since 1970 at the start of the run (interval 0).
+    pub started_unix_ns: u64,
+    pub ran_for: Duration,
+    /// Connections (or users) of the job.
+    pub connections_asked: u64,
+    /// One per worker if the job tracks request outcomes.
+    #[serde(skip)]
+    pub request_outcomes: Vec<RequestOutcomes>,
+    /// Counts of each step of a scenario over the whole run, in the order of [`crate::Running::step_names`].
+    pub steps: Vec<StepCounts>,
+    /// Names of the scenario's feeds that were used up; the workers that used them up have ended.
+    pub feeds_used_up: Vec<String>,
+    /// Of a load of clients, in their order.
+    pub clients: Vec<ClientOutcome>,
+    /// What sessions kept, if [`crate::Preparation::keeps`] is not empty.
+    #[serde(skip)]
+    pub kept: KeptRows,
+    /// Of each step an answer that failed a check or a capture, the first one of a worker; by step.
+    pub mismatches: Vec<Mismatch>,
+    /// Of each kind of failure, and of each step, an example; by step and kind.
+    pub examples: Vec<Example>,
+    /// True if a worker reached [`crate::Job::max_tracked_requests`], which also ends the run.
+    pub request_outcomes_full: bool,
+    /// True if a worker skipped requests while later ones were still sent: more were due than may wait.
+    pub skipped_under_load: bool,
+    /// How long no connection was open if that ended a run that should have ended by its number of requests: attempts to connect
+    /// are not requests, so the number would never be reached.
+    pub unconnected_for: Option<Duration>,
+}
+
+impl Outcome {
+    /// Adds another share of the same run, of workers that come after those of this one.
+    pub fn join(&mut self, next: Self) {
+        self.totals.join(&next.totals);
+        self.ran_for = self.ran_for.max(next.ran_for);
+        self.connections_asked = self.connections_asked.max(next.connections_asked);
+        self.request_outcomes.extend(next.request_outcomes);
+        for (sum, step) in self.steps.iter_mut().zip(&next.steps) {
+            sum.join(step);
+        }
+        for feed in next.feeds_used_up {
+            if !self.feeds_used_up.contains(&feed) {
+                self.feeds_used_up.push(feed);
+            }
+        }
+        merge_mismatches(&mut self.mismatches, next.mismatches);
+        merge_examples(&mut self.examples, next.examples);
+        self.clients.extend(next.clients);
+        self.clients.sort_by_key(|client| client.number);
+        self.request_outcomes_full |= next.request_outcomes_full;
+        self.skipped_under_load |= next.skipped_under_load;
+        self.unconnected_for = self.unconnected_for.max(next.unconnected_for);
+    }
+}
+
+/// The results of one client.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientOutcome {
+    /// Counted from 0 over all clients of the load.
+    pub number: usize,
+    /// Requests that were sent.
+    pub sent: u64,
+    /// Requests with a complete answer, an expected one or not.
+    pub completed: u64,
+    /// Requests that were answered as expected.
+    pub succeeded: u64,
+    /// From the start of the load until its last answer, or until it ended early.
+    pub lasted: Duration,
+    pub end: ClientEnd,
+}
+
+/// How a client ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ClientEnd {
+    /// It has sent all of its requests, and each of them was answered or counted as failed.
+    Finished,
+    /// At its first error of a socket, or timeout.
+    Failed(Failure),
+    /// The load ended before.
+    Stopped,
+}
+
+/// Most examples of one load: a server may have hundreds of statuses.
+pub(crate) const EXAMPLES_MAX: usize = 64;
+
+/// The first failure of its kind, of one worker.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Example {
+    pub failure: Failure,
+    /// The index of the step that it belongs to; `None`: there are no steps, or it belongs to a connection.
+    pub step: Option<usize>,
+    /// Those of the session.
+    pub rows: Vec<FeedRow>,
+    /// One line of text, without control characters.
+    pub text: String,
+}
+
+pub(crate) fn is_in(examples: &[Example], failure: Failure, step: Option<usize>) -> bool {
+    let mut all = examples.iter();
+    all.any(|known| known.failure == failure && known.step == step)
+}
+
+/// Adds those of other workers, one for each kind and step.
+pub(crate) fn merge_examples(into: &mut Vec<Example>, others: Vec<Example>) {
+    for other in others {
+        if !is_in(into, other.failure, other.step) && into.len() < EXAMPLES_MAX {
+            into.push(other);
+        }
+    }
+    into.sort_by_key(|example| (example.step, example.failure));
+}

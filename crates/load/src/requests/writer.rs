@@ -1,0 +1,181 @@
+//! *What*: the bytes of the next request, copied from the prepared ones, with its stamps.
+
+use super::{
+    prepared::{KEY_DIGITS, Prepared, Stamp, TIME_DIGITS, UUID_LENGTH, key_of},
+    uuid::uuid,
+};
+use crate::random::stream::RandomStream;
+
+/// Writes the requests of one worker, in turn.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    requests: Vec<Prepared>,
+    /// The place of request 0 and of the next one in `requests`.
+    first: usize,
+    next: usize,
+    worker: usize,
+    workers: u64,
+    last_time: u64,
+    random: RandomStream,
+    /// Values drawn from `random`.
+    drawn: u64,
+}
+
+impl Writer {
+    /// `random` is the source of random stamps of all workers.
+    pub(crate) fn new(
+        requests: Vec<Prepared>,
+        worker: usize,
+        workers: usize,
+        random: RandomStream,
+    ) -> Self {
+        // Workers begin at different indices, so that they do not all send the same request at the same time.
+        let next = requests.len() * worker / workers;
+        Self {
+            requests,
+            first: next,
+            next,
+            worker,
+            workers: workers as u64,
+            last_time: 0,
+            random: random.inner(worker as u64),
+            drawn: 0,
+        }
+    }
+
+    /// Exchanges the requests for as many others.
+    pub(crate) fn exchange_requests(&mut self, requests: &mut Vec<Prepared>) {
+        std::mem::swap(&mut self.requests, requests);
+    }
+
+    /// Appends the worker's request number `index`, sent at `unix_now` nanoseconds since 1970; returns whether it is a HEAD.
+    // The loop that calls it is compiled twice; without the attribute only a single caller would be inlined.
+    #[inline(always)]
+    pub(crate) fn append(&mut self, out: &mut Vec<u8>, index: u64, unix_now: u64) -> bool {
+        let place = self.next;
+        self.next = if place + 1 == self.requests.len() {
+            0
+        } else {
+            place + 1
+        };
+        self.append_at(place, out, (index, unix_now))
+    }
+
+    /// Appends request number `index` once more, with the same key.
+    pub(crate) fn append_again(&mut self, out: &mut Vec<u8>, index: u64, unix_now: u64) {
+        let requests = self.requests.len() as u64;
+        let place = (self.first as u64 + index % requests) % requests;
+        let place = usize::try_from(place).expect("it is below the number of requests");
+        self.append_at(place, out, (index, unix_now));
+    }
+
+    #[inline(always)]
+    fn append_at(
+        &mut self,
+        place: usize,
+        out: &mut Vec<u8>,
+        (index, unix_now): (u64, u64),
+    ) -> bool {
+        let request = &self.requests[place];
+        let start = out.len();
+        out.extend_from_slice(&request.bytes);
+        for slot in &request.slots {
+            let field = &mut out[start + slot.at..];
+            match slot.stamp {
+                Stamp::Key { record } => {
+                    let sequence = index * u64::from(request.records) + u64::from(record);
+                    digits(&mut field[..KEY_DIGITS], key_of(self.worker, sequence));
+                }
+                Stamp::Time => {
+                    self.last_time =
+                        unique_time(self.last_time, unix_now, self.worker, self.workers);
+                    digits(&mut field[..TIME_DIGITS], self.last_time);
+                }
+                Stamp::Uuid => {
+                    let [high, low] = [self.drawn, self.drawn + 1].map(|n| self.random.bits(n));
+                    self.drawn += 2;
+                    field[..UUID_LENGTH].copy_from_slice(&uuid(high, low));
+                }
+            }
+        }
+        request.is_head
+    }
+}
+
+/// The first instant at or after `now` that this worker may use and that is later than its last one.
+#[inline]
+pub(crate) fn unique_time(last: u64, now: u64, worker: usize, workers: u64) -> u64 {
+    let own = now - now % workers + worker as u64;
+    if own > last { own } else { last + workers }
+}
+
+const PAIRS: [u8; 200] = {
+    let mut pairs = [0; 200];
+    let mut number = 0;
+    while number < 100 {
+        pairs[2 * number] = b'0' + (number / 10) as u8;
+        pairs[2 * number + 1] = b'0' + (number % 10) as u8;
+        number += 1;
+    }
+    pairs
+};
+
+/// Writes a number in decimal so that it fills `field`, with leading zeros.
+#[inline]
+fn digits(field: &mut [u8], mut number: u64) {
+    let mut pairs = field.rchunks_exact_mut(2);
+    for pair in &mut pairs {
+        let at = 2 * (number % 100) as usize;
+        number /= 100;
+        pair.copy_from_slice(&PAIRS[at..at + 2]);
+    }
+    if let [first] = pairs.into_remainder() {
+        *first = b'0' + (number % 10) as u8;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_fill_their_field() {
+        let check = |number, length, expected: &str| {
+            let mut field = vec![b'x'; length];
+            digits(&mut field, number);
+            assert_eq!(String::from_utf8(field).unwrap(), expected);
+        };
+        check(0, 3, "000");
+        check(7, 1, "7");
+        check(1_234_567, 7, "1234567");
+        check(1_234_567, 8, "01234567");
+        check(key_of(0, 0), KEY_DIGITS, "100000000000000000");
+        check(
+            key_of(899, 999_999_999_999_999),
+            KEY_DIGITS,
+            "999999999999999999",
+        );
+        check(
+            1_700_000_000_123_456_789,
+            TIME_DIGITS,
+            "1700000000123456789",
+        );
+    }
+
+    #[test]
+    fn times_increase_and_belong_to_one_worker() {
+        let check = |last, now, worker, workers, expected| {
+            assert_eq!(
+                unique_time(last, now, worker, workers),
+                expected,
+                "{last} {now} {worker}/{workers}"
+            );
+        };
+        check(0, 1_000, 0, 1, 1_000);
+        check(1_000, 1_000, 0, 1, 1_001);
+        check(0, 1_001, 0, 2, 1_000);
+        check(1_000, 1_001, 0, 2, 1_002);
+        check(0, 1_000, 2, 3, 1_001);
+        check(2_000, 1_000, 2, 3, 2_003);
+    }
+}

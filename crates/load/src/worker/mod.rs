@@ -1,0 +1,477 @@
+//! The joint: one thread, its event loop and its connections. While it runs it shares only the stop flags with other workers.
+//!
+//! `requests` sends what is due, `answers` receives, `connections` opens and closes connections, `tls_h2` does what is different
+//! with TLS and HTTP/2; this file has the loop, its timers and its end.
+
+mod answers;
+mod connections;
+mod requests;
+mod timers;
+mod tls_h2;
+
+use crate::{
+    control::{
+        replacement::Content,
+        shared::{Shared, max_unconnected},
+        validate::StartError,
+    },
+    inspection::Inspector,
+    job::{Job, What, partition::Partition},
+    machine::{
+        clock::{Clock, timespec, whole_nanoseconds},
+        time_slice,
+    },
+    pacing::pacer::Pacer,
+    protocol::{
+        answer_matcher::AnswerMatcher,
+        connection::{Connection, Phase},
+        http1::{
+            head::{Heads, ReadLimits},
+            reader::Reader,
+        },
+        stack::ProtocolStacks,
+    },
+    random::stream::RandomStream,
+    recording::{
+        examples::Examples,
+        outcome::{ClientOutcome, Example},
+        recorder::{Exchange, Recorder, Totals},
+        request_outcomes::RequestOutcomes,
+    },
+    requests::{expect::Expect, prepared::Prepared, writer::Writer},
+    scenario::{kept::Kept, mismatch::Mismatch},
+    sessions::{compile::ScenarioError, worker_sessions::Sessions},
+    transport::tls::session::PLAIN_BYTES,
+};
+use std::{
+    cmp::Reverse,
+    collections::BinaryHeap,
+    sync::{Arc, atomic::Ordering},
+};
+use timers::Timers;
+
+use rustix::{
+    buffer::spare_capacity,
+    event::epoll::{self, Event, EventFlags},
+    fd::OwnedFd,
+};
+
+/// How often a worker checks whether it should stop, and for timeouts.
+const TICK_NS: u64 = 10_000_000;
+/// Timeouts are checked at least every this many ticks.
+const SCAN_TICKS_MAX: u64 = 10;
+/// Events taken from the kernel at a time.
+const EVENTS_MAX: usize = 1_024;
+/// Bytes received at a time.
+const INPUT_BYTES: usize = PLAIN_BYTES;
+
+/// The random stream for stamps of prepared requests; those of sessions and feeds are next to it.
+const RANDOM_OF_REQUESTS: u64 = (1 << 32) + 2;
+
+/// One worker, set up and ready to run.
+pub(crate) struct Worker {
+    clock: Clock,
+    limits: Nanoseconds,
+    epoll: OwnedFd,
+    timers: Timers,
+    events: Vec<Event>,
+    connections: Vec<Connection>,
+    pacer: Pacer,
+    writer: Writer,
+    heads: Heads,
+    matcher: AnswerMatcher,
+    /// `None`: answers are not inspected.
+    inspector: Option<Inspector>,
+    examples: Examples,
+    /// Replaces the writer and the matcher if the job is a scenario.
+    sessions: Option<Box<Sessions>>,
+    recorder: Recorder,
+    /// `None` for plain HTTP/1.1.
+    protocol_stacks: Option<Box<ProtocolStacks>>,
+    account: Option<RequestOutcomes>,
+    max_tracked_requests: u64,
+    /// A connection ends with its answer even if the server would keep it, because the request asks for that.
+    closes: bool,
+    sent: u64,
+    max_requests: u64,
+    /// When to open which closed connection; each is in it at most once.
+    to_open: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Connections with more to read than the limit of one cycle.
+    to_read: Vec<u32>,
+    input: Box<[u8]>,
+    out: Vec<u8>,
+    /// When the last wait for events returned.
+    seen: u64,
+    ticks: u64,
+    has_ticked: bool,
+    /// Nothing new is sent; pending answers are awaited until this instant.
+    finishing_until: Option<u64>,
+    shared: Arc<Shared>,
+    /// Number of this worker among those that share its state.
+    number: usize,
+    /// Replacements of what it sends that it has seen.
+    replaced: u64,
+}
+
+/// The limits of the job in the unit of the loop.
+struct Nanoseconds {
+    request_timeout: u64,
+    connect_timeout: u64,
+    reconnect_first: u64,
+    reconnect_max: u64,
+    finish: u64,
+    /// Nothing falls due from this instant on.
+    max_duration: u64,
+    /// Nothing is sent from this instant on: the same, or the end of the stages if that is earlier.
+    end: u64,
+    scan_ticks: u64,
+    unconnected: Option<u64>,
+}
+
+/// The results of a worker.
+#[derive(Debug, Default)]
+pub(crate) struct End {
+    pub(crate) totals: Totals,
+    /// The name of the scenario's feed that was used up.
+    pub(crate) feed_used_up: Option<String>,
+    pub(crate) kept: Option<Kept>,
+    pub(crate) mismatches: Vec<Mismatch>,
+    pub(crate) examples: Vec<Example>,
+    pub(crate) account: Option<RequestOutcomes>,
+    pub(crate) clients: Vec<ClientOutcome>,
+    pub(crate) ran_for: u64,
+}
+
+impl Worker {
+    /// Allocates everything that the run needs, so that the run itself allocates nothing.
+    pub(crate) fn set_up(
+        job: Job,
+        partition: &Partition,
+        exchange: Exchange,
+        shared: Arc<Shared>,
+    ) -> Result<Self, StartError> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let timers = Timers::new(&epoll, TICK_NS)?;
+        // Only open load waits for instants; the default timer slack of 50 µs would be lag.
+        rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1))?;
+        // Refused in some containers: then it is late if it shares its CPU.
+        time_slice::shorten().ok();
+        let pacer = Pacer::new(
+            &job,
+            (partition.worker, partition.workers),
+            partition.routes.len(),
+            partition.max_requests,
+        );
+        let mut limits = Nanoseconds::new(&job, &pacer);
+        let read_limits = ReadLimits::from(&job.limits);
+        let mut connections: Vec<Connection> = partition
+            .routes
+            .iter()
+            .map(|route| Connection::new(*route, partition.pipelining, limits.reconnect_first))
+            .collect();
+        let interval = whole_nanoseconds(job.interval);
+        let (writer, matcher, sessions) = make_sender(&job, partition)?;
+        if let Some(sessions) = &sessions {
+            limits.watch_timeout(sessions.timeout_min());
+            for connection in &mut connections {
+                connection.reader = Reader::keeping_heads();
+            }
+        }
+        let inspector = make_inspector(&job, &mut connections);
+        let number = exchange.source;
+        let to_open = connections::first_openings(connections.len(), pacer.opens_all_at_once());
+        Ok(Self {
+            clock: Clock::start(),
+            epoll,
+            timers,
+            events: Vec::with_capacity(EVENTS_MAX),
+            pacer,
+            heads: Heads::new(read_limits),
+            matcher,
+            inspector,
+            examples: Examples::default(),
+            recorder: Recorder::new(partition, exchange, interval),
+            protocol_stacks: ProtocolStacks::new(
+                &job.transport,
+                read_limits,
+                (connections.len(), partition.pipelining),
+            ),
+            account: job.max_tracked_requests.map(RequestOutcomes::with_capacity),
+            max_tracked_requests: job.max_tracked_requests.unwrap_or(u64::MAX),
+            closes: match &job.what {
+                What::Requests { requests, .. } => requests.iter().any(Prepared::asks_to_close),
+                What::Scenario(_) => false,
+            },
+            sent: 0,
+            max_requests: partition.max_requests,
+            to_open,
+            to_read: Vec::with_capacity(connections.len()),
+            connections,
+            input: vec![0; INPUT_BYTES].into_boxed_slice(),
+            out: Vec::with_capacity(INPUT_BYTES),
+            seen: 0,
+            ticks: 0,
+            has_ticked: false,
+            finishing_until: None,
+            shared,
+            number,
+            replaced: 0,
+            limits,
+            writer,
+            sessions,
+        })
+    }
+
+    /// Runs until stopped, exhausted or at the job's end, and until pending answers have arrived or timed out.
+    pub(crate) fn run(mut self, clock: Clock) -> End {
+        self.clock = clock;
+        clock.wait_for_start();
+        while !self.is_over() {
+            self.wait();
+            self.seen = self.clock.now();
+            if self.seen >= self.limits.end {
+                // Before time advances: requests due before the end belong to the interval that ends there.
+                self.finish(self.seen);
+            }
+            self.recorder.advance(self.seen);
+            if self.shared.replacements.generation() != self.replaced {
+                self.take_replacement();
+            }
+            for index in 0..self.events.len() {
+                self.handle(self.events[index]);
+            }
+            self.read_on();
+            self.send_due();
+            self.open_due();
+            if std::mem::take(&mut self.has_ticked) {
+                self.on_tick();
+            }
+            if matches!(self.pacer, Pacer::Clients(_)) && self.is_exhausted() {
+                self.finish(self.seen);
+            }
+        }
+        self.close_gracefully();
+        let now = self.clock.now();
+        let feed_used_up = self
+            .sessions
+            .as_ref()
+            .and_then(|sessions| sessions.used_up().map(str::to_owned));
+        let (kept, mismatches) = self
+            .sessions
+            .map(|sessions| sessions.into_results())
+            .unzip();
+        End {
+            totals: self.recorder.finish(now),
+            feed_used_up,
+            kept,
+            mismatches: mismatches.unwrap_or_default(),
+            examples: self.examples.into_vec(),
+            account: self.account,
+            clients: self.pacer.into_clients(),
+            ran_for: now,
+        }
+    }
+
+    /// Sends other texts from now on. What they replace is freed by the thread that replaced it.
+    #[cold]
+    fn take_replacement(&mut self) {
+        let (writer, sessions) = (&mut self.writer, &mut self.sessions);
+        let replacements = &self.shared.replacements;
+        self.replaced = replacements.exchange(self.number, |content| match (content, sessions) {
+            (Content::Requests(requests), None) => writer.exchange_requests(requests),
+            (Content::Program(program), Some(sessions)) => sessions.exchange_program(program),
+            _ => unreachable!("a replacement has the shape of what it replaces"),
+        });
+    }
+
+    /// Waits for events, timers included: the wait itself has a timeout only if there is something to do.
+    #[inline]
+    fn wait(&mut self) {
+        let opening = self.to_open.peek().map(|Reverse((instant, _))| *instant);
+        let mut instant = earlier_instant(self.pacer.next_instant(), opening);
+        if let Some(sessions) = &self.sessions {
+            instant = earlier_instant(instant, sessions.next_instant());
+        }
+        let is_due = instant.is_some_and(|instant| instant <= self.clock.now());
+        let at_once = is_due || !self.to_read.is_empty();
+        if let (false, Some(instant)) = (at_once, instant) {
+            self.timers.ring_at(instant, &self.clock);
+        }
+        let timeout = at_once.then(|| timespec(0));
+        self.events.clear();
+        // Even if it was interrupted, the events and the clock show what to do.
+        let _ = epoll::wait(
+            &self.epoll,
+            spare_capacity(&mut self.events),
+            timeout.as_ref(),
+        );
+    }
+
+    #[inline]
+    fn handle(&mut self, event: Event) {
+        let (number, flags) = (event.data.u64(), event.flags);
+        let Ok(id) = u32::try_from(number) else {
+            self.has_ticked |= self.timers.has_ticked(number);
+            return;
+        };
+        let is_ending = flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
+        match self.connections[id as usize].phase {
+            Phase::Open => {
+                if is_ending || flags.contains(EventFlags::IN) {
+                    self.receive(id, is_ending);
+                }
+                if self.connections[id as usize].has_unsent() {
+                    self.send_rest(id);
+                }
+                self.send(id, usize::MAX);
+            }
+            Phase::Connecting { .. } => {
+                self.on_connect(id, self.seen);
+                // An event that shows more than the connection, such as its end, is the only one.
+                match self.connections[id as usize].phase {
+                    Phase::Open if is_ending || flags.contains(EventFlags::IN) => {
+                        self.receive(id, true);
+                    }
+                    Phase::Handshaking { .. } => self.on_handshake(id, flags),
+                    _ => {}
+                }
+            }
+            Phase::Handshaking { .. } => self.on_handshake(id, flags),
+            // Closed earlier in the same cycle.
+            Phase::Closed => {}
+        }
+    }
+
+    fn on_tick(&mut self) {
+        self.ticks += 1;
+        if self.recorder.connections_open() > 0 {
+            self.shared.is_open(self.seen);
+        } else if let Some(most) = self.limits.unconnected
+            && self.finishing_until.is_none()
+        {
+            self.shared.end_unconnected(self.seen, most);
+        }
+        let must_stop = self.shared.stop.load(Ordering::Relaxed)
+            || self.sent >= self.max_requests
+            || self.is_exhausted();
+        if must_stop {
+            self.finish(self.seen);
+        }
+        if self.ticks.is_multiple_of(self.limits.scan_ticks) {
+            self.end_overdue();
+        }
+    }
+
+    /// Whether nothing will be sent any more. Running sessions continue to their ends.
+    fn is_exhausted(&self) -> bool {
+        match &self.sessions {
+            None => self.pacer.is_exhausted(),
+            Some(sessions) => {
+                !sessions.are_under_way() && (self.pacer.is_exhausted() || sessions.start_no_more())
+            }
+        }
+    }
+
+    /// Stops sending new requests.
+    fn finish(&mut self, now: u64) {
+        if self.finishing_until.is_none() {
+            self.finishing_until = Some(now.saturating_add(self.limits.finish));
+            let last = self.pacer.give_up(self.last_due(now));
+            self.recorder.fell_due(last.due, last.skipped);
+            if let Some(sessions) = &mut self.sessions {
+                sessions.give_up(&mut self.recorder);
+            }
+            // Requests that were sent still wait for a new connection.
+            let connections = &self.connections;
+            self.to_open
+                .retain(|Reverse((_, id))| !connections[*id as usize].flight.is_empty());
+        }
+    }
+
+    /// The last instant up to `now` at which something may fall due.
+    #[inline]
+    fn last_due(&self, now: u64) -> u64 {
+        now.min(self.limits.max_duration.saturating_sub(1))
+    }
+
+    #[inline]
+    fn is_over(&self) -> bool {
+        self.finishing_until
+            .is_some_and(|until| self.recorder.in_flight() == 0 || self.seen >= until)
+    }
+}
+
+/// Creates what writes requests and checks answers: a writer and a matcher, or sessions.
+fn make_sender(
+    job: &Job,
+    partition: &Partition,
+) -> Result<(Writer, AnswerMatcher, Option<Box<Sessions>>), ScenarioError> {
+    let (requests, expect, sessions) = match &job.what {
+        What::Requests {
+            requests, expect, ..
+        } => (requests.clone(), expect, None),
+        What::Scenario(scenario) => {
+            let sessions = Sessions::new(job, scenario, partition)?;
+            (Vec::new(), &Expect::default(), Some(Box::new(sessions)))
+        }
+    };
+    let writer = Writer::new(
+        requests,
+        partition.worker,
+        partition.workers,
+        RandomStream::new(job.seed, RANDOM_OF_REQUESTS),
+    );
+    Ok((writer, AnswerMatcher::new(expect), sessions))
+}
+
+/// Creates what inspects answers, if the job asks for that.
+fn make_inspector(job: &Job, connections: &mut [Connection]) -> Option<Inspector> {
+    let What::Requests {
+        inspect: Some(inspect),
+        ..
+    } = &job.what
+    else {
+        return None;
+    };
+    for connection in connections {
+        connection.begin_inspection();
+    }
+    Some(Inspector::new(inspect))
+}
+
+impl Nanoseconds {
+    fn new(job: &Job, pacer: &Pacer) -> Self {
+        let limits = &job.limits;
+        let max_duration = whole_nanoseconds(job.max_duration);
+        let request_timeout = whole_nanoseconds(limits.request_timeout);
+        let shortest = request_timeout.min(whole_nanoseconds(limits.connect_timeout));
+        Self {
+            request_timeout,
+            connect_timeout: whole_nanoseconds(limits.connect_timeout),
+            reconnect_first: whole_nanoseconds(limits.reconnect_first),
+            reconnect_max: whole_nanoseconds(limits.reconnect_max),
+            finish: whole_nanoseconds(limits.finish),
+            max_duration,
+            end: max_duration.min(pacer.end()),
+            scan_ticks: scan_ticks(shortest),
+            unconnected: max_unconnected(job).map(whole_nanoseconds),
+        }
+    }
+
+    /// Checks timeouts often enough for this one.
+    fn watch_timeout(&mut self, timeout: u64) {
+        self.scan_ticks = self.scan_ticks.min(scan_ticks(timeout));
+    }
+}
+
+/// A twentieth of the timeout is precise enough.
+fn scan_ticks(timeout: u64) -> u64 {
+    (timeout / 20 / TICK_NS).clamp(1, SCAN_TICKS_MAX)
+}
+
+fn earlier_instant(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}

@@ -1,0 +1,7 @@
+//! Scenarios: what sessions send, how they fail, which records they carry and what they keep.
+
+mod failures;
+mod preparation;
+mod records;
+mod scenarios;
+mod walks;

@@ -1,0 +1,105 @@
+//! The page: one file with everything inside, readable without scripts, drawn with them.
+
+mod blocks;
+mod inlined;
+mod phrases;
+mod table;
+mod timeline;
+
+use maud::{DOCTYPE, Markup, html};
+use serde::Serialize;
+
+use super::document::{Document, Opening};
+
+/// The page fetches nothing, whatever the text of a study contains.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; \
+                      base-uri 'none'; form-action 'none'";
+
+/// A document with charts that scripts draw.
+pub(crate) fn page(document: &Document, charts: &impl Serialize) -> String {
+    laid_out(document, Some(charts))
+}
+
+/// A document without charts that scripts draw.
+pub(crate) fn plain_page(document: &Document) -> String {
+    laid_out(document, None::<&()>)
+}
+
+fn laid_out(document: &Document, charts: Option<&impl Serialize>) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="generator" content={ "waggle " (document.version) };
+                title { (document.opening.study) " · waggle report" }
+                style { (inlined::style()) }
+            }
+            body {
+                a class="skip" href="#main" { "Skip to the report" }
+                (bar(document))
+                main id="main" {
+                    (opening(&document.opening))
+                    @for section in &document.sections { (blocks::section(section)) }
+                }
+                footer {
+                    "Written by waggle " (document.version) "."
+                    @if charts.is_some() {
+                        " From the results in this file's folder. Charts: Apache ECharts 6.1.0, Apache Licence 2.0."
+                    }
+                }
+                @if let Some(charts) = charts {
+                    script type="application/json" id="model" { (inlined::json(charts)) }
+                    @for script in inlined::scripts() { script { (script) } }
+                }
+            }
+        }
+    };
+    page.into_string()
+}
+
+fn bar(document: &Document) -> Markup {
+    html! {
+        header class="bar" {
+            div class="inner" {
+                span class="brand" { span class="comb" aria-hidden="true" { "⬡" } " waggle" }
+                span class="study" { (document.opening.study) }
+                nav aria-label="Sections" {
+                    @for section in &document.sections {
+                        @if let Some(link) = section.link { a href={ "#" (section.id) } { (link) } }
+                    }
+                }
+                button type="button" id="theme" class="js-only" aria-label="Switch between light and dark" { "◐" }
+            }
+        }
+    }
+}
+
+fn opening(opening: &Opening) -> Markup {
+    html! {
+        section class="summary" aria-labelledby="question" {
+            p class="eyebrow" { "Study " (opening.study) " · " (opening.started_utc) }
+            h1 id="question" { (opening.question) }
+            @if let Some((first, rest)) = opening.answer.split_first() {
+                p class="answer" {
+                    (phrases::unbroken(first)) " "
+                    @if let Some(verdict) = &opening.verdict { (table::badge(verdict)) }
+                }
+                (blocks::sentences(rest))
+            }
+            @if !opening.notes.is_empty() { p class="lead" { (opening.notes.join(" ")) } }
+            @for warning in &opening.warnings { (blocks::warning(warning)) }
+            dl class="figures" {
+                @for figure in &opening.figures {
+                    div {
+                        dt { (figure.what) }
+                        dd { (figure.value) small { (figure.small) } }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Columns of `tables.csv` that hold no number of a trial: names, words, and what the study or a search says.
+
+use waggle_results::FailureCount;
+use waggle_stats::{Control, FittedLevel, Recovery};
+
+use crate::{
+    layout::csv::number::number,
+    words::{findings, labels},
+};
+
+use waggle_analysis::{
+    CellSearch, Model, SearchStep, TrialFaults, TrialModel, bottleneck_of_trial, cpus_of_system,
+};
+
+/// What a column of text holds for a trial.
+pub(super) enum Text<'a> {
+    Of(OfTrial),
+    /// The level of this factor.
+    Level(&'a str),
+    /// The derived level of this name.
+    Derived(&'a str),
+    /// Failures of this step by kind.
+    Failures(&'a str),
+}
+
+/// Empty where there is nothing.
+type OfTrial = fn(&Model, &TrialModel) -> String;
+
+/// A column's name with what it holds.
+pub(super) type Named = (&'static str, OfTrial);
+
+impl Text<'_> {
+    pub(super) fn field(&self, model: &Model, trial: &TrialModel) -> String {
+        match self {
+            Self::Of(text) => text(model, trial),
+            Self::Level(factor) => {
+                let level = trial.levels.iter().find(|(name, _)| name == factor);
+                level.map(|(_, level)| level.clone()).unwrap_or_default()
+            }
+            Self::Derived(name) => {
+                let levels = model.cell(trial.key.cell).map(|cell| &cell.derived);
+                let level = levels.into_iter().flatten().find(|(own, _)| own == name);
+                level.map(|(_, level)| level.clone()).unwrap_or_default()
+            }
+            Self::Failures(of) => {
+                let numbers = trial.numbers.iter();
+                let step = numbers
+                    .flat_map(|numbers| &numbers.steps)
+                    .find(|step| step.name == *of);
+                step.map(|step| kinds(&step.failures)).unwrap_or_default()
+            }
+        }
+    }
+}
+
+pub(super) const PLAN: [Named; 4] = [
+    ("cell", |_, trial| trial.key.cell.to_string()),
+    ("repetition", |_, trial| trial.key.repetition.to_string()),
+    ("position", |_, trial| trial.position.to_string()),
+    ("started_utc", |_, trial| trial.started_utc.clone()),
+];
+
+pub(super) const VERDICT: [Named; 1] = [("verdict", |_, trial| {
+    labels::verdict(trial.verdict).to_owned()
+})];
+
+/// `best`, `worst`, or both of a trial without another one; empty of all others.
+pub(super) const BEST_AND_WORST: [Named; 1] = [("best_and_worst", |model, trial| {
+    let cells = model.best_and_worst.iter().flat_map(|of| &of.cells);
+    let own = cells.filter(|one| one.cell == trial.key.cell);
+    let ends = own.flat_map(|one| [("best", &one.best), ("worst", &one.worst)]);
+    let ends = ends.filter(|(_, end)| {
+        let end = end.as_ref();
+        end.is_some_and(|end| end.repetition == trial.key.repetition)
+    });
+    ends.map(|(name, _)| name).collect::<Vec<_>>().join(" ")
+})];
+
+pub(super) const TOLD: [Named; 4] = [
+    ("failures", |_, trial| {
+        let numbers = trial.numbers.as_ref();
+        kinds(numbers.map_or(&[], |numbers| &numbers.failures))
+    }),
+    ("other_failures", |_, trial| {
+        let numbers = trial.numbers.as_ref();
+        kinds(numbers.map_or(&[], |numbers| &numbers.other_failures))
+    }),
+    ("level", |_, trial| {
+        trial.level.map(number).unwrap_or_default()
+    }),
+    ("reasons", |_, trial| {
+        let reasons = trial.reasons.iter();
+        let texts: Vec<String> = reasons.map(findings::reason).collect();
+        texts.join("; ")
+    }),
+];
+
+/// The component that used most CPU.
+pub(super) const BUSIEST: [Named; 3] = [
+    ("busiest_component", |_, trial| {
+        busiest(trial).map(|(name, _)| name).unwrap_or_default()
+    }),
+    ("busiest_component_cores", |_, trial| {
+        busiest(trial)
+            .map(|(_, cores)| number(cores))
+            .unwrap_or_default()
+    }),
+    ("busiest_component_utilization", |model, trial| {
+        let cpus = f64::from(cpus_of_system(&model.info));
+        busiest(trial)
+            .map(|(_, cores)| number(cores / cpus))
+            .unwrap_or_default()
+    }),
+];
+
+fn busiest(trial: &TrialModel) -> Option<(String, f64)> {
+    bottleneck_of_trial(trial.numbers.as_ref()?)
+}
+
+/// What was killed on purpose, and when.
+pub(super) const KILLED: [Named; 2] = [
+    ("killed", |_, trial| {
+        faults_text(trial, |faults| {
+            let names = faults.kills.iter().map(|of| of.name());
+            names.collect::<Vec<_>>().join(" ")
+        })
+    }),
+    ("killed_s", |_, trial| {
+        faults_text(trial, |faults| {
+            let instants = faults.kills.iter();
+            let instants = instants.map(|of| number(of.killed_s));
+            instants.collect::<Vec<_>>().join(" ")
+        })
+    }),
+];
+
+pub(super) const KILLED_FAILURES: [Named; 2] = [
+    ("failures_whole_load", |_, trial| {
+        faults_text(trial, |faults| kinds(&faults.failures))
+    }),
+    ("other_failures_whole_load", |_, trial| {
+        faults_text(trial, |faults| kinds(&faults.other_failures))
+    }),
+];
+
+fn faults_text(trial: &TrialModel, text: fn(&TrialFaults) -> String) -> String {
+    trial.faults.as_ref().map(text).unwrap_or_default()
+}
+
+/// A time that is not known is no number: how long it was looked for stands in a column of its own.
+pub(super) const RECOVERED: [Named; 1] = [("recovered", |_, trial| {
+    let recovery = trial.recovery.as_ref();
+    match recovery.map(|recovery| recovery.outcome) {
+        Some(Recovery::After(_)) => true.to_string(),
+        Some(Recovery::NotWithin(_)) => false.to_string(),
+        Some(Recovery::NoReference) | None => String::new(),
+    }
+})];
+
+pub(super) const LOOKED_FOR: [Named; 1] = [("recovery_observed_s", |_, trial| {
+    let recovery = trial.recovery.as_ref();
+    recovery
+        .map(|recovery| number(recovery.load_drop.recovery.duration_s))
+        .unwrap_or_default()
+})];
+
+pub(super) const CONTROL: [Named; 2] = [
+    ("recovery_control_bad", |_, trial| {
+        control_text(trial, |control| control.bad)
+    }),
+    ("recovery_control_intervals", |_, trial| {
+        control_text(trial, |control| control.intervals)
+    }),
+];
+
+fn control_text(trial: &TrialModel, count: fn(Control) -> usize) -> String {
+    let control = trial.recovery.and_then(|recovery| recovery.control);
+    control
+        .map(|control| count(control).to_string())
+        .unwrap_or_default()
+}
+
+/// What a trial of a search showed, and the answer of its cell.
+pub(super) const SEARCH: [Named; 9] = [
+    ("evidence", |model, trial| {
+        let step = step(model, trial);
+        step.map(|step| labels::evidence(step.evidence).to_owned())
+            .unwrap_or_default()
+    }),
+    ("cell_holds_at", |model, trial| {
+        let held = search(model, trial).and_then(|search| search.answer.holds);
+        held.map(|held| number(held.level)).unwrap_or_default()
+    }),
+    ("cell_holds_trials", |model, trial| {
+        let held = search(model, trial).and_then(|search| search.answer.holds);
+        held.map(|held| held.trials.to_string()).unwrap_or_default()
+    }),
+    ("cell_fails_at", |model, trial| {
+        let fails = search(model, trial).and_then(|search| search.answer.fails);
+        fails.map(number).unwrap_or_default()
+    }),
+    ("cell_holds_is_lower_bound", |model, trial| {
+        let held = search(model, trial).filter(|search| search.answer.holds.is_some());
+        held.map(|search| search.answer.is_lower_bound().to_string())
+            .unwrap_or_default()
+    }),
+    ("cell_fitted_at", |model, trial| {
+        fitted_level(model, trial, |fitted| fitted.level)
+    }),
+    ("cell_fitted_low", |model, trial| {
+        fitted_level(model, trial, |fitted| fitted.low)
+    }),
+    ("cell_fitted_high", |model, trial| {
+        fitted_level(model, trial, |fitted| fitted.high)
+    }),
+    ("cell_search_ended", |model, trial| {
+        search(model, trial)
+            .map(|search| search.answer.end.name().to_owned())
+            .unwrap_or_default()
+    }),
+];
+
+/// The share of its cell's capacity that a trial had as its load; empty of the steps of a search.
+pub(super) const OPERATING_POINT: [Named; 1] = [("operating_share", |model, trial| {
+    let search = model.search.as_ref();
+    let share = search.and_then(|search| search.info.operating_share(trial.key));
+    share.map(number).unwrap_or_default()
+})];
+
+fn search<'a>(model: &'a Model, trial: &TrialModel) -> Option<&'a CellSearch> {
+    model.search.as_ref()?.of_cell(trial.key.cell)
+}
+
+fn fitted_level(model: &Model, trial: &TrialModel, part: fn(FittedLevel) -> f64) -> String {
+    let fitted = search(model, trial).and_then(|search| search.answer.fitted_level());
+    fitted
+        .map(|fitted| number(part(fitted)))
+        .unwrap_or_default()
+}
+
+fn step<'a>(model: &'a Model, trial: &TrialModel) -> Option<&'a SearchStep> {
+    let mut steps = search(model, trial)?.steps.iter();
+    steps.find(|step| step.key == trial.key)
+}
+
+fn kinds(failures: &[FailureCount]) -> String {
+    let one = |failure: &FailureCount| format!("{}={}", failure.kind, failure.count);
+    failures.iter().map(one).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,66 @@
+//! Reference results and the study's own.
+
+use serde::Serialize;
+
+use crate::{
+    layout::chart_numbers::round_to,
+    words::{labels, names::cell_name},
+};
+
+use waggle_analysis::{Model, ReferenceModel, ReferenceValue, reference_level};
+
+#[derive(Serialize)]
+pub(crate) struct Reference<'a> {
+    match_on: String,
+    columns: Vec<Column<'a>>,
+    rows: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Column<'a> {
+    name: &'a str,
+    kind: &'static str,
+}
+
+#[derive(Serialize)]
+struct Row {
+    level: String,
+    label: String,
+    believed: bool,
+    /// Of each column: reference, this study, low, high.
+    values: Vec<[Option<f64>; 4]>,
+}
+
+impl<'a> Reference<'a> {
+    pub(crate) fn new(reference: &'a ReferenceModel, model: &Model) -> Self {
+        let columns = reference.info.columns.iter().zip(&reference.units);
+        let columns = columns.map(|(column, kind)| Column {
+            name: &column.name,
+            kind: labels::unit(*kind),
+        });
+        let rows = reference.rows.iter().filter_map(|row| {
+            let cell = model.cells.iter().find(|cell| cell.cell == row.cell)?;
+            let levels = reference.info.match_on.iter();
+            let levels: Vec<&str> = levels
+                .map(|by| Some(reference_level(cell, by)?.as_str()))
+                .collect::<Option<_>>()?;
+            Some(Row {
+                level: levels.join(", "),
+                label: cell_name(model, cell),
+                believed: cell.is_free_of_doubt(),
+                values: row.values.iter().map(value).collect(),
+            })
+        });
+        Self {
+            match_on: reference.info.match_on.join(", "),
+            columns: columns.collect(),
+            rows: rows.collect(),
+        }
+    }
+}
+
+fn value(value: &ReferenceValue) -> [Option<f64>; 4] {
+    let interval = value.estimate.and_then(|estimate| estimate.interval);
+    let (low, high) = interval.unzip();
+    [value.reference, value.point, low, high].map(|one| one.map(round_to))
+}

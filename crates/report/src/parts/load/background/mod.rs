@@ -1,0 +1,4 @@
+//! What ran beside the measured load.
+
+pub(crate) mod section;
+mod table;

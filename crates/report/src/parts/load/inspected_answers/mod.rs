@@ -1,0 +1,4 @@
+//! Answers that were measured while they streamed.
+
+pub(crate) mod section;
+mod table;

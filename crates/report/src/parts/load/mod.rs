@@ -1,0 +1,7 @@
+//! What was sent: steps of scenarios, clients, measured answers; and what was done before and beside it.
+
+pub(crate) mod background;
+pub(crate) mod clients;
+pub(crate) mod inspected_answers;
+pub(crate) mod preparation;
+pub(crate) mod steps;

@@ -1,0 +1,4 @@
+//! Steps and sessions of a scenario.
+
+pub(crate) mod section;
+pub(crate) mod table;

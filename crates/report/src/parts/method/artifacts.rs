@@ -1,0 +1,20 @@
+//! Which artifacts a run used.
+
+use waggle_analysis::part_of_cells;
+use waggle_results::{ArtifactInfo, RunInfo};
+
+use crate::words::names::cell_group;
+
+/// Each version of each artifact, with the cells that use it if those are not all.
+pub(crate) fn artifacts(info: &RunInfo) -> String {
+    let artifact = |one: &ArtifactInfo| {
+        let version = one.version.as_deref().unwrap_or("(installed)");
+        let named = format!("{} {version}", one.name);
+        match part_of_cells(info, &one.cells) {
+            Some(cells) => format!("{named} ({})", cell_group(&cells)),
+            None => named,
+        }
+    };
+    let all: Vec<String> = info.artifacts.iter().map(artifact).collect();
+    all.join(", ")
+}

@@ -1,0 +1,137 @@
+//! Fault injection: what was killed, and the consequences.
+
+use waggle_results::{FailureKind, LedgerInfo};
+
+use crate::{
+    layout::table::{Column, Field, Table},
+    parts::columns::{place, summed_over},
+    words::format::{self, NONE, Unit},
+};
+
+use waggle_analysis::{CellFaults, CellModel, Kill, Model, TrialFaults};
+
+/// One kill of one cell.
+struct Row<'a> {
+    cell: &'a CellModel,
+    kill: &'a Kill,
+    /// In the first row of a cell only.
+    of_cell: Option<&'a CellFaults>,
+}
+
+/// A row for each kill of each cell. `None` also if every trial with a kill failed, or if no level of a search holds: the table of trials
+/// shows those faults.
+pub(crate) fn faults(model: &Model) -> Option<Table> {
+    let mut rows = Vec::new();
+    for faults in &model.faults {
+        let mut cells = model.cells.iter();
+        let cell = cells.find(|cell| cell.cell == faults.cell)?;
+        let kills = faults.kills.iter().enumerate();
+        rows.extend(kills.map(|(number, kill)| Row {
+            cell,
+            kill,
+            of_cell: (number == 0).then_some(faults),
+        }));
+    }
+    let caption = format!(
+        "Kills, counted from the start of the measured phase; time from the kill to ready, and the longest time without a success between \
+         the kill and the end of the phase (in whole intervals), each the longest of all trials; failed requests, failed connections and \
+         records of the whole load, summed over {}",
+        summed_over(model)
+    );
+    let mut columns = place(model, |row: &Row<'_>| row.cell);
+    columns.extend([
+        Column::words("killed", |row: &Row<'_>| Field::plain(&*row.kill.replica)),
+        // The study sets it: an interval would only show how well waggle keeps time.
+        Column::numbers("at", |row: &Row<'_>| {
+            let at = row.kill.at_us.as_ref();
+            Field::optional(at.map(|at| Unit::Time.show(at.point)))
+        }),
+        Column::numbers("time to ready", |row: &Row<'_>| {
+            Field::estimate(row.kill.ready_after_us.as_ref(), Unit::Time)
+        }),
+        Column::numbers("longest outage", of_cell(outage)),
+        Column::numbers("failed requests", of_cell(failed_requests)),
+        Column::numbers("failed connections", of_cell(failed_attempts)),
+    ]);
+    columns.extend(of_records());
+    Table::new("faults", caption, columns, rows).unless_empty()
+}
+
+fn of_records<'a>() -> [Column<'a, Row<'a>>; 6] {
+    let of = |field: fn(&LedgerInfo) -> Field| {
+        move |row: &Row<'_>| {
+            let ledger = row.cell.ledger.as_ref().filter(|_| row.of_cell.is_some());
+            ledger.map_or_else(Field::empty, field)
+        }
+    };
+    [
+        Column::numbers(
+            "rejected but delivered",
+            of(|ledger| Field::nothing_expected(ledger.rejected_delivered)),
+        ),
+        Column::numbers("unknown", of(|ledger| Field::count(ledger.unknown))),
+        Column::numbers(
+            "unknown but delivered",
+            of(|ledger| Field::count(ledger.unknown_delivered)),
+        ),
+        Column::numbers(
+            "missing",
+            of(|ledger| Field::nothing_expected(ledger.missing)),
+        ),
+        Column::numbers(
+            "duplicates",
+            of(|ledger| Field::nothing_expected(ledger.duplicates)),
+        ),
+        Column::numbers(
+            "unexpected",
+            of(|ledger| Field::nothing_expected(ledger.unexpected)),
+        ),
+    ]
+}
+
+fn of_cell(field: fn(&CellFaults) -> Field) -> impl Fn(&Row<'_>) -> Field {
+    move |row| row.of_cell.map_or_else(Field::empty, field)
+}
+
+fn outage(faults: &CellFaults) -> Field {
+    let outage = Field::estimate(faults.outage_us.as_ref(), Unit::Time);
+    if !faults.outage_to_the_end {
+        return outage;
+    }
+    // Its end was not observed.
+    let ends = outage.side_note().map(|ends| ends.into_owned());
+    Field::plain(format!("≥ {}", outage.text())).with_aside(ends)
+}
+
+fn failed_requests(faults: &CellFaults) -> Field {
+    by_kind(faults.failed, faults.failures.iter())
+}
+
+fn failed_attempts(faults: &CellFaults) -> Field {
+    let kinds = || {
+        let kinds = faults.other_failures.iter();
+        kinds.filter(|(kind, _)| !kind.is_of_session())
+    };
+    by_kind(kinds().map(|(_, count)| count).sum(), kinds())
+}
+
+/// A count, and in small letters what it is made of.
+fn by_kind<'a>(all: u64, kinds: impl Iterator<Item = &'a (FailureKind, u64)>) -> Field {
+    let kinds: Vec<String> = kinds
+        .map(|(kind, count)| format!("{} {}", format::count(*count), kind.in_words()))
+        .collect();
+    Field::count(all).with_aside((!kinds.is_empty()).then(|| kinds.join(", ")))
+}
+
+/// The faults of a trial, each with its start and its end: `orders-0 5.00 s to 7.63 s`.
+pub(crate) fn fault_field(faults: Option<&TrialFaults>) -> Field {
+    let one = |of: &waggle_results::FaultInfo| {
+        let at = |seconds: f64| Unit::Time.show(seconds * 1e6);
+        let until = of.ready_s.map_or_else(|| NONE.to_owned(), at);
+        format!("{} {} to {until}", of.name(), at(of.killed_s))
+    };
+    faults.map_or_else(Field::empty, |faults| {
+        let all: Vec<String> = faults.kills.iter().map(one).collect();
+        Field::plain(all.join(", "))
+    })
+}

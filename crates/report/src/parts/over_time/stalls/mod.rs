@@ -1,0 +1,4 @@
+//! Stalls: stretches of the measured phase without a success.
+
+pub(crate) mod table;
+pub(crate) mod words;

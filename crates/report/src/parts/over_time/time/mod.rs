@@ -1,0 +1,5 @@
+//! Time series of each trial.
+
+pub(crate) mod chart;
+pub(crate) mod section;
+mod table;

@@ -1,0 +1,137 @@
+//! Time series of a trial as a table, for readers without scripts.
+
+use crate::{
+    layout::table::{Field, Head, Table},
+    parts::columns::per_second,
+    words::format::{self, NONE, Unit},
+};
+
+use waggle_analysis::{Model, TrialModel, unit_of_metric};
+
+/// A row for each interval of load, then one for each later sample while the system drained; `None` if the trial has no series.
+pub(crate) fn over_time(model: &Model, trial: &TrialModel, title: &str) -> Option<Table> {
+    let series = &trial.series;
+    if series.points.is_empty() && series.cpu.is_empty() {
+        return None;
+    }
+    let figures = [
+        "end, s".to_owned(),
+        per_second(model.counted),
+        "failed/s".to_owned(),
+        "p50".to_owned(),
+        "p99".to_owned(),
+        "in flight".to_owned(),
+    ];
+    let cpu = series
+        .cpu
+        .iter()
+        .map(|one| format!("{}, cores", one.component));
+    let backlog = (!series.backlog.is_empty()).then(|| "backlog".to_owned());
+    let before = series
+        .intermediate_probes
+        .iter()
+        .map(|one| format!("backlog, {}", one.name));
+    let metrics = series.metrics.iter().map(|one| one.name.clone());
+    let heads = figures.into_iter().chain(cpu).chain(backlog);
+    let heads = heads.chain(before).chain(metrics).map(Head::number);
+    Some(Table {
+        id: None,
+        title: None,
+        caption: format!("{title}, time series"),
+        heads: heads.collect(),
+        rows: rows(model, trial),
+        has_summary: false,
+    })
+}
+
+fn rows(model: &Model, trial: &TrialModel) -> Vec<Vec<Field>> {
+    let series = &trial.series;
+    let load_end = series
+        .points
+        .last()
+        .map_or(f64::NEG_INFINITY, |point| point.end_s);
+    let mut rows: Vec<Vec<Field>> = Vec::new();
+    let mut samples = Samples::new(model, trial);
+    for point in &series.points {
+        let time = |us: Option<f64>| us.map_or_else(|| NONE.to_owned(), |us| Unit::Time.show(us));
+        let figures = [
+            format!("{:.2}", point.end_s),
+            format::plain(point.succeeded_per_s),
+            format::plain(point.failed_per_s),
+            time(point.p50_us),
+            time(point.p99_us),
+            format::plain(point.in_flight),
+        ];
+        let row = figures
+            .into_iter()
+            .chain(samples.samples_up_to(point.end_s));
+        rows.push(row.map(Field::plain).collect());
+    }
+    for at in sample_times_after_load(trial, load_end) {
+        let figures = [format!("{at:.2}")].into_iter();
+        let none = std::iter::repeat_n(NONE.to_owned(), 5);
+        let row = figures.chain(none).chain(samples.samples_up_to(at));
+        rows.push(row.map(Field::plain).collect());
+    }
+    rows
+}
+
+/// When something was sampled after the load.
+fn sample_times_after_load(trial: &TrialModel, load_end: f64) -> Vec<f64> {
+    let series = &trial.series;
+    let named = series.intermediate_probes.iter().chain(&series.metrics);
+    let mut later: Vec<f64> = series
+        .cpu
+        .iter()
+        .flat_map(|one| &one.points)
+        .chain(named.flat_map(|one| &one.points))
+        .chain(&series.backlog)
+        .map(|(at, _)| *at)
+        .filter(|at| *at > load_end)
+        .collect();
+    later.sort_by(f64::total_cmp);
+    later.dedup();
+    later
+}
+
+/// Samples of each component, of the backlogs and of the metrics of the system, from one instant on.
+struct Samples<'a> {
+    /// In ascending order, those that were passed left out.
+    ahead: Vec<Ahead<'a>>,
+}
+
+/// Samples of one thing that are still to come, and their unit; `None`: they have none.
+type Ahead<'a> = (&'a [(f64, f64)], Option<waggle_metrics::Unit>);
+
+impl<'a> Samples<'a> {
+    fn new(model: &Model, trial: &'a TrialModel) -> Self {
+        let series = &trial.series;
+        let cpu = series.cpu.iter().map(|one| &one.points[..]);
+        let backlog = (!series.backlog.is_empty()).then_some(&series.backlog[..]);
+        let before = series.intermediate_probes.iter();
+        let before = before.map(|one| &one.points[..]);
+        let counts = cpu.chain(backlog).chain(before);
+        let unit = |name: &str| Some(unit_of_metric(&model.info.metrics, name));
+        let metrics = series.metrics.iter();
+        let metrics = metrics.map(|one| (&one.points[..], unit(&one.name)));
+        Self {
+            ahead: counts.map(|points| (points, None)).chain(metrics).collect(),
+        }
+    }
+
+    /// The last sample of each up to an instant and after the instant before; passes them.
+    fn samples_up_to(&mut self, to: f64) -> impl Iterator<Item = String> {
+        self.ahead.iter_mut().map(move |(ahead, unit)| {
+            let unit = *unit;
+            let passed = ahead.iter().take_while(|(at, _)| *at <= to).count();
+            let (in_interval, later) = ahead.split_at(passed);
+            *ahead = later;
+            let last = in_interval.last();
+            let shown = |value: f64| match unit {
+                None | Some(waggle_metrics::Unit::Count) => format::plain(value),
+                Some(unit) => format::in_unit(value, unit),
+            };
+            last.map_or_else(|| NONE.to_owned(), |(_, value)| shown(*value))
+        })
+    }
+}

@@ -1,0 +1,4 @@
+//! Drift of the host over the run.
+
+pub(crate) mod section;
+pub mod words;

@@ -1,0 +1,5 @@
+//! Every trial.
+
+pub(crate) mod json;
+pub(crate) mod section;
+mod table;

@@ -1,0 +1,40 @@
+//! Every trial, with its main metrics, and with all of them.
+
+use super::table;
+use crate::{
+    layout::document::{Block, Fold, Folded, Section},
+    metric_columns,
+    words::{findings::remark, names::name_of},
+};
+use waggle_analysis::Model;
+
+pub(crate) fn section(model: &Model) -> Section {
+    let remarked = model
+        .trials
+        .iter()
+        .filter(|trial| !trial.remarks.is_empty());
+    let remarks = remarked.map(|trial| {
+        let said: Vec<String> = trial.remarks.iter().map(remark).collect();
+        format!(
+            "{}, repetition {}: {}",
+            name_of(model, trial.key.cell),
+            trial.key.repetition,
+            said.join("; ")
+        )
+    });
+    Section {
+        link: None,
+        blocks: vec![
+            Block::Table(table::trials(model)),
+            Block::PageOnly(vec![
+                Block::Sentences(remarks.collect()),
+                Block::Folded(Folded {
+                    what: Fold::Every,
+                    summary: "All metrics of every trial (as in tables.csv)".to_owned(),
+                    blocks: vec![Block::Table(metric_columns::table(model))],
+                }),
+            ]),
+        ],
+        ..Section::new("trials", "Trials")
+    }
+}

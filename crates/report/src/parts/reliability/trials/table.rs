@@ -1,0 +1,116 @@
+//! Every trial, with its main metrics.
+
+use waggle_results::LedgerInfo;
+
+use crate::{
+    layout::table::{Column, Field, Table},
+    parts::{
+        capacity::search::words::level,
+        columns::{per_second, place},
+        over_time::faults,
+    },
+    words::{
+        format::{self, Unit},
+        labels,
+    },
+};
+
+use waggle_analysis::{
+    CellModel, Model, TrialModel, TrialNumbers, TrialPercentile, TrialPercentiles,
+};
+
+/// A trial and its cell.
+type Row<'a> = (&'a CellModel, &'a TrialModel);
+
+/// One row a trial.
+pub(crate) fn trials(model: &Model) -> Table {
+    let mut columns = place(model, |(cell, _): &Row<'_>| *cell);
+    columns.push(Column::numbers("repetition", |(_, trial): &Row<'_>| {
+        Field::plain(trial.key.repetition.to_string())
+    }));
+    if let Some(found) = &model.search {
+        columns.push(Column::numbers("level", |(_, trial): &Row<'_>| {
+            Field::optional(trial.level.map(|at| level(found.info.maximize, at)))
+        }));
+        if found.info.operating_points.is_some() {
+            columns.push(Column::numbers("of capacity", |(_, trial): &Row<'_>| {
+                let share = found.info.operating_share(trial.key);
+                Field::optional(share.map(format::set_share))
+            }));
+        }
+    }
+    columns.extend([
+        Column::numbers("position", |(_, trial): &Row<'_>| {
+            Field::plain(trial.position.to_string())
+        }),
+        Column::words("verdict", |(_, trial): &Row<'_>| {
+            Field::verdict(labels::verdict(trial.verdict))
+        }),
+        Column::numbers(
+            per_second(model.counted),
+            number(|numbers| Field::plain(format::plain(numbers.goodput_per_s))),
+        ),
+        Column::numbers("p50", time(|times| times.p50.as_ref())),
+        Column::numbers("p99", time(|times| times.p99.as_ref())),
+        Column::numbers("max", time(|times| times.max.as_ref())),
+        Column::numbers(
+            "errors",
+            number(|numbers| Field::nothing_expected(numbers.failed)),
+        ),
+        Column::numbers(
+            "delivered",
+            of_ledger(|ledger| Field::count(ledger.delivered)),
+        ),
+        Column::numbers(
+            "missing",
+            of_ledger(|ledger| Field::nothing_expected(ledger.missing)),
+        ),
+    ]);
+    if !model.faults.is_empty() {
+        columns.push(Column::words("fault", |(_, trial): &Row<'_>| {
+            faults::table::fault_field(trial.faults.as_ref())
+        }));
+    }
+    let rows = model.trials.iter().filter_map(|trial| {
+        let mut cells = model.cells.iter();
+        Some((cells.find(|cell| cell.cell == trial.key.cell)?, trial))
+    });
+    Table::new("trials", caption(model), columns, rows)
+}
+
+fn caption(model: &Model) -> String {
+    let mut caption =
+        "Every trial over its measured phase; position is its place in the order of execution"
+            .to_owned();
+    if !model.faults.is_empty() {
+        caption.push_str(
+            "; fault is what was killed, and when until it was ready again, from the start of the measured phase",
+        );
+    }
+    caption
+}
+
+fn number(field: fn(&TrialNumbers) -> Field) -> impl Fn(&Row<'_>) -> Field {
+    move |(_, trial)| trial.numbers.as_ref().map_or_else(Field::empty, field)
+}
+
+fn of_ledger(field: fn(&LedgerInfo) -> Field) -> impl Fn(&Row<'_>) -> Field {
+    move |(_, trial)| trial.ledger.as_ref().map_or_else(Field::empty, field)
+}
+
+fn time(pick: fn(&TrialPercentiles) -> Option<&TrialPercentile>) -> impl Fn(&Row<'_>) -> Field {
+    let field = move |times: &TrialPercentiles| {
+        let Some(one) = pick(times) else {
+            return Field::empty();
+        };
+        let field = Field::plain(Unit::Time.show(one.us));
+        match &one.thin {
+            Some(reason) => field.thin(reason),
+            None => field,
+        }
+    };
+    move |(_, trial)| {
+        let times = trial.numbers.as_ref().and_then(|of| of.response.as_ref());
+        times.map_or_else(Field::empty, field)
+    }
+}

@@ -1,0 +1,41 @@
+//! Thresholds of the study and what they come to, for other programs.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use waggle_analysis::ThresholdOutcome;
+
+use crate::words::conditions;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Threshold<'a> {
+    text: &'a str,
+    /// `holds`, `does not hold` or `undecided`, over all cells.
+    result: &'static str,
+    cells: Vec<ThresholdCell>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ThresholdCell {
+    cell: u32,
+    result: &'static str,
+    /// In µs, per second, a share of 1, bytes or a count.
+    observed: Option<f64>,
+    why: Option<String>,
+}
+
+pub(crate) fn threshold(outcome: &ThresholdOutcome) -> Threshold<'_> {
+    let cell = |one: &waggle_analysis::ThresholdCell| ThresholdCell {
+        cell: one.cell,
+        result: conditions::decision_label(one.held),
+        observed: one.observed.filter(|value| value.is_finite()),
+        why: one
+            .reason
+            .as_ref()
+            .map(|why| conditions::shortcoming(why, outcome.unit)),
+    };
+    Threshold {
+        text: &outcome.text,
+        result: conditions::decision_label(outcome.held),
+        cells: outcome.cells.iter().map(cell).collect(),
+    }
+}

@@ -1,0 +1,4 @@
+//! The busiest component of each cell.
+
+pub(crate) mod section;
+mod table;

@@ -1,0 +1,128 @@
+//! Writes the reports into the folder of a run. Each file is written completely or not at all.
+
+use std::{
+    fs, io, panic,
+    path::{Path, PathBuf},
+    thread,
+};
+
+use thiserror::Error;
+use waggle_results::{ReadError, Run};
+
+use super::{document::document, json::report_json, pages};
+use crate::{
+    layout::{document::Document, markdown},
+    metric_columns,
+    parts::factors::effects,
+};
+use waggle_analysis::{Model, model};
+
+/// What was written.
+#[derive(Debug, Clone)]
+pub struct Written {
+    pub model: Model,
+    pub html: PathBuf,
+    pub markdown: PathBuf,
+    pub csv: PathBuf,
+    /// For other programs.
+    pub json: PathBuf,
+    /// If the cells form a complete grid of two or more factors.
+    pub effects: Option<PathBuf>,
+}
+
+/// Why there is no report.
+#[derive(Debug, Error)]
+pub enum ReportError {
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error("cannot write {}: {problem}", path.display())]
+    Write { path: PathBuf, problem: io::Error },
+}
+
+/// Reads a run and writes `report.html`, `report.md`, `tables.csv`, `report.json` and, if it has effects, `effects.csv` into its folder.
+///
+/// # Errors
+/// If the run cannot be read, or a file cannot be written.
+pub fn write_all(run_folder: &Path) -> Result<Written, ReportError> {
+    let model = model(&Run::read(run_folder)?);
+    let written = Written {
+        html: run_folder.join("report.html"),
+        markdown: run_folder.join("report.md"),
+        csv: run_folder.join("tables.csv"),
+        json: run_folder.join("report.json"),
+        effects: model
+            .effects
+            .as_ref()
+            .map(|_| run_folder.join("effects.csv")),
+        model,
+    };
+    // The page takes as long as all the others.
+    let document = document(&written.model);
+    thread::scope(|scope| {
+        let page = scope.spawn(|| put(&written.html, &pages::page(&document, &written.model)));
+        let others = put_others(&written, &document);
+        let page = page
+            .join()
+            .unwrap_or_else(|panicked| panic::resume_unwind(panicked));
+        page.and(others)
+    })?;
+    Ok(written)
+}
+
+fn put_others(written: &Written, document: &Document) -> Result<(), ReportError> {
+    put(&written.markdown, &markdown::text(document))?;
+    put(&written.csv, &metric_columns::of_document(document))?;
+    put(&written.json, &report_json(&written.model))?;
+    if let (Some(path), Some(effects)) = (&written.effects, &written.model.effects) {
+        put(path, &effects::csv::effects(effects))?;
+    }
+    Ok(())
+}
+
+/// Writes a partial file and renames it, so that an interrupted write leaves the earlier report. On a full disk no part is left.
+fn put(path: &Path, text: &str) -> Result<(), ReportError> {
+    let partial = partial(path);
+    fs::write(&partial, text)
+        .and_then(|()| fs::rename(&partial, path))
+        .map_err(|problem| {
+            fs::remove_file(&partial).ok();
+            ReportError::Write {
+                path: path.to_owned(),
+                problem,
+            }
+        })
+}
+
+/// Each file has one of its own: several are written at a time, and two of them differ in their extensions alone.
+fn partial(path: &Path) -> PathBuf {
+    path.with_added_extension("partial")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use super::{partial, put};
+
+    #[test]
+    fn a_file_is_written_while_another_of_its_stem_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let (page, markdown) = (folder.path().join("r.html"), folder.path().join("r.md"));
+        // As another thread leaves it in the middle of its write.
+        fs::write(partial(&page), "half a page").unwrap();
+        put(&markdown, "whole").unwrap();
+        assert_eq!(fs::read_to_string(&markdown).unwrap(), "whole");
+        assert_eq!(fs::read_to_string(partial(&page)).unwrap(), "half a page");
+        assert_eq!(partial(Path::new("a/r.md")), Path::new("a/r.md.partial"));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_leaves_no_part() {
+        let folder = tempfile::tempdir().unwrap();
+        let page = folder.path().join("r.html");
+        fs::create_dir(&page).unwrap();
+        let text = put(&page, "whole").unwrap_err().to_string();
+        assert_eq!(text.matches("os error").count(), 1, "{text}");
+        assert!(!partial(&page).exists());
+    }
+}
