@@ -3,163 +3,107 @@
 //!
 //! It knows neither how a number is laid out nor who asks: the report, the terminal and the search of a running study take
 //! the same numbers from here, so that no two of them compute one twice.
+//!
+//! The rooms, the ground floor first: `info`, `recording`, `trial`, `metric`, `cell`, `factors`, `run`, `runs`. Each imports from those
+//! before it only.
 
-mod accepted;
-mod account;
-mod answer;
-mod answers;
-mod asked;
-mod asked_before;
-mod aspect;
-mod background;
-mod best_and_worst;
-mod biases;
-mod bottleneck;
-mod causes;
 mod cell;
-mod cell_group;
-mod clients;
-pub mod compare;
-mod comparisons;
-mod conclusion;
-mod contention;
-mod count_comparison;
-mod course;
-mod cpu_capacity;
-mod curves;
-mod decision;
-mod delays;
-mod distribution;
-mod distributions;
-mod drift;
-pub mod effects;
-mod factor;
-mod faults;
-mod growth;
-pub mod history;
-mod imported;
-mod instrument;
-pub mod judge;
-mod known;
-mod lag;
-mod laws;
-mod layout;
-mod left_out;
-mod levels;
-mod limits;
-mod machine;
-mod memory;
+mod factors;
+mod info;
 mod metric;
-mod operating_points;
-mod outcome;
-mod path;
-mod pooled;
-mod power;
-mod preparation;
-mod prepared;
-mod probe;
-mod probes;
-mod ranking;
-mod recovered;
-mod recovery;
-mod reference;
-mod run_model;
-mod samples;
-mod scale;
-mod search;
-mod series;
-mod shown;
-mod side_load;
+mod recording;
+mod run;
+mod runs;
 #[cfg(test)]
-mod simulated;
-mod so_far;
-mod stalled;
-mod step;
-mod steps;
-mod system_kind;
-mod system_metric;
-mod system_metrics;
-mod threshold;
-mod time_weighted;
-mod together;
+mod tests;
 mod trial;
-mod trial_faults;
-mod warning;
 
-pub use account::{Account, Spread};
-pub use answer::{
-    Answer, AnswerOf, AnswerRole, CellValue, Limit, LimitedBy, MetricAnswer, TiedCell,
+pub use cell::{
+    asked_metrics::{AskedMetric, AskedReading, headline},
+    causes::CellCause,
+    cell_model::{CellModel, CellReason, failure_kinds},
+    cell_number::CellNumber,
+    clients::ClientsModel,
+    contention::{ContentionModel, OtherCores, is_contended},
+    cpu_capacity::CpuCapacity,
+    decision::Decision,
+    distribution::{Distribution, Percentile},
+    outcome::Better,
+    pooled::Pooled,
+    probe_delays::ProbeModel,
+    scenario::{SessionsModel, StepModel},
+    streamed_answers::AnswersModel,
+    system_over_trials::SystemMetricModel,
+    threshold::{Shortcoming, ThresholdCell, ThresholdOutcome, held_in_load, is_recovery},
+    time_to_recover::CellRecovery,
 };
-pub use answers::AnswersModel;
-pub use asked::{AskedMetric, AskedReading, headline};
-pub use asked_before::{AskedBefore, Origin};
-pub use background::{TrialBackground, TrialBackgroundLoad};
-pub use best_and_worst::{
-    BestAndWorst, BestAndWorstModel, FEW_SUCCESSES, FailureRange, OrderMetric, RankedTrial,
-    SuccessCount, TableGrid,
+pub use factors::{
+    best_and_worst::{
+        BestAndWorst, BestAndWorstModel, FEW_SUCCESSES, FailureRange, OrderMetric, RankedTrial,
+        SuccessCount, TableGrid,
+    },
+    curves::{Curve, CurvePoint, CurvesModel, FailedOver, Panel, PanelLine},
+    effects::{self, Comparison, EffectsModel, OutcomeEffects},
+    growth::{Bound, BoundCrossing, PairModel},
+    laws::{CurveLaws, Law, LineLaw},
+    layout::{Line, Over},
+    level_comparison::{
+        Ahead, Compared, ComparisonModel, Difference, Found, Lead, Measure, NoSuccess, Without,
+    },
+    ranking::{RankedLevel, RankedOutcome, RankingModel},
+    reference::{ReferenceModel, ReferenceValue, level as reference_level},
+    shown::Shown,
 };
-pub use bottleneck::Bottleneck;
-pub use bottleneck::{cpus_of_system, of_trial as bottleneck_of_trial};
-pub use causes::CellCause;
-pub use cell::failure_kinds;
-pub use cell::{CellModel, CellReason};
-pub use cell_group::{CalledCell, CellGroup, part_of_cells};
-pub use clients::ClientsModel;
-pub use comparisons::{
-    Ahead, Compared, ComparisonModel, Difference, Found, Lead, Measure, NoSuccess, Without,
+pub use info::{
+    factor::{Counted, Factor},
+    metric_path::{own_unit, unit, unit_of_metric, without_names},
+    system_kind::{external_components, is_external},
 };
-pub use conclusion::{Conclusion, Doubtful, conclusion_of_search, expected_verdict};
-pub use contention::{ContentionModel, OtherCores, is_contended};
-pub use count_comparison::{CellCounts, CountComparisonModel};
-pub use course::{Course, Length};
-pub use cpu_capacity::CpuCapacity;
-pub use curves::{Curve, CurvePoint, CurvesModel, FailedOver, Panel, PanelLine};
-pub use decision::Decision;
-pub use delays::{DelaySource, KnownBy};
-pub use distribution::{SPECTRUM_TICKS, SpectrumPoint, TrialPercentile, TrialPercentiles, as_f64};
-pub use distributions::{Distribution, Percentile};
-pub use drift::{DriftModel, RepetitionDrift, SentinelModel, SentinelPoint};
-pub use effects::{Comparison, EffectsModel, OutcomeEffects};
-pub use factor::{Counted, Factor};
-pub use faults::{CellFaults, Kill};
-pub use growth::{Bound, BoundCrossing, PairModel};
-pub(crate) use instrument::INSTRUMENT;
-pub use known::Known;
-pub use laws::{CurveLaws, Law, LineLaw};
-pub use layout::{Line, Over};
-pub use left_out::{LeftOutGroup, left_out_groups, left_out_of_run};
-pub use limits::ComponentLimits;
-pub use memory::Memory;
 pub use metric::{
-    CellNumber, Hidden, Number, in_load, in_trial, range_in_trial, unit, without_names,
+    known::Known,
+    number::Number,
+    trial_value::{in_load, in_trial, range_in_trial},
+    windows::Hidden,
 };
-pub use operating_points::{OperatingCell, OperatingPointModel};
-pub use outcome::Better;
-pub use path::{own_unit, unit_of_metric};
-pub use pooled::Pooled;
-pub use power::{Between, MetricPower, PlannedPower, PowerModel, planned_power, power};
-pub use preparation::{TrialPreparation, TrialPrepareLoad};
-pub use probe::TrialProbe;
-pub use probes::ProbeModel;
-pub use ranking::{RankedLevel, RankedOutcome, RankingModel};
-pub use recovered::CellRecovery;
-pub use recovery::TrialRecovery;
-pub use reference::{ReferenceModel, ReferenceValue, level as reference_level};
-pub use run_model::{Model, model};
-pub use search::{
-    CellSearch, SearchModel, SearchStep, Shortfall, evidence, operating_level, shortfalls_at_limit,
+pub use recording::{
+    course::{Course, Length},
+    delays::{DelaySource, KnownBy},
+    histogram::{SPECTRUM_TICKS, SpectrumPoint, TrialPercentile, TrialPercentiles, as_f64},
 };
-pub use series::{CpuSeries, NamedSeries, Series, SeriesPoint};
-pub use shown::Shown;
-pub use so_far::{CellSoFar, TrialSoFar, cell_so_far, findings, trial_so_far};
-pub use stalled::{CellStalls, TwoWeights};
-pub use step::TrialStep;
-pub use steps::{SessionsModel, StepModel};
-pub use system_kind::{external_components, is_external};
-pub use system_metric::{MetricSummary, TrialSystemMetric};
-pub use system_metrics::SystemMetricModel;
-pub use threshold::is_recovery;
-pub use threshold::{Shortcoming, ThresholdCell, ThresholdOutcome, held_in_load};
-pub use trial::{Failure, TrialModel, TrialNumbers, TrialRemark};
-pub use trial_faults::{Outage, TrialFaults};
-pub use warning::{SharedCpus, Warning};
+pub use run::{
+    account::{Account, Spread},
+    answer::{Answer, AnswerOf, AnswerRole, CellValue, Limit, LimitedBy, MetricAnswer, TiedCell},
+    asked_before::{AskedBefore, Origin},
+    cell_group::{CalledCell, CellGroup, part_of_cells},
+    conclusion::{Conclusion, Doubtful, conclusion_of_search, expected_verdict},
+    drift::{DriftModel, RepetitionDrift, SentinelModel, SentinelPoint},
+    faults::{CellFaults, Kill},
+    left_out::{LeftOutGroup, left_out_groups, left_out_of_run},
+    operating_points::{OperatingCell, OperatingPointModel},
+    power::{Between, MetricPower, PlannedPower, PowerModel, planned_power, power},
+    run_model::{Model, model},
+    search::{
+        CellSearch, SearchModel, SearchStep, Shortfall, evidence, operating_level,
+        shortfalls_at_limit,
+    },
+    so_far::{CellSoFar, TrialSoFar, cell_so_far, findings, trial_so_far},
+    stalls::{CellStalls, TwoWeights},
+    system_counts::{CellCounts, CountComparisonModel},
+    warning::{SharedCpus, Warning},
+};
+pub use runs::{compare, history};
+pub use trial::{
+    background::{TrialBackground, TrialBackgroundLoad},
+    bottleneck::{Bottleneck, cpus_of_system, of_trial as bottleneck_of_trial},
+    judge,
+    limits::ComponentLimits,
+    memory::Memory,
+    outage::{Outage, TrialFaults},
+    preparation::{TrialPreparation, TrialPrepareLoad},
+    probe::TrialProbe,
+    recovery::TrialRecovery,
+    series::{CpuSeries, NamedSeries, Series, SeriesPoint},
+    step::TrialStep,
+    system_metric::{MetricSummary, TrialSystemMetric},
+    trial_model::{Failure, TrialModel, TrialNumbers, TrialRemark},
+};

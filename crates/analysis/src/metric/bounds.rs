@@ -1,11 +1,14 @@
 //! What the findings of a trial leave open of its numbers, where that has two ends: the generator's lag, and a change of level within
-//! the measured phase. A doubt without a number is of the cell (`crate::asked`).
+//! the measured phase. A doubt without a number is of the cell (`crate::cell::asked_metrics`).
 
 use waggle_metrics::{Metric, NamedMetric, OverTrials};
 use waggle_stats::{Bounded, LevelChange, Series};
 
-use super::{Reading, load::Load};
-use crate::{TrialModel, aspect::aspect, lag::is_late};
+use crate::{
+    metric::{aspect::aspect, load::Load, reading::Reading},
+    recording::lag::is_late,
+    trial::trial_model::TrialModel,
+};
 
 /// The reading with the lowest and highest value that the system's own one may have.
 pub(super) fn with_bounds(named: &NamedMetric<'_>, trial: &TrialModel, found: Reading) -> Reading {

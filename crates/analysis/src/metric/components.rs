@@ -2,11 +2,14 @@
 
 use waggle_metrics::{NamedMetric, Statistic};
 
-use super::{
-    reading::{Reading, value},
-    source::find_by_name,
+use crate::{
+    metric::{
+        reading::{Reading, value},
+        source::find_by_name,
+    },
+    recording::histogram::as_f64,
+    trial::{bottleneck::whole_components, memory::Memory, trial_model::TrialNumbers},
 };
-use crate::{Memory, TrialNumbers, bottleneck::whole_components, distribution::as_f64};
 
 /// Of a component, or of all of them.
 pub(super) fn memory(named: &NamedMetric<'_>, memory: Memory) -> Option<Reading> {

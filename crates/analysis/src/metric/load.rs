@@ -3,8 +3,11 @@
 use waggle_metrics::NamedMetric;
 use waggle_stats::Part;
 
-use super::Reading;
-use crate::{TrialNumbers, TrialPercentiles, TrialStep};
+use crate::{
+    metric::reading::Reading,
+    recording::histogram::TrialPercentiles,
+    trial::{step::TrialStep, trial_model::TrialNumbers},
+};
 
 /// All that is sent, or one step of it.
 pub(super) enum Load<'a> {

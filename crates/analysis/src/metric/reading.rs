@@ -2,7 +2,7 @@
 
 use waggle_stats::{Bounded, Part};
 
-use crate::distribution::as_f64;
+use crate::recording::histogram::as_f64;
 
 /// What one trial has of a metric.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,11 +2,13 @@
 
 use waggle_metrics::{Metric, NamedMetric};
 
-use super::{
-    reading::{Reading, count, value},
-    source::{Source, find_by_name},
+use crate::{
+    metric::{
+        reading::{Reading, count, value},
+        source::{Source, find_by_name},
+    },
+    trial::{background::TrialBackgroundLoad, preparation::TrialPrepareLoad},
 };
-use crate::{TrialBackgroundLoad, TrialPrepareLoad};
 
 /// The load of the preparation that a metric names; `None`: the trial has not run it.
 pub(super) fn preparation<'a>(

@@ -3,9 +3,13 @@
 use waggle_metrics::NamedMetric;
 use waggle_results::{DeliveryInfo, LedgerInfo};
 
-use crate::{
-    TrialBackground, TrialFaults, TrialModel, TrialNumbers, TrialPreparation, TrialProbe,
-    TrialRecovery,
+use crate::trial::{
+    background::TrialBackground,
+    outage::TrialFaults,
+    preparation::TrialPreparation,
+    probe::TrialProbe,
+    recovery::TrialRecovery,
+    trial_model::{TrialModel, TrialNumbers},
 };
 
 /// What numbers are read from: parts of a trial.

@@ -4,8 +4,13 @@ use waggle_metrics::{NamedMetric, Statistic};
 use waggle_results::PhaseName;
 use waggle_stats::{Range, ThinTail};
 
-use super::{delivery_of, probe, source::Source, thin};
-use crate::TrialModel;
+use crate::{
+    metric::{
+        source::Source,
+        trial_value::{delivery_of, probe, thin},
+    },
+    trial::trial_model::TrialModel,
+};
 
 /// The append time of a broker is noted as the end of its millisecond.
 const APPEND_TIME_US: f64 = 1e3;

@@ -11,11 +11,12 @@ mod variation;
 pub use variation::{Source, Variation};
 
 use crate::{
-    Estimate, TestedEstimate, TrialsNeeded,
-    contrast::{Pooled, Sample, Term, contrast, values},
-    estimate::{Scale, p_value, ratio_interval},
-    sample::{mean, size, squares_about},
-    trials_needed::differing_trials,
+    arithmetic::sample::{mean, size, squares_about},
+    intervals::{
+        contrast::{Pooled, Sample, Term, contrast, values},
+        estimate::{Estimate, Scale, TestedEstimate, p_value, ratio_interval},
+        trials_needed::{TrialsNeeded, differing_trials},
+    },
 };
 
 /// Values within this share of each other are equal: the difference is rounding.
@@ -232,7 +233,7 @@ impl Factorial {
     }
 
     /// Trials of each cell that show that two levels of a factor differ, by a p-value up to this limit; `None` as in
-    /// [`trials_to_differ`](crate::trials_to_differ).
+    /// [`trials_to_differ`](crate::intervals::trials_needed::trials_to_differ).
     #[must_use]
     pub fn trials_to_differ(
         &self,

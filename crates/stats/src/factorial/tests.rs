@@ -2,7 +2,7 @@
 // long: a test a property
 
 use super::*;
-use crate::random::Random;
+use crate::arithmetic::random::Random;
 
 /// Cells whose trials have these values, all of one repetition after another.
 fn blocks(cells: &[&[f64]]) -> Vec<Vec<Sample>> {

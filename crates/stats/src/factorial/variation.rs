@@ -5,10 +5,10 @@
 //! such ratios. A source is as improbable as its most improbable contrast, times their number (Bonferroni). So a factor is called
 //! significant exactly if one of its ratios is. Why no F test and no ANOVA-type statistic: docs/design/0081.
 
-use super::{Cell, Factorial};
 use crate::{
-    contrast::{Term, contrast},
-    sample::size,
+    arithmetic::sample::size,
+    factorial::{Cell, Factorial},
+    intervals::contrast::{Term, contrast},
 };
 
 /// A source of variation. Factors count from 0.

@@ -7,14 +7,17 @@
 //!
 //! Without scatter of trials (one trial at each level), the distances of the levels from the curve are resampled instead.
 
-use super::{
-    BandPoint, Coefficient, LAW_REACH, LawSettings, LevelCurve,
-    form::{Fitted, Form},
-    least_squares::Grid,
-    levels::{Level, Levels},
-    quality::Misfit,
+use crate::{
+    arithmetic::{random::Random, sample::size, student::critical_95},
+    intervals::estimate::Estimate,
+    scaling_law::{
+        BandPoint, Coefficient, LAW_REACH, LawSettings, LevelCurve,
+        form::{Fitted, Form},
+        least_squares::Grid,
+        levels::{Level, Levels},
+        quality::Misfit,
+    },
 };
-use crate::{Estimate, random::Random, sample::size, student::critical_95};
 
 /// How many standard errors a 95 % interval of a normal distribution reaches to either side.
 pub(super) const NORMAL_95: f64 = 1.959_964;

@@ -4,16 +4,19 @@
 //! 1978) with the correction for small samples of McQuarrie (*Statistics and Probability Letters* 44, 1999). Trials count one by one,
 //! unless the levels are farther from the curve than their trials explain: then trials of a level say the same, and levels count.
 
-use super::{
-    Coefficient, LawSettings,
-    bootstrap::Resamples,
-    form::{Fitted, Form, Law, Shape},
-    least_squares::{Grid, sum_of_squares},
-    levels::Levels,
-    power::{Growth, MAX_EXPONENT, PowerLaw, change, growth},
-    quality::{FitQuality, Misfit},
+use crate::{
+    arithmetic::sample::size,
+    intervals::estimate::Estimate,
+    scaling_law::{
+        Coefficient, LawSettings,
+        bootstrap::Resamples,
+        form::{Fitted, Form, Law, Shape},
+        least_squares::{Grid, sum_of_squares},
+        levels::Levels,
+        power::{Growth, MAX_EXPONENT, PowerLaw, change, growth},
+        quality::{FitQuality, Misfit},
+    },
 };
-use crate::{Estimate, sample::size};
 
 /// A law with a break has five coefficients; fewer levels above 0 than this have none.
 pub const MIN_BREAK_LEVELS: usize = 7;

@@ -1,13 +1,15 @@
 //! Where a curve meets a bound, and where two curves meet: the place with its 95 % interval over the resamples of the curves. Nothing
 //! is said beyond what the curves reach.
 
-use super::{
-    LAW_REACH, LawSettings, LawTrial, NotFitted,
-    bootstrap::{NORMAL_95, middle_95, trials_means},
-    form::{Fitted, Form},
-    levels::{Levels, Usable},
+use crate::{
+    arithmetic::{random::Random, student::critical_95},
+    scaling_law::{
+        LAW_REACH, LawSettings, LawTrial, NotFitted,
+        bootstrap::{NORMAL_95, middle_95, trials_means},
+        form::{Fitted, Form},
+        levels::{Levels, Usable},
+    },
 };
-use crate::{random::Random, student::critical_95};
 
 /// Places between which a crossing is looked for, evenly spaced by ratio.
 const PLACES: u32 = 48;

@@ -3,14 +3,16 @@
 //! Each difference weighs by what its two levels scatter, in proportion to their values. The interval is Student's t, with the scatter
 //! of the trials or, if that is larger, that of the differences about the line.
 
-use super::{
-    LawSettings, LawTrial,
-    levels::{Level, Levels, Usable},
-};
 use crate::{
-    Estimate,
-    sample::size,
-    student::{critical_95, f_tail},
+    arithmetic::{
+        sample::size,
+        student::{critical_95, f_tail},
+    },
+    intervals::estimate::Estimate,
+    scaling_law::{
+        LawSettings, LawTrial,
+        levels::{Level, Levels, Usable},
+    },
 };
 
 /// Levels that both have; fewer leave nothing to judge a line by.

@@ -4,7 +4,7 @@
 //! The means of the levels are fitted, each weighted by its number of trials: that has the same minimum as all trials. The search
 //! starts from the best points of a grid of shapes, the scale being known for each.
 
-use super::{
+use crate::scaling_law::{
     Errors,
     form::{Fitted, Form, Law, MAX_SHAPE, Shape},
     levels::Levels,

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Errors, LawBound, LawSettings, LawTrial, NotFitted};
-use crate::sample::{mean, size, squares_about};
+use crate::{
+    arithmetic::sample::{mean, size, squares_about},
+    scaling_law::{Errors, LawBound, LawSettings, LawTrial, NotFitted},
+};
 
 /// The trials of one level.
 #[derive(Debug, Clone, PartialEq)]

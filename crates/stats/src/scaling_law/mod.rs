@@ -19,7 +19,7 @@ mod universal;
 #[cfg(test)]
 mod tests;
 
-use crate::{Estimate, Scale};
+use crate::intervals::estimate::{Estimate, Scale};
 
 pub use broken::{BreakPoint, MIN_BREAK_LEVELS};
 pub use crossing::{Crossing, LevelCurve};

@@ -6,17 +6,19 @@
 //! A level of 0 has the value a. Then k is not below 0, where the curve would have no end at 0; what falls from there on has b below
 //! 0, and is said of the levels alone.
 
-use super::{
-    BandPoint, Coefficient, Errors, LawSettings, LawTrial, LevelCurve, MIN_EXACT_LEVELS,
-    MIN_LAW_LEVELS, NotFitted,
-    bootstrap::Resamples,
-    broken::{self, BreakPoint},
-    form::{Fitted, Form, Law, Shape},
-    least_squares::Grid,
-    levels::{Levels, Usable},
-    quality::FitQuality,
+use crate::{
+    intervals::estimate::Estimate,
+    scaling_law::{
+        BandPoint, Coefficient, Errors, LawSettings, LawTrial, LevelCurve, MIN_EXACT_LEVELS,
+        MIN_LAW_LEVELS, NotFitted,
+        bootstrap::Resamples,
+        broken::{self, BreakPoint},
+        form::{Fitted, Form, Law, Shape},
+        least_squares::Grid,
+        levels::{Levels, Usable},
+        quality::FitQuality,
+    },
 };
-use crate::Estimate;
 
 /// A steeper curve is a step between two levels, which has no exponent.
 pub(super) const MAX_EXPONENT: f64 = 5.0;

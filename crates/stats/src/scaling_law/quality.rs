@@ -1,11 +1,13 @@
 //! How well a law fits the levels.
 
-use super::{
-    form::{Fitted, Form},
-    least_squares::sum_of_squares,
-    levels::Levels,
+use crate::{
+    arithmetic::{sample::size, student::f_tail},
+    scaling_law::{
+        form::{Fitted, Form},
+        least_squares::sum_of_squares,
+        levels::Levels,
+    },
 };
-use crate::{sample::size, student::f_tail};
 
 /// A level this far from the curve contradicts the law, if chance does not explain it.
 const MAX_DEVIATION: f64 = 0.15;

@@ -1,15 +1,17 @@
 //! The Universal Scalability Law: X(N) = γN / (1 + α(N − 1) + βN(N − 1)).
 
-use super::{
-    BandPoint, Coefficient, LAW_REACH, LawSettings, LawTrial, LevelCurve, MIN_EXACT_LEVELS,
-    MIN_LAW_LEVELS, NotFitted,
-    bootstrap::Resamples,
-    form::{Fitted, Form, Law, Shape},
-    least_squares::Grid,
-    levels::{Level, Levels, Usable},
-    quality::FitQuality,
+use crate::{
+    intervals::estimate::Estimate,
+    scaling_law::{
+        BandPoint, Coefficient, LAW_REACH, LawSettings, LawTrial, LevelCurve, MIN_EXACT_LEVELS,
+        MIN_LAW_LEVELS, NotFitted,
+        bootstrap::Resamples,
+        form::{Fitted, Form, Law, Shape},
+        least_squares::Grid,
+        levels::{Level, Levels, Usable},
+        quality::FitQuality,
+    },
 };
-use crate::Estimate;
 
 /// An efficiency above this is no scaling: the measurement of the lowest level, or of this one, is in doubt.
 const MAX_EFFICIENCY: f64 = 1.05;

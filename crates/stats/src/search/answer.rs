@@ -1,11 +1,11 @@
 //! The result of a search: an interval, why it ended, and every level that was tried.
 
-use super::level_summary::LevelSummary;
-use super::{
+use crate::search::{
     SearchTrial,
     fit::FittedLevel,
     is_same_level,
     level_state::{Ends, LevelState, Stop},
+    level_summary::LevelSummary,
     pool::{PoolLimit, Pools},
 };
 

@@ -6,7 +6,7 @@
 //! opposite of what is so. The interval is that of the posterior of the median. It exists for any trials of which one held and one
 //! failed, also where all that held are below all that failed.
 
-use super::LevelSummary;
+use crate::search::LevelSummary;
 
 /// How much the capacity varies from trial to trial, as the standard deviation of its logarithm: the middle of the prior, and the
 /// standard deviation of its logarithm.

@@ -1,6 +1,6 @@
 //! The state of each level after its trials: it holds, it stops the search, or its trials disagree.
 
-use super::{Evidence, MAX_SILENT_TRIALS, SearchTrial, Settings, is_same_level};
+use crate::search::{Evidence, MAX_SILENT_TRIALS, SearchTrial, Settings, is_same_level};
 
 /// So many trials that were unsteady, and none that held, show that a level does not hold.
 const UNSTEADY_TRIALS: usize = 3;

@@ -4,7 +4,7 @@
 //! grow, whatever the system could do: ten connections to a server that takes 50 ms are good for 200 requests per second. A system
 //! at its own limit fills the pool, too; but then requests wait in the system, and its service time grows with their number.
 
-use super::{Evidence, SearchTrial, Settings};
+use crate::search::{Evidence, SearchTrial, Settings};
 
 /// Conditions may fail for want of a connection if this share of all requests that may be in flight were so on average: of ten
 /// connections that are busy for two thirds of the time, all are busy often enough to matter to a p99.

@@ -1,6 +1,6 @@
 //! Which level comes next, or why none does.
 
-use super::{
+use crate::search::{
     End, Levels, Planned, SAME, Search, Settings,
     level_state::{Ends, LevelState},
     readable_level,

@@ -1,7 +1,6 @@
 //! What a trial shows a search.
 
-use super::pool::PoolUse;
-use crate::Verdict;
+use crate::{judgement::verdict::Verdict, search::pool::PoolUse};
 
 /// What one trial shows about its level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

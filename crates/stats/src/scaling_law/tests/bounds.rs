@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::{
-    LawBound, NotFitted, fit_power_law, fit_universal_scalability, random::Random, sample::size,
+    arithmetic::{random::Random, sample::size},
+    scaling_law::{LawBound, NotFitted, fit_power_law, fit_universal_scalability},
 };
 
 const SEEDS: u64 = 200;

@@ -3,11 +3,11 @@
 
 #![expect(clippy::print_stdout, reason = "the page has these rates")]
 
-use super::settings;
 use crate::{
-    random::Random,
-    sample::size,
-    scaling_law::{Errors, LawGrowth, LawSettings, LawTrial, PowerLaw, fit_power_law},
+    arithmetic::{random::Random, sample::size},
+    scaling_law::{
+        Errors, LawGrowth, LawSettings, LawTrial, PowerLaw, fit_power_law, tests::settings,
+    },
 };
 
 const LEVELS: [f64; 10] = [0.0, 1e3, 2e3, 4e3, 8e3, 16e3, 32e3, 64e3, 128e3, 256e3];

@@ -1,11 +1,11 @@
 //! Where curves cross bounds and each other, and how their difference grows.
 
-use super::settings;
 use crate::{
-    Scale,
-    random::Random,
+    arithmetic::random::Random,
+    intervals::estimate::Scale,
     scaling_law::{
         Crossing, Errors, LawSettings, LawTrial, LevelCurve, difference_slope, fit_power_law,
+        tests::settings,
     },
 };
 

@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 
-use super::{settings, trials};
 use crate::{
-    Scale,
+    intervals::estimate::Scale,
     scaling_law::{
         Errors, HighEfficiency, LawGrowth, LawSettings, LawTrial, NotFitted, Peak, fit_power_law,
         fit_universal_scalability,
+        tests::{settings, trials},
     },
 };
 

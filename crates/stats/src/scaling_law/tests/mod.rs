@@ -7,8 +7,10 @@ mod degenerate;
 mod published;
 mod simulation;
 
-use super::{Coefficient, Errors, LawSettings, LawTrial};
-use crate::Scale;
+use crate::{
+    intervals::estimate::Scale,
+    scaling_law::{Coefficient, Errors, LawSettings, LawTrial},
+};
 
 fn settings(errors: Errors, resamples: usize) -> LawSettings<'static> {
     LawSettings {

@@ -1,7 +1,9 @@
 //! Against published coefficients and against R's `nls` (4.2.2, Debian 12), by `bench/laws/nls.R`.
 
-use super::{settings, trials};
-use crate::scaling_law::{Errors, Peak, fit_power_law, fit_universal_scalability};
+use crate::scaling_law::{
+    Errors, Peak, fit_power_law, fit_universal_scalability,
+    tests::{settings, trials},
+};
 
 /// Throughput of a ray tracer on an SGI Origin 2000 over processors: Gunther, *Guerrilla Capacity Planning*, 2007, table 5.1; data
 /// set `raytracer` of the R package `usl` 3.0.

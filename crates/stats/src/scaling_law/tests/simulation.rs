@@ -2,13 +2,12 @@
 
 #![expect(clippy::print_stdout, reason = "the page has these rates")]
 
-use super::{ends, settings};
 use crate::{
-    random::Random,
-    sample::size,
+    arithmetic::{random::Random, sample::size},
     scaling_law::{
         Errors, LawGrowth, LawTrial, Peak, PowerLaw, UniversalScalability, fit_power_law,
         fit_universal_scalability,
+        tests::{ends, settings},
     },
 };
 

@@ -1,6 +1,6 @@
 //! Levels at a share of a capacity.
 
-use super::Levels;
+use crate::search::tests::Levels;
 
 #[test]
 fn a_share_of_a_capacity_is_a_level_that_people_can_read() {

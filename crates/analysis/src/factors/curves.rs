@@ -1,0 +1,367 @@
+//! Outcomes over the levels of a factor that are numbers: charts for each outcome, a line for each combination of the other factors'
+//! levels, with the reference results of the same metric. The numbers are those of the tables.
+
+use waggle_metrics::{Metric, NamedMetric, Statistic, Unit};
+use waggle_results::{FailureKind, ReferenceInfo, RunInfo, parallel_map};
+use waggle_stats::{Estimate, Part, ThinTail};
+
+use crate::{
+    cell::{
+        cell_model::{CellModel, failure_kinds},
+        outcome::{Outcome, outcomes},
+    },
+    factors::{
+        growth::{Bound, PairModel, bounds, pairs},
+        laws::{CurveLaws, laws},
+        layout::{Layout, Line, Over, combination_name},
+        levels::numbers,
+        reference::ReferenceModel,
+    },
+    info::{
+        factor::Factor,
+        metric_path::{self, without_names},
+    },
+    metric::{aggregate, trial_value},
+    recording::histogram::as_f64,
+    trial::trial_model::TrialModel,
+};
+
+/// A line through two points says nothing of a course.
+const LEVELS_AT_LEAST: usize = 3;
+/// As many as there are colours, and dashes that can be told apart: levels of the two factors that make the lines of a chart.
+const LEVELS_AT_MOST: [usize; 2] = [8, 4];
+/// More lines than this cannot be told apart in one chart.
+const LINES_AT_MOST: usize = 12;
+/// Combinations of the levels of all further factors; each has a chart of its own.
+const PANELS_AT_MOST: usize = 12;
+
+/// Charts over one factor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CurvesModel {
+    pub over: Over,
+    /// Names of the factors that make the lines and the panels.
+    pub others: Vec<String>,
+    /// A line for each combination of levels of `others`.
+    pub lines: Vec<Line>,
+    /// Each outcome has a chart for each panel, and each line is in one of them.
+    pub panels: Vec<Panel>,
+    pub charts: Vec<Curve>,
+    /// Failed requests by kind; `None` where none failed.
+    pub kinds: Option<FailedOver>,
+    /// Title and source of the reference results, if a chart has any.
+    pub reference: Option<(String, String)>,
+    /// What lines may cross.
+    pub bounds: Vec<Bound>,
+    /// Two levels of a factor against each other, if the study asks for that.
+    pub pairs: Vec<PairModel>,
+}
+
+/// The lines that share a chart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Panel {
+    /// The levels of the factors that do not make its lines; empty if there are no such factors.
+    pub name: String,
+    pub lines: Vec<PanelLine>,
+}
+
+/// A line of a panel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PanelLine {
+    /// Place among [`CurvesModel::lines`].
+    pub line: usize,
+    /// The levels of the factors that make the lines of a chart.
+    pub name: String,
+}
+
+/// One outcome over the levels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Curve {
+    pub name: String,
+    pub metric: Metric,
+    /// The step, probe, component or metric of the system that it is a value of; `None`: of all that is sent, or of the last probe.
+    pub of: Option<String>,
+    pub unit: Unit,
+    pub points: Vec<CurvePoint>,
+    /// As in the columns of `tables.csv`.
+    pub column: String,
+    /// What it follows along each line.
+    pub laws: CurveLaws,
+}
+
+/// One outcome of one cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CurvePoint {
+    pub line: usize,
+    pub level: usize,
+    /// Number of the cell.
+    pub cell: u32,
+    pub estimate: Option<Estimate>,
+    /// Why it should not be relied on, where too few samples lie beyond it.
+    pub thin: Option<ThinTail>,
+    /// Its reference result.
+    pub reference: Option<f64>,
+}
+
+/// Failed requests by kind, as shares of the answered requests of a cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FailedOver {
+    /// The most frequent first.
+    pub kinds: Vec<FailureKind>,
+    /// Line, level, and the share of each kind.
+    pub shares: Vec<(usize, usize, Vec<f64>)>,
+}
+
+impl Curve {
+    /// Whether it has a reference result.
+    #[must_use]
+    pub fn has_reference(&self) -> bool {
+        self.points.iter().any(|point| point.reference.is_some())
+    }
+}
+
+/// `None` where no factor's levels are numbers, or what varies beside it is too much for one chart.
+pub(crate) fn curves(
+    info: &RunInfo,
+    factors: &[Factor],
+    cells: &[CellModel],
+    trials: &[TrialModel],
+    reference: Option<&ReferenceModel>,
+) -> Option<CurvesModel> {
+    let (layout, panels) = layout(factors, cells)?;
+    if cells.iter().all(|cell| cell.counted == 0) {
+        return None;
+    }
+    let charts = parallel_map(&chart_outcomes(info, cells), |charted| {
+        charted.curve(&layout, cells, trials, reference, info.seed)
+    });
+    let charts: Vec<Curve> = charts.into_iter().flatten().collect();
+    if charts.is_empty() {
+        return None;
+    }
+    let source = |info: &ReferenceInfo| (info.title.clone(), info.source.clone());
+    let has_reference = charts.iter().any(Curve::has_reference);
+    Some(CurvesModel {
+        kinds: kinds(&layout, cells),
+        bounds: bounds(info, &charts),
+        pairs: pairs(info, factors, &layout, &charts, (cells, trials)),
+        reference: reference
+            .filter(|_| has_reference)
+            .map(|reference| source(&reference.info)),
+        charts,
+        over: layout.over,
+        others: layout.others,
+        lines: layout.lines,
+        panels,
+    })
+}
+
+/// Along the factor with the most levels that are numbers; cells over several such factors and no other are a map, not lines.
+fn layout(factors: &[Factor], cells: &[CellModel]) -> Option<(Layout, Vec<Panel>)> {
+    let varying: Vec<&Factor> = factors.iter().filter(|one| one.levels.len() > 1).collect();
+    let is_axis = |factor: &Factor| {
+        factor.levels.len() >= LEVELS_AT_LEAST && numbers(&factor.levels).is_some()
+    };
+    let axes: Vec<&&Factor> = varying.iter().filter(|factor| is_axis(factor)).collect();
+    if axes.len() > 1 && axes.len() == varying.len() {
+        return None;
+    }
+    // The first of several with as many levels: `max_by_key` takes the last.
+    let over = axes.iter().rev().max_by_key(|factor| factor.levels.len())?;
+    let others: Vec<&Factor> = varying
+        .iter()
+        .copied()
+        .filter(|factor| factor.name != over.name)
+        .collect();
+    let in_lines = line_factors(&others)?;
+    let levels = others.iter().map(|other| other.levels.len());
+    let combinations = levels.fold(1_usize, usize::saturating_mul);
+    if combinations > LINES_AT_MOST * PANELS_AT_MOST {
+        return None;
+    }
+    let layout = Layout::new(Over::from_factor(over), &others, cells);
+    let panels = panels(&layout, others.split_at(in_lines));
+    (panels.len() <= PANELS_AT_MOST).then_some((layout, panels))
+}
+
+/// How many of the factors make the lines of a chart: the first two, if their lines can be told apart.
+fn line_factors(others: &[&Factor]) -> Option<usize> {
+    let levels: Vec<usize> = others.iter().map(|other| other.levels.len()).collect();
+    match levels[..] {
+        [first, ..] if first > LEVELS_AT_MOST[0] => None,
+        [first, second, ..] if second <= LEVELS_AT_MOST[1] && first * second <= LINES_AT_MOST => {
+            Some(2)
+        }
+        _ => Some(levels.len().min(1)),
+    }
+}
+
+/// The lines of the layout by the levels of the factors that do not make lines. A panel without any cell is none.
+fn panels(layout: &Layout, (in_lines, further): (&[&Factor], &[&Factor])) -> Vec<Panel> {
+    let mut panels: Vec<Panel> = Vec::new();
+    let lines = layout.lines.iter().zip(&layout.cells).enumerate();
+    for (line, (Line { places, .. }, cells)) in lines {
+        if !further.is_empty() && cells.iter().all(Option::is_none) {
+            continue;
+        }
+        let (own, rest) = places.split_at(in_lines.len());
+        let name = combination_name(further, rest);
+        let own = PanelLine {
+            line,
+            name: combination_name(in_lines, own),
+        };
+        match panels.iter_mut().find(|panel| panel.name == name) {
+            Some(panel) => panel.lines.push(own),
+            None => panels.push(Panel {
+                name,
+                lines: vec![own],
+            }),
+        }
+    }
+    panels
+}
+
+/// What a chart shows of one cell.
+#[derive(Default)]
+struct Shown {
+    estimate: Option<Estimate>,
+    thin: Option<ThinTail>,
+    reference: Option<f64>,
+}
+
+/// A point for every cell, with what `of` shows of it.
+fn points(
+    layout: &Layout,
+    cells: &[CellModel],
+    of: impl Fn(&CellModel) -> Shown,
+) -> Vec<CurvePoint> {
+    let point = |(line, level, at): (usize, usize, usize)| {
+        let cell = &cells[at];
+        let shown = of(cell);
+        CurvePoint {
+            line,
+            level,
+            cell: cell.cell,
+            estimate: shown.estimate,
+            thin: shown.thin,
+            reference: shown.reference,
+        }
+    };
+    layout.places().map(point).collect()
+}
+
+/// A number that has a chart, if any cell has the number.
+struct Charted<'a> {
+    name: String,
+    named: NamedMetric<'a>,
+    /// Place of the column with its reference results.
+    column: Option<usize>,
+    /// Whether a chart of nothing but zeros is one.
+    at_zero: bool,
+}
+
+/// The outcomes, failed requests behind the response times, recovery; then every other number that the run names.
+fn chart_outcomes<'a>(info: &'a RunInfo, cells: &'a [CellModel]) -> Vec<Charted<'a>> {
+    let columns = || info.reference.iter().flat_map(|all| &all.columns);
+    let column = |named: &NamedMetric<'_>| {
+        columns().position(|column| without_names(&column.metric, info).as_ref() == Some(named))
+    };
+    let outcome = |outcome: Outcome<'a>| Charted {
+        column: column(&outcome.named),
+        name: outcome.name,
+        named: outcome.named,
+        at_zero: true,
+    };
+    let other = |name: Option<&String>, named: NamedMetric<'a>| Charted {
+        name: name.map_or_else(|| named.heading(), String::clone),
+        column: column(&named),
+        named,
+        at_zero: false,
+    };
+    let of_all = |metric: Metric| other(None, NamedMetric::of_all(metric));
+    let mut all: Vec<Charted<'a>> = Vec::new();
+    let cells: Vec<&CellModel> = cells.iter().collect();
+    for one in outcomes(&cells, info) {
+        let is_last_time = one.matches(Metric::ResponseTime, Some(Statistic::P99));
+        all.push(outcome(one));
+        all.extend(is_last_time.then(|| of_all(Metric::ErrorRate)));
+    }
+    all.push(of_all(Metric::RecoveryTime));
+    let reference = columns().map(|column| (Some(&column.name), &column.metric));
+    let named = metric_path::paths(info).map(|path| (None, path));
+    for (name, path) in reference.chain(named) {
+        let Some(named) = without_names(path, info) else {
+            continue;
+        };
+        if !all.iter().any(|one| one.named == named) {
+            all.push(other(name, named));
+        }
+    }
+    all
+}
+
+impl Charted<'_> {
+    /// `None` where there is nothing to see.
+    fn curve(
+        &self,
+        layout: &Layout,
+        cells: &[CellModel],
+        trials: &[TrialModel],
+        reference: Option<&ReferenceModel>,
+        seed: u64,
+    ) -> Option<Curve> {
+        let points = points(layout, cells, |cell| {
+            let own: Vec<&TrialModel> = trials
+                .iter()
+                .filter(|trial| trial.key.cell == cell.cell && trial.counts().is_some())
+                .collect();
+            let row = reference.and_then(|all| all.rows.iter().find(|row| row.cell == cell.cell));
+            Shown {
+                estimate: aggregate::estimate(&self.named, &own),
+                thin: trial_value::thin(&self.named, &own),
+                reference: self
+                    .column
+                    .and_then(|column| row?.values.get(column)?.reference),
+            }
+        });
+        let estimates = || points.iter().filter_map(|point| point.estimate);
+        let has_any = estimates().any(|one| self.at_zero || one.point != 0.0);
+        let is_beside = self.column.is_some() && estimates().next().is_some();
+        (has_any || is_beside).then_some(Curve {
+            name: self.name.clone(),
+            metric: self.named.row.metric,
+            of: self.named.of.map(str::to_owned),
+            unit: self.named.row.unit,
+            points,
+            column: self.named.column(),
+            laws: laws(&self.named, layout, cells, trials, seed),
+        })
+    }
+}
+
+/// Of each trial that came to its end: failed, of all answered.
+pub(crate) fn failed_parts(cell: &CellModel, trials: &[TrialModel]) -> Vec<Part> {
+    let own = trials.iter().filter(|trial| trial.key.cell == cell.cell);
+    own.filter_map(|trial| {
+        let numbers = trial.counts()?;
+        Some(Part {
+            of: numbers.failed,
+            all: numbers.succeeded + numbers.failed,
+        })
+    })
+    .collect()
+}
+
+fn kinds(layout: &Layout, cells: &[CellModel]) -> Option<FailedOver> {
+    let kinds = failure_kinds(cells, |cell| &cell.failures);
+    let shares = layout.places().map(|(line, level, at)| {
+        let cell = &cells[at];
+        let answered = as_f64((cell.succeeded + cell.failed).max(1));
+        let share = |kind: &FailureKind| {
+            let found = cell.failures.iter().find(|(name, _)| name == kind);
+            found.map_or(0.0, |(_, count)| as_f64(*count) / answered)
+        };
+        (line, level, kinds.iter().map(share).collect())
+    });
+    let shares = shares.collect();
+    (!kinds.is_empty()).then_some(FailedOver { shares, kinds })
+}

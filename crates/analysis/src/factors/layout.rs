@@ -1,0 +1,126 @@
+//! Cells laid out along one factor: a line for each combination of the other factors' levels. Decides nothing of what is drawn.
+
+use crate::{cell::cell_model::CellModel, factors::levels::numbers, info::factor::Factor};
+
+/// The factor that goes along an axis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Over {
+    pub factor: String,
+    /// Ascending where they are numbers, else as the study has them.
+    pub levels: Vec<String>,
+    /// The levels as numbers, where all of them are.
+    pub at: Option<Vec<f64>>,
+}
+
+/// A combination of the other factors' levels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// `rest`, or `rest, workers 2`; empty where no other factor varies.
+    pub name: String,
+    /// Places of the levels in their factors, in the order of the factors that make the lines.
+    pub places: Vec<usize>,
+}
+
+/// The cells at each level of [`Over`], line by line.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Layout {
+    pub(crate) over: Over,
+    /// Names of the factors that make the lines.
+    pub(crate) others: Vec<String>,
+    pub(crate) lines: Vec<Line>,
+    /// Of each line, at each level, the place of the cell.
+    pub(crate) cells: Vec<Vec<Option<usize>>>,
+}
+
+impl Over {
+    pub(crate) fn from_factor(factor: &Factor) -> Self {
+        let Some(at) = numbers(&factor.levels) else {
+            return Self {
+                factor: factor.name.clone(),
+                levels: factor.levels.clone(),
+                at: None,
+            };
+        };
+        let mut sorted: Vec<(f64, &String)> = at.into_iter().zip(&factor.levels).collect();
+        sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Self {
+            factor: factor.name.clone(),
+            levels: sorted.iter().map(|(_, level)| (*level).clone()).collect(),
+            at: Some(sorted.iter().map(|(at, _)| *at).collect()),
+        }
+    }
+}
+
+impl Layout {
+    /// Every combination of the levels of `others` is a line, also one without cells; the last of `others` changes first.
+    pub(crate) fn new(over: Over, others: &[&Factor], cells: &[CellModel]) -> Self {
+        let mut all: Vec<Vec<usize>> = vec![Vec::new()];
+        for other in others {
+            all = all
+                .iter()
+                .flat_map(|line| {
+                    (0..other.levels.len()).map(|level| [&line[..], &[level]].concat())
+                })
+                .collect();
+        }
+        let level_of = |cell: &CellModel, factor: &str| -> Option<String> {
+            let (_, level) = cell.levels.iter().find(|(name, _)| name == factor)?;
+            Some(level.clone())
+        };
+        let of_line = |places: &Vec<usize>| -> Vec<Option<usize>> {
+            let is_of = |cell: &CellModel| {
+                let mut pairs = others.iter().zip(places);
+                pairs.all(|(other, place)| {
+                    level_of(cell, &other.name).is_some_and(|level| level == other.levels[*place])
+                })
+            };
+            let at = |level: &String| {
+                let is_there = |cell: &CellModel| {
+                    is_of(cell) && level_of(cell, &over.factor).is_some_and(|own| own == *level)
+                };
+                cells.iter().position(is_there)
+            };
+            over.levels.iter().map(at).collect()
+        };
+        Self {
+            cells: all.iter().map(of_line).collect(),
+            lines: all
+                .into_iter()
+                .map(|places| Line {
+                    name: combination_name(others, &places),
+                    places,
+                })
+                .collect(),
+            others: others.iter().map(|other| other.name.clone()).collect(),
+            over,
+        }
+    }
+
+    /// Every cell with its line and its level.
+    pub(crate) fn places(&self) -> impl Iterator<Item = (usize, usize, usize)> {
+        let lines = self.cells.iter().enumerate();
+        lines.flat_map(|(line, cells)| {
+            let levels = cells.iter().enumerate();
+            levels.filter_map(move |(level, cell)| Some((line, level, (*cell)?)))
+        })
+    }
+}
+
+/// What levels of several factors are called together: one that is a number says nothing without its factor.
+pub(crate) fn combination_name(factors: &[&Factor], places: &[usize]) -> String {
+    let pairs = factors.iter().zip(places);
+    let named: Vec<String> = pairs
+        .map(|(other, place)| level_name(&other.name, &other.levels[*place]))
+        .collect();
+    named.join(", ")
+}
+
+/// `rest`, but `workers 2`.
+pub(crate) fn level_name(factor: &str, level: &str) -> String {
+    let is_word = level.starts_with(char::is_alphabetic) && !matches!(level, "true" | "false");
+    if is_word {
+        level.to_owned()
+    } else {
+        format!("{factor} {level}")
+    }
+}

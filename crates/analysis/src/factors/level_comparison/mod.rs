@@ -1,0 +1,297 @@
+//! Two levels of a factor against each other, at each level of another: ratios with intervals, and who is ahead where.
+//!
+//! Each ratio is of one cell to another and rests on the trials of these two alone, for near overload cells scatter very
+//! differently. Shares of failed requests are compared as differences: a ratio to nothing says nothing. Where one of the two had no
+//! success, there is no ratio either, and [`NoSuccess`] says which one had none.
+
+mod compared;
+
+use waggle_metrics::{Metric, NamedMetric, Statistic};
+use waggle_results::{RunInfo, parallel_map};
+use waggle_stats::{Verdict, proportion_difference};
+
+pub use compared::{Ahead, Compared, Difference, Found, Lead, Measure, NoSuccess, Without};
+
+use crate::{
+    cell::{
+        asked_metrics::headline,
+        cell_model::CellModel,
+        outcome::{Better, Outcome, outcomes},
+    },
+    factors::{
+        curves::failed_parts,
+        layout::{Layout, Line, Over, level_name},
+    },
+    info::factor::Factor,
+    recording::histogram::as_f64,
+    trial::trial_model::TrialModel,
+};
+
+/// Lines of a comparison: more of them make no sentence that anybody reads.
+const LINES_AT_MOST: usize = 4;
+
+/// The limit of p-values for one statement by itself.
+const POINTWISE: f64 = 0.05;
+
+/// Chance that of the comparisons of one outcome one is wrong.
+const ALONE: f64 = 0.01;
+
+/// Most levels along the axis; of more there is a chart of the outcomes themselves.
+const LEVELS_AT_MOST: usize = 60;
+
+/// Two levels of one factor over another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ComparisonModel {
+    pub factor: String,
+    /// The one that is compared with, and the one that is compared, as they are called: `rest`, or `workers 2`.
+    pub levels: [String; 2],
+    pub over: Over,
+    /// Names of the factors that make the lines.
+    pub others: Vec<String>,
+    pub lines: Vec<Line>,
+    pub outcomes: Vec<Compared>,
+    /// Of each line, at each level, the cells that are not valid: level and verdict.
+    pub doubtful: Vec<Vec<Vec<(String, Verdict)>>>,
+}
+
+impl ComparisonModel {
+    /// Whether it is of this factor at each level of that one.
+    #[must_use]
+    pub fn is_of(&self, factor: &str, over: &str) -> bool {
+        self.factor == factor && self.over.factor == over
+    }
+
+    /// Whether both cells of a line at a level are free of doubt, by the places of the two.
+    #[must_use]
+    pub fn is_free_of_doubt(&self, line: usize, level: usize) -> bool {
+        self.doubtful[line][level].is_empty()
+    }
+}
+
+/// Every factor of two levels over `axis`, the factor that charts have along their axis; without one, in a study of two factors,
+/// over the other.
+pub(crate) fn comparisons(
+    info: &RunInfo,
+    factors: &[Factor],
+    cells: &[CellModel],
+    trials: &[TrialModel],
+    axis: Option<&str>,
+) -> Vec<ComparisonModel> {
+    let varying: Vec<&Factor> = factors.iter().filter(|one| one.levels.len() > 1).collect();
+    let mut all = Vec::new();
+    for factor in varying.iter().filter(|one| one.levels.len() == 2) {
+        let beside: Vec<&Factor> = varying
+            .iter()
+            .copied()
+            .filter(|other| other.name != factor.name)
+            .collect();
+        let over = match axis {
+            Some(axis) => beside.iter().find(|other| other.name == axis),
+            None => beside.first().filter(|_| beside.len() == 1),
+        };
+        let Some(over) = over.filter(|over| over.levels.len() <= LEVELS_AT_MOST) else {
+            continue;
+        };
+        let others: Vec<&Factor> = beside
+            .iter()
+            .copied()
+            .filter(|other| other.name != over.name)
+            .collect();
+        let pairs = Pairs::new(factor, over, &others, cells);
+        all.extend(comparison(&pairs, info, cells, trials));
+    }
+    all
+}
+
+/// The cells of the two levels, side by side.
+struct Pairs<'a> {
+    factor: &'a Factor,
+    over: Over,
+    others: Vec<String>,
+    lines: Vec<Line>,
+    /// Of each line, at each level, the places of the two cells.
+    cells: Vec<Vec<Option<(usize, usize)>>>,
+}
+
+impl<'a> Pairs<'a> {
+    fn new(factor: &'a Factor, over: &Factor, others: &[&Factor], cells: &[CellModel]) -> Self {
+        let of_both = [&[factor][..], others].concat();
+        let both = Layout::new(Over::from_factor(over), &of_both, cells);
+        let lines = Layout::new(Over::from_factor(over), others, cells).lines;
+        // The factor's level changes last: its lines stand in two halves.
+        let (first, second) = both.cells.split_at(lines.len());
+        let pair = |(a, b): (&Option<usize>, &Option<usize>)| a.zip(*b);
+        let cells = first.iter().zip(second);
+        Self {
+            cells: cells
+                .map(|(a, b)| a.iter().zip(b).map(pair).collect())
+                .collect(),
+            others: others.iter().map(|other| other.name.clone()).collect(),
+            factor,
+            over: both.over,
+            lines,
+        }
+    }
+
+    fn map<T>(&self, of: impl Fn(usize, usize) -> T) -> Vec<Vec<Option<T>>> {
+        let pair = |pair: &Option<(usize, usize)>| pair.map(|(first, second)| of(first, second));
+        let lines = self.cells.iter();
+        lines.map(|line| line.iter().map(pair).collect()).collect()
+    }
+}
+
+/// `None` where there are too many lines, or nothing to compare.
+fn comparison(
+    pairs: &Pairs<'_>,
+    info: &RunInfo,
+    cells: &[CellModel],
+    trials: &[TrialModel],
+) -> Option<ComparisonModel> {
+    if pairs.lines.len() > LINES_AT_MOST {
+        return None;
+    }
+    let all: Vec<&CellModel> = cells.iter().collect();
+    let levels = [0, 1].map(|at| level_name(&pairs.factor.name, &pairs.factor.levels[at]));
+    let outcomes = outcomes(&all, info);
+    let successes = outcomes
+        .iter()
+        .find(|outcome| outcome.matches(Metric::Goodput, None))?;
+    let asked = headline(info);
+    let all = parallel_map(&outcomes, |outcome| {
+        let outcome = (outcome, outcome.is_asked(&asked));
+        ratios(pairs, (cells, trials), outcome, successes)
+    });
+    let mut found = Vec::new();
+    for (outcome, ratios) in outcomes.iter().zip(all) {
+        found.push(ratios);
+        if outcome.matches(Metric::ResponseTime, Some(Statistic::P99)) {
+            let is_error_rate =
+                |one: &NamedMetric<'_>| one.row.metric == Metric::ErrorRate && one.of.is_none();
+            let is_asked = asked.iter().any(is_error_rate);
+            found.extend(errors(pairs, (cells, trials), is_asked));
+        }
+    }
+    found.retain(is_compared);
+    if found.is_empty() {
+        return None;
+    }
+    Some(ComparisonModel {
+        factor: pairs.factor.name.clone(),
+        doubtful: doubtful(pairs, cells, &levels),
+        levels,
+        over: pairs.over.clone(),
+        others: pairs.others.clone(),
+        lines: pairs.lines.clone(),
+        outcomes: found,
+    })
+}
+
+/// Of each line, at each level, the cells that are not valid.
+fn doubtful(
+    pairs: &Pairs<'_>,
+    cells: &[CellModel],
+    levels: &[String; 2],
+) -> Vec<Vec<Vec<(String, Verdict)>>> {
+    let all = pairs.map(|first, second| {
+        let sides = [first, second].into_iter().zip(levels);
+        let doubtful = sides.filter_map(|(at, level)| {
+            let verdict = cells[at].verdict?;
+            (verdict != Verdict::Valid).then(|| (level.clone(), verdict))
+        });
+        doubtful.collect::<Vec<_>>()
+    });
+    let lines = all.into_iter();
+    lines
+        .map(|line| line.into_iter().map(Option::unwrap_or_default).collect())
+        .collect()
+}
+
+/// Whether there is anything to show: that one of the two had no success is shown once, of what succeeded.
+fn is_compared(one: &Compared) -> bool {
+    let shows = |found: &Found| match found {
+        Found::Number(_) => true,
+        Found::NoSuccess(_) => one.better == Better::Higher,
+        Found::Nothing => false,
+    };
+    one.at.iter().flatten().any(shows)
+}
+
+fn ratios(
+    pairs: &Pairs<'_>,
+    (cells, trials): (&[CellModel], &[TrialModel]),
+    (outcome, is_asked): (&Outcome, bool),
+    successes: &Outcome,
+) -> Compared {
+    let places = pairs.cells.iter().flatten().flatten();
+    let compared: Vec<&CellModel> = places
+        .flat_map(|(first, second)| [&cells[*first], &cells[*second]])
+        .collect();
+    let resolution = outcome.resolution(&compared, trials);
+    // About the limit at which it would be shown: that of the comparisons of one outcome by themselves.
+    let limit = ALONE / as_f64(compared.len().max(2) as u64 / 2);
+    let of = |first: usize, second: usize| {
+        let samples = |of: &Outcome, at: usize| of.samples(&cells[at], trials);
+        let values = |at: usize| -> Vec<f64> {
+            let own = samples(successes, at).into_iter();
+            own.map(|trial| trial.value).collect()
+        };
+        let none = NoSuccess::from_successes(&values(first), &values(second));
+        // What failed has its cost, too.
+        let none = none.filter(|_| outcome.better() != Better::Cheaper);
+        let (first, second) = (samples(outcome, first), samples(outcome, second));
+        let ratio = waggle_stats::ratio(&second, &first, resolution);
+        let p_value = ratio.and_then(|ratio| ratio.p_value);
+        // What may be shown alone, but not together with the others.
+        let is_open = p_value.is_some_and(|p_value| p_value > limit && p_value <= POINTWISE);
+        let needed = (is_asked && is_open)
+            .then(|| waggle_stats::trials_to_differ(&second, &first, resolution, limit))
+            .flatten();
+        Found::ratio(ratio, none).with_trials_needed(needed)
+    };
+    Compared {
+        name: outcome.name.clone(),
+        better: outcome.better(),
+        is_asked,
+        family: 1,
+        measure: Measure::Ratio,
+        at: without_holes(pairs.map(of)),
+    }
+}
+
+/// `None` where no request failed.
+fn errors(
+    pairs: &Pairs<'_>,
+    (cells, trials): (&[CellModel], &[TrialModel]),
+    is_asked: bool,
+) -> Option<Compared> {
+    let places = pairs.cells.iter().flatten().flatten();
+    let mut both = places.flat_map(|(first, second)| [*first, *second]);
+    if !both.any(|at| cells[at].failed > 0) {
+        return None;
+    }
+    let of = |first: usize, second: usize| {
+        let parts = |at: usize| failed_parts(&cells[at], trials);
+        proportion_difference(&parts(second), &parts(first)).map_or(Found::Nothing, |found| {
+            Found::Number(Difference {
+                estimate: found.estimate,
+                p_value: found.p_value,
+                is_paired: false,
+                is_shown: true,
+                trials_needed: None,
+            })
+        })
+    };
+    Some(Compared {
+        name: NamedMetric::of_all(Metric::ErrorRate).heading(),
+        better: Better::FewerErrors,
+        is_asked,
+        family: 1,
+        measure: Measure::Difference,
+        at: without_holes(pairs.map(of)),
+    })
+}
+
+fn without_holes(lines: Vec<Vec<Option<Found>>>) -> Vec<Vec<Found>> {
+    let line = |line: Vec<Option<Found>>| line.into_iter().map(|of| of.unwrap_or(Found::Nothing));
+    lines.into_iter().map(|of| line(of).collect()).collect()
+}

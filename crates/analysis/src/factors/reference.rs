@@ -1,0 +1,83 @@
+//! Reference results, row by row next to the study's own.
+
+use waggle_metrics::Unit;
+use waggle_results::{ReferenceInfo, ReferenceRowInfo, RunInfo};
+use waggle_stats::Estimate;
+
+use crate::{cell::cell_model::CellModel, info::metric_path::unit, metric::number::Number};
+
+/// A table of reference results next to the study's own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReferenceModel {
+    /// What it says of itself.
+    pub info: ReferenceInfo,
+    /// For each column what its numbers are counted in.
+    pub units: Vec<Unit>,
+    /// In the order of the study's cells.
+    pub rows: Vec<ReferenceRow>,
+}
+
+/// A cell next to a row of reference results.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReferenceRow {
+    /// Number of the cell.
+    pub cell: u32,
+    /// One for each column.
+    pub values: Vec<ReferenceValue>,
+}
+
+/// A reference result next to the study's own, in the unit thresholds are written in.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ReferenceValue {
+    pub reference: Option<f64>,
+    pub point: Option<f64>,
+    /// The own number, where it is one over trials.
+    pub estimate: Option<Estimate>,
+}
+
+/// The cell's level of a factor, or its derived level of this name.
+pub fn level<'a>(cell: &'a CellModel, factor: &str) -> Option<&'a String> {
+    let mut levels = cell.levels.iter().chain(&cell.derived);
+    let (_, level) = levels.find(|(name, _)| name == factor)?;
+    Some(level)
+}
+
+pub(crate) fn reference_model(info: &RunInfo, cells: &[CellModel]) -> Option<ReferenceModel> {
+    let reference = info.reference.as_ref()?;
+    let row_of = |cell: &CellModel| -> Option<&ReferenceRowInfo> {
+        let levels: Vec<&String> = reference
+            .match_on
+            .iter()
+            .map(|by| level(cell, by))
+            .collect::<Option<_>>()?;
+        let mut rows = reference.rows.iter();
+        rows.find(|row| row.levels.iter().eq(levels.iter().copied()))
+    };
+    let rows = cells.iter().filter_map(|cell| {
+        let values = reference.columns.iter().zip(&row_of(cell)?.values);
+        let values = values.map(|(column, value)| {
+            let own = cell.number(&column.metric);
+            ReferenceValue {
+                reference: *value,
+                point: own.map(Number::point),
+                estimate: match own {
+                    Some(Number::Estimate(estimate)) => Some(estimate),
+                    _ => None,
+                },
+            }
+        });
+        Some(ReferenceRow {
+            cell: cell.cell,
+            values: values.collect(),
+        })
+    });
+    Some(ReferenceModel {
+        units: reference
+            .columns
+            .iter()
+            .map(|column| unit(&column.metric, &info.metrics))
+            .collect(),
+        rows: rows.collect(),
+        info: reference.clone(),
+    })
+}

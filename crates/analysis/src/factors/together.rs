@@ -1,0 +1,170 @@
+//! What a report states holds together: of all sentences about differences in 95 of 100 reports none is wrong.
+//!
+//! Tables give each number with its own interval. Sentences choose among many of them, and of forty numbers two are "significant"
+//! by chance. So a sentence is made if the p-value is below a limit for all that the report could state (Holm, 1979). What the study
+//! asks about has the larger part of the chance of being wrong, the order of the cells and all other outcomes a small one.
+//!
+//! First each metric is asked whether a factor, or a pair of factors, matters at all; then the levels of those factors that do are
+//! compared (gatekeeping). Each of the two steps has its share of the chance. Rates: docs/design/0081.
+
+use waggle_stats::rejection_limit;
+
+use crate::{
+    factors::{
+        effects::EffectsModel,
+        level_comparison::{ComparisonModel, Found},
+        ranking::{RankedOutcome, RankingModel},
+    },
+    recording::histogram::as_f64,
+};
+
+/// Chances that a statement about what the study asks is wrong, about other outcomes, and about the order of the cells. They make
+/// 5 % together.
+const ASKED: f64 = 0.03;
+const OTHERS: f64 = 0.01;
+pub(crate) const ORDER: f64 = 0.01;
+/// The part of a chance that the first step has, if there is anything to test in it.
+const FIRST_STEP: f64 = 2.0 / 3.0;
+/// No p-value is below this limit.
+pub(crate) const NOTHING_HOLDS: f64 = -1.0;
+
+/// Keeps of effects, comparisons and rankings what can be stated together.
+pub(crate) fn hold_together(
+    effects: Option<&mut EffectsModel>,
+    comparisons: &mut [ComparisonModel],
+    rankings: &mut [RankingModel],
+) {
+    let mut statements = Statements {
+        effects,
+        comparisons,
+        rankings,
+    };
+    for (is_asked, wrongly) in [(true, ASKED), (false, OTHERS)] {
+        let family = statements.count(is_asked);
+        let second = statements.hold_sources(is_asked, wrongly, family);
+        statements.hold_levels(is_asked, second, family);
+    }
+}
+
+/// All that could be stated.
+struct Statements<'a> {
+    effects: Option<&'a mut EffectsModel>,
+    comparisons: &'a mut [ComparisonModel],
+    rankings: &'a mut [RankingModel],
+}
+
+impl Statements<'_> {
+    /// How many they are, on what the study asks about or on other outcomes.
+    fn count(&self, is_asked: bool) -> usize {
+        let outcomes = self.effects.iter().flat_map(|effects| &effects.outcomes);
+        let outcomes = outcomes.filter(|one| one.is_asked == is_asked);
+        let has_ratios = self.has_ratios();
+        let of_outcomes: usize = outcomes
+            .map(|one| {
+                let ratios = one.comparisons.iter().map(|one| one.ratios.len());
+                let ratios: usize = ratios.filter(|_| has_ratios).sum();
+                one.source_p_values().count() + ratios
+            })
+            .sum();
+        let compared = self.comparisons.iter().flat_map(|one| &one.outcomes);
+        let compared = compared.filter(|one| one.is_asked == is_asked);
+        let compared = compared.flat_map(|one| one.at.iter().flatten());
+        // A ranking is of what the study asks about.
+        let ranked = self.rankings.iter().flat_map(|one| &one.outcomes);
+        let ranked: usize = match is_asked {
+            true => ranked.map(|one| one.p_values().count()).sum(),
+            false => 0,
+        };
+        of_outcomes + compared.filter_map(p_value).count() + ranked
+    }
+
+    /// Of two factors each ratio of effects is one of a comparison.
+    fn has_ratios(&self) -> bool {
+        let effects = self.effects.as_ref();
+        self.comparisons.is_empty() || effects.is_some_and(|effects| effects.factors.len() > 2)
+    }
+
+    /// Which factors, and pairs of them, matter. The chance that is left for their levels.
+    fn hold_sources(&mut self, is_asked: bool, wrongly: f64, family: usize) -> f64 {
+        let outcomes = self
+            .effects
+            .iter_mut()
+            .flat_map(|effects| &mut effects.outcomes);
+        let mut outcomes: Vec<_> = outcomes.filter(|one| one.is_asked == is_asked).collect();
+        let sources = outcomes.iter().flat_map(|one| one.source_p_values());
+        let sources: Vec<f64> = sources.collect();
+        // The largest p-value that Holm's procedure rejects is one of the sources'. A further level of a factor that is shown holds up to
+        // an equal share of the chance (Bonferroni), as all others do.
+        let share = FIRST_STEP * wrongly / as_f64(sources.len().max(1) as u64);
+        let limit = rejection_limit(&sources, FIRST_STEP * wrongly).max(share);
+        for outcome in &mut outcomes {
+            outcome.hold_sources(limit, family);
+        }
+        match sources.is_empty() {
+            true => wrongly,
+            false => (1.0 - FIRST_STEP) * wrongly,
+        }
+    }
+
+    /// Which levels differ, of the factors that matter.
+    fn hold_levels(&mut self, is_asked: bool, wrongly: f64, family: usize) {
+        let mut p_values = Vec::new();
+        let has_ratios = self.has_ratios();
+        let effects = self.effects.as_deref();
+        for one in self.comparisons.iter() {
+            let own = one.outcomes.iter().filter(|of| of.is_asked == is_asked);
+            let open = own.filter(|of| is_open(effects, &one.factor, &of.name));
+            p_values.extend(open.flat_map(|of| of.at.iter().flatten().filter_map(p_value)));
+        }
+        for ranking in self.rankings.iter().filter(|_| is_asked) {
+            let own = ranking.outcomes.iter();
+            let open = own.filter(|of| is_open(effects, &ranking.factor, &of.name));
+            p_values.extend(open.flat_map(RankedOutcome::p_values));
+        }
+        let outcomes = effects.iter().flat_map(|effects| &effects.outcomes);
+        let outcomes = outcomes.filter(|one| has_ratios && one.is_asked == is_asked);
+        p_values.extend(outcomes.flat_map(|one| one.ratio_p_values()));
+
+        let limit = rejection_limit(&p_values, wrongly);
+        let limit_of = |factor: &str, outcome: &str| match is_open(effects, factor, outcome) {
+            true => limit,
+            false => NOTHING_HOLDS,
+        };
+        for one in self.comparisons.iter_mut() {
+            let own = one.outcomes.iter_mut();
+            for compared in own.filter(|of| of.is_asked == is_asked) {
+                compared.hold(limit_of(&one.factor, &compared.name), family);
+            }
+        }
+        for ranking in self.rankings.iter_mut().filter(|_| is_asked) {
+            for outcome in &mut ranking.outcomes {
+                outcome.hold(limit_of(&ranking.factor, &outcome.name));
+            }
+        }
+        let outcomes = self
+            .effects
+            .iter_mut()
+            .flat_map(|effects| &mut effects.outcomes);
+        for outcome in outcomes.filter(|one| one.is_asked == is_asked) {
+            outcome.hold_ratios(limit);
+        }
+    }
+}
+
+/// Whether a source with the factor is shown, or none was tested.
+fn is_open(effects: Option<&EffectsModel>, factor: &str, outcome: &str) -> bool {
+    let tested = effects.and_then(|effects| {
+        let place = effects.factors.iter().position(|one| one.name == factor)?;
+        let outcome = effects.outcomes.iter().find(|one| one.name == outcome)?;
+        outcome.source_p_values().next()?;
+        Some(outcome.is_open(place))
+    });
+    tested.unwrap_or(true)
+}
+
+fn p_value(found: &Found) -> Option<f64> {
+    match found {
+        Found::Number(found) => found.p_value,
+        Found::NoSuccess(_) | Found::Nothing => None,
+    }
+}

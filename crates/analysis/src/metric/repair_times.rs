@@ -1,0 +1,20 @@
+//! How long it took until all was well again: after a kill, and after the load dropped.
+
+use waggle_stats::Recovery;
+
+use crate::trial::{outage::TrialFaults, recovery::TrialRecovery};
+
+/// The longest, where several were killed; nothing where one did not come back.
+pub(super) fn time_to_ready_us(faults: &TrialFaults) -> Option<f64> {
+    let each = faults.kills.iter();
+    let each: Option<Vec<f64>> = each.map(|of| Some(of.ready_s? - of.killed_s)).collect();
+    Some(each?.into_iter().reduce(f64::max)? * 1e6)
+}
+
+/// Nothing if it had not recovered to the end, or if that is not known.
+pub(super) fn recovery_us(recovery: TrialRecovery) -> Option<f64> {
+    match recovery.outcome {
+        Recovery::After(after_s) => Some(after_s * 1e6),
+        Recovery::NotWithin(_) | Recovery::NoReference => None,
+    }
+}

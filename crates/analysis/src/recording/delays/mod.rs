@@ -1,0 +1,233 @@
+//! How the delays of records at a probe are known, and the percentiles that follow from it.
+//!
+//! Where the store's own instants cover the records, they are where delays end, whatever the probe has read: a probe that follows a
+//! sample in windows of a few milliseconds sees hardly anything of a store that stalls ([design/0082](../../../docs/design/0082-delivery-delay.md)).
+
+use hdrhistogram::Histogram;
+use waggle_results::{DeliveryInfo, ProbeLogs, Trial};
+
+use crate::recording::histogram::{self, TrialPercentiles, as_f64};
+
+/// From this share of the records on, what is known of some is taken as known of all.
+const COVERS_FROM: f64 = 0.99;
+/// Both ends of a delay are the same instant if their medians are this close.
+const SAME_ENDS: f64 = 0.9;
+/// Microseconds are as fine as histograms are.
+const US_NS: u64 = 1_000;
+
+/// How the delays of records that were sent in the measured phase are known.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct DelaySource {
+    pub by: KnownBy,
+    /// The records behind the percentiles.
+    pub known: u64,
+    /// All that were found; of results that do not have their number all that succeeded.
+    pub of: u64,
+}
+
+/// By what delays are known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum KnownBy {
+    /// By reads of the probe, each of which showed all that was new.
+    #[default]
+    Reads,
+    /// By the store's own instants.
+    Instants,
+    /// By reads in windows, of a part of the records; in how many, if that is known.
+    Windows(Option<u64>),
+}
+
+/// The delays at one probe in one trial.
+#[derive(Debug, Default)]
+pub(crate) struct Delays {
+    pub(crate) source: DelaySource,
+    pub(crate) delay: Option<TrialPercentiles>,
+    pub(crate) earliest: Option<TrialPercentiles>,
+    pub(crate) end_to_end: Option<TrialPercentiles>,
+    pub(crate) earliest_end_to_end: Option<TrialPercentiles>,
+    pub(crate) arrival: Option<TrialPercentiles>,
+}
+
+/// What a trial has of the delays at one probe.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DelayLogs<'a> {
+    info: &'a DeliveryInfo,
+    /// Records that succeeded in the measured phase.
+    succeeded: u64,
+    delivery: Option<&'a Histogram<u64>>,
+    earliest: Option<&'a Histogram<u64>>,
+    end_to_end: Option<&'a Histogram<u64>>,
+    earliest_end_to_end: Option<&'a Histogram<u64>>,
+    arrival: Option<&'a Histogram<u64>>,
+}
+
+impl<'a> DelayLogs<'a> {
+    /// At the probe where records must arrive; `None`: they were not followed.
+    pub(crate) fn of_last_probe(trial: &'a Trial) -> Option<Self> {
+        Some(Self {
+            info: trial.info.delivery.as_ref()?,
+            succeeded: trial.info.measured.records_succeeded,
+            delivery: trial.delivery_delay.as_ref(),
+            earliest: trial.earliest_delay.as_ref(),
+            end_to_end: trial.end_to_end_delay.as_ref(),
+            earliest_end_to_end: trial.earliest_end_to_end_delay.as_ref(),
+            arrival: trial.arrival_delay.as_ref(),
+        })
+    }
+
+    /// At an intermediate probe of a trial.
+    pub(crate) fn of_intermediate_probe(
+        trial: &'a Trial,
+        (info, logs): (&'a DeliveryInfo, &'a ProbeLogs),
+    ) -> Self {
+        Self {
+            info,
+            succeeded: trial.info.measured.records_succeeded,
+            delivery: logs.delivery_delay.as_ref(),
+            earliest: logs.earliest_delay.as_ref(),
+            end_to_end: logs.end_to_end_delay.as_ref(),
+            earliest_end_to_end: logs.earliest_end_to_end_delay.as_ref(),
+            arrival: logs.arrival_delay.as_ref(),
+        }
+    }
+
+    pub(crate) fn source(&self) -> DelaySource {
+        let of = self.found_records();
+        let arrived = self.arrival.map_or(0, Histogram::len);
+        if self.instants_end_delays() && covers(arrived, of) {
+            return DelaySource {
+                by: KnownBy::Instants,
+                known: arrived,
+                of,
+            };
+        }
+        let known = self.delivery.map_or(0, Histogram::len);
+        let is_part = self.info.sample.is_some() && !covers(known, of);
+        DelaySource {
+            by: match is_part {
+                true => KnownBy::Windows(self.info.measured.and_then(|measured| measured.windows)),
+                false => KnownBy::Reads,
+            },
+            known,
+            of,
+        }
+    }
+
+    /// Records of the measured phase that the probe found. Older results have those that succeeded; some of those that were sent
+    /// before the phase, or answered after it, may be more.
+    fn found_records(&self) -> u64 {
+        let noted = self.info.measured.map(|measured| measured.found);
+        let histograms = [self.arrival, self.delivery].into_iter().flatten();
+        let known = histograms.map(Histogram::len).max().unwrap_or(0);
+        noted.unwrap_or(self.succeeded).max(known)
+    }
+
+    /// Whether the store shows a record from its instant on. Older results do not say so. There the probe has taken the instant for
+    /// both ends of the delay of each record that it followed, and a broker's append time for the earlier end only.
+    fn instants_end_delays(&self) -> bool {
+        if let Some(instants) = self.info.instants {
+            return instants.ends_delay;
+        }
+        let median = |of: Option<&Histogram<u64>>| {
+            let some = of.filter(|histogram| !histogram.is_empty())?;
+            Some(as_f64(some.value_at_quantile(0.5)))
+        };
+        // A record that is read between its commit and the note of it has no instant.
+        let both = median(self.earliest).zip(median(self.delivery));
+        both.is_some_and(|(earliest, latest)| earliest >= SAME_ENDS * latest)
+    }
+
+    /// The percentiles by the best that is known.
+    pub(crate) fn percentiles(&self) -> Delays {
+        let source = self.source();
+        let of = |histogram: Option<&Histogram<u64>>| {
+            let all = histogram.and_then(histogram::of_trial)?;
+            Some(match source.by {
+                KnownBy::Windows(windows) => all.in_windows(windows),
+                KnownBy::Reads | KnownBy::Instants => all,
+            })
+        };
+        let arrival = self.arrival.and_then(histogram::of_trial);
+        // Those from due are noted of what the probe has followed only.
+        let followed = |histogram: Option<&Histogram<u64>>| {
+            let all = histogram.and_then(histogram::of_trial)?;
+            let is_part = self.info.sample.is_some() && !covers(all.count, source.of);
+            let windows = self.info.measured.and_then(|measured| measured.windows);
+            Some(if is_part {
+                all.in_windows(windows)
+            } else {
+                all
+            })
+        };
+        let (delay, earliest) = match source.by {
+            KnownBy::Instants => (
+                arrival
+                    .clone()
+                    .map(|all| all.later_percentiles(self.coarseness_us())),
+                arrival.clone(),
+            ),
+            KnownBy::Reads | KnownBy::Windows(_) => (of(self.delivery), of(self.earliest)),
+        };
+        Delays {
+            source,
+            delay,
+            earliest,
+            end_to_end: followed(self.end_to_end),
+            earliest_end_to_end: followed(self.earliest_end_to_end),
+            arrival,
+        }
+    }
+
+    /// The histogram of the delays, at the latest, by the best that is known; `None` of a part of the records.
+    pub(crate) fn whole_histogram(&self) -> Option<&'a Histogram<u64>> {
+        match self.source().by {
+            KnownBy::Instants => self.arrival,
+            KnownBy::Reads => self.delivery,
+            KnownBy::Windows(_) => None,
+        }
+    }
+
+    /// How long the probe was behind in the measured phase, in seconds.
+    pub(crate) fn lag_s(&self) -> f64 {
+        let known = self.info.measured_probe_lag_s;
+        known.unwrap_or(self.info.probe_lag_s)
+    }
+
+    /// A record may have come so much later than its instant, which is a multiple of it.
+    fn coarseness_us(&self) -> f64 {
+        let resolution_ns = self
+            .info
+            .instants
+            .map_or(0, |instants| instants.resolution_ns);
+        match resolution_ns > US_NS {
+            true => as_f64(resolution_ns) / 1e3,
+            false => 0.0,
+        }
+    }
+}
+
+fn covers(known: u64, of: u64) -> bool {
+    known > 0 && as_f64(known) >= COVERS_FROM * as_f64(of)
+}
+
+impl DelaySource {
+    /// Of several trials: by what the delays of some are known least, and the sums of the records.
+    #[must_use]
+    pub fn over_trials(trials: impl Iterator<Item = Self>) -> Option<Self> {
+        trials.reduce(|sum, one| Self {
+            by: match (sum.by, one.by) {
+                (KnownBy::Windows(some), KnownBy::Windows(more)) => {
+                    KnownBy::Windows(some.zip(more).map(|(some, more)| some + more))
+                }
+                (windows @ KnownBy::Windows(_), _) | (_, windows @ KnownBy::Windows(_)) => windows,
+                (KnownBy::Instants, KnownBy::Instants) => KnownBy::Instants,
+                _ => KnownBy::Reads,
+            },
+            known: sum.known + one.known,
+            of: sum.of + one.of,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

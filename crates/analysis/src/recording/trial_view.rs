@@ -1,0 +1,35 @@
+//! A trial, with what several look at made once.
+
+use hdrhistogram::Histogram;
+use waggle_results::{PhaseName, Trial, TrialHistograms};
+
+use crate::recording::{accepted::Accepted, samples::Samples};
+
+/// A trial as it is looked at.
+#[derive(Debug)]
+pub(crate) struct TrialView<'a> {
+    pub(crate) trial: &'a Trial,
+    /// Start and end of the measured phase; none of it where the trial did not get that far.
+    pub(crate) measured: (f64, f64),
+    /// Of the measured phase and of the answers after it: histograms lie compressed.
+    pub(crate) times: TrialHistograms,
+    /// Of the measured phase alone, like the counts that are checked.
+    pub(crate) service_time_measured: Histogram<u64>,
+    pub(crate) accepted: Accepted<'a>,
+    pub(crate) samples: Samples<'a>,
+}
+
+impl<'a> TrialView<'a> {
+    pub(crate) fn new(trial: &'a Trial) -> Self {
+        let measure = trial.info.phase(PhaseName::Measure);
+        let measured = measure.map_or((0.0, 0.0), |phase| (phase.start_s, phase.end_s));
+        Self {
+            trial,
+            measured,
+            service_time_measured: trial.service_time.merge_range(measured.0, measured.1),
+            times: trial.measured_histograms(),
+            accepted: Accepted::from_intervals(&trial.intervals),
+            samples: Samples::from_rows(&trial.resources),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What was killed in mid-trial, how long that took, and what it cost: the values of a cell over its trials.
+
+use waggle_metrics::{Metric, NamedMetric};
+use waggle_results::{FailureKind, FaultInfo};
+use waggle_stats::{Estimate, Scale};
+
+use crate::{
+    metric::aggregate,
+    recording::histogram::by_kind,
+    run::search::SearchModel,
+    trial::{outage::TrialFaults, trial_model::TrialModel},
+};
+
+/// A cell in whose trials something was killed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellFaults {
+    pub cell: u32,
+    /// In the order of their instants; none where no trial of it counts.
+    pub kills: Vec<Kill>,
+    /// The longest of all trials.
+    pub outage_us: Option<Estimate>,
+    /// The outage of one trial at least lasted to the end of its measured phase.
+    pub outage_to_the_end: bool,
+    /// Failed requests of the whole load, over the counted trials, the most frequent kind first.
+    pub failed: u64,
+    pub failures: Vec<(FailureKind, u64)>,
+    /// The same of connections.
+    pub other_failures: Vec<(FailureKind, u64)>,
+}
+
+/// One kill over the trials of a cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Kill {
+    /// `orders-0`.
+    pub replica: String,
+    /// From the start of the measured phase.
+    pub at_us: Option<Estimate>,
+    /// From the kill until it was ready again, the longest of all trials; nothing where it did not come back in one.
+    pub ready_after_us: Option<Estimate>,
+}
+
+/// Every cell with faults, in the order of the trials. Its figures are of the trials that its other numbers rest on: of a
+/// search, those at the highest level that holds, for a kill under less load costs less.
+pub(crate) fn cells(trials: &[TrialModel], search: Option<&SearchModel>) -> Vec<CellFaults> {
+    let mut numbers: Vec<u32> = trials
+        .iter()
+        .filter(|trial| trial.faults.is_some())
+        .map(|trial| trial.key.cell)
+        .collect();
+    numbers.dedup();
+    let of = |cell: u32| {
+        let own = trials.iter().filter(|trial| trial.key.cell == cell);
+        let own = own.filter(|trial| search.is_none_or(|search| search.is_at_answer(trial.key)));
+        let counted = own.filter(|trial| trial.counts().is_some());
+        let counted: Vec<&TrialFaults> =
+            counted.filter_map(|trial| trial.faults.as_ref()).collect();
+        of_cell(cell, &counted)
+    };
+    numbers.into_iter().map(of).collect()
+}
+
+fn of_cell(cell: u32, counted: &[&TrialFaults]) -> CellFaults {
+    let outages = || counted.iter().map(|trial| trial.outage);
+    let lengths: Vec<Option<f64>> = outages().map(|of| Some(of?.us)).collect();
+    let longest = NamedMetric::of_all(Metric::LongestOutage);
+    CellFaults {
+        cell,
+        kills: kills(counted),
+        outage_us: aggregate::estimate_of(&longest, &lengths, Scale::default()),
+        outage_to_the_end: outages().flatten().any(|outage| outage.to_the_end),
+        failed: counted.iter().map(|trial| trial.failed).sum(),
+        failures: by_kind(counted.iter().flat_map(|trial| &trial.failures)),
+        other_failures: by_kind(counted.iter().flat_map(|trial| &trial.other_failures)),
+    }
+}
+
+/// Each kill of a replica with the same one in the other trials: its first, its second, and so on.
+fn kills(counted: &[&TrialFaults]) -> Vec<Kill> {
+    let mut found: Vec<((String, usize), Vec<&FaultInfo>)> = Vec::new();
+    for trial in counted {
+        for (place, one) in trial.kills.iter().enumerate() {
+            let name = one.name();
+            let before = trial.kills[..place].iter();
+            let key = (
+                name.clone(),
+                before.filter(|other| other.name() == name).count(),
+            );
+            match found.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, same)) => same.push(one),
+                None => found.push((key, vec![one])),
+            }
+        }
+    }
+    let kill = |((replica, _), same): ((String, usize), Vec<&FaultInfo>)| {
+        let at: Vec<f64> = same.iter().map(|one| one.killed_s * 1e6).collect();
+        let ready: Vec<Option<f64>> = same
+            .iter()
+            .map(|one| Some((one.ready_s? - one.killed_s) * 1e6))
+            .collect();
+        let time_to_ready = NamedMetric::of_all(Metric::TimeToReady);
+        Kill {
+            replica,
+            at_us: waggle_stats::estimate(&at, Scale::default()),
+            ready_after_us: aggregate::estimate_of(&time_to_ready, &ready, Scale::default()),
+        }
+    };
+    found.into_iter().map(kill).collect()
+}

@@ -1,0 +1,109 @@
+//! The cells at shares of the capacity that their searches found. Each share is analysed as a run of its own, without a search, in which
+//! each cell has its own load: estimates, verdicts, rankings and the answer are computed as for any other run.
+
+use waggle_results::{RunInfo, ScheduleInfo, Trial, TrialKey};
+
+use crate::{
+    run::{
+        run_model::{Model, of_trials},
+        search::{SearchModel, operating_level},
+        warning::Warning,
+    },
+    trial::trial_model::TrialModel,
+};
+
+/// All cells at one share of their capacities.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OperatingPointModel {
+    /// Of the capacity: above 0, at most 1.
+    pub share: f64,
+    /// In the order of the run's cells.
+    pub cells: Vec<OperatingCell>,
+    /// What the trials there show, as of a run without a search and without thresholds. Its cells are those that have an operating point.
+    pub model: Model,
+}
+
+/// The operating point of one cell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OperatingCell {
+    pub cell: u32,
+    /// Of the load; `None`: the search of the cell found no capacity.
+    pub level: Option<f64>,
+}
+
+/// One for each share; none if the search has no operating points.
+pub(crate) fn operating_points(
+    info: &RunInfo,
+    search: &SearchModel,
+    trials: &[TrialModel],
+    raw: &[Trial],
+) -> Vec<OperatingPointModel> {
+    let Some(points) = &search.info.operating_points else {
+        return Vec::new();
+    };
+    let shares = points.shares.iter().enumerate();
+    let at_share = |(place, share): (usize, &f64)| {
+        let is_own = |key: TrialKey| search.info.operating_point(key) == Some(place);
+        let own = trials.iter().filter(|trial| is_own(trial.key));
+        let own: Vec<TrialModel> = own.cloned().collect();
+        let cells = search.cells.iter().map(|found| OperatingCell {
+            cell: found.cell,
+            level: own
+                .iter()
+                .find(|trial| trial.key.cell == found.cell)
+                .and_then(|trial| trial.level)
+                .or_else(|| operating_level(&search.info, &found.answer, *share)),
+        });
+        let cells: Vec<OperatingCell> = cells.collect();
+        let info = info_of_point(info, points.repeat, &cells, &is_own);
+        OperatingPointModel {
+            share: *share,
+            model: of_trials(&info, ["", ""], own, raw),
+            cells,
+        }
+    };
+    shares.map(at_share).collect()
+}
+
+/// The plan of the trials at one operating point of each cell.
+fn info_of_point(
+    info: &RunInfo,
+    repeat: u32,
+    points: &[OperatingCell],
+    is_own: &dyn Fn(TrialKey) -> bool,
+) -> RunInfo {
+    let has_point = |cell: u32| {
+        let mut points = points.iter();
+        points.any(|point| point.cell == cell && point.level.is_some())
+    };
+    let cells = info.cells.iter().filter(|cell| has_point(cell.cell));
+    let order = info.order.iter().copied();
+    let order = order.filter(|key| is_own(*key) && has_point(key.cell));
+    RunInfo {
+        cells: cells.cloned().collect(),
+        order: order.collect(),
+        added: Vec::new(),
+        schedule: ScheduleInfo {
+            repeat,
+            repeat_max: None,
+            ..info.schedule.clone()
+        },
+        thresholds: Vec::new(),
+        search: None,
+        reference: None,
+        ..info.clone()
+    }
+}
+
+/// The shares of the capacity at which trials are missing.
+pub(crate) fn warnings(points: &[OperatingPointModel]) -> Vec<Warning> {
+    let warning = |point: &OperatingPointModel| {
+        let (ran, planned) = (point.model.trials.len(), point.model.info.order.len());
+        (ran < planned).then_some(Warning::PartialPoint {
+            share: point.share,
+            ran,
+            planned,
+        })
+    };
+    points.iter().filter_map(warning).collect()
+}

@@ -1,0 +1,132 @@
+//! What the system counts next to what the load generator counts, over the whole load of each trial.
+
+use waggle_results::{ComparedCount, CountComparisonInfo, CountsRow, RunInfo};
+
+use crate::{
+    cell::{cell_model::CellModel, outcome::counted_trials},
+    recording::histogram::as_f64,
+    trial::trial_model::TrialModel,
+};
+
+/// One metric of the system that is compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CountComparisonModel {
+    pub metric: String,
+    pub info: CountComparisonInfo,
+    /// One for each cell, in the order of the cells.
+    pub cells: Vec<CellCounts>,
+}
+
+/// Both counts in the trials of one cell that came to their end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CellCounts {
+    pub cell: u32,
+    /// Trials of which both counts are known, and all.
+    pub trials: usize,
+    pub of_trials: usize,
+    /// Sums over these trials.
+    pub client: f64,
+    pub server: f64,
+    /// The largest difference in a trial, server - client.
+    pub largest: f64,
+    /// Trials in which they differ by more than the tolerance.
+    pub different: usize,
+}
+
+impl CountComparisonModel {
+    /// How many cells have a trial in which the counts differ by more than the tolerance.
+    #[must_use]
+    pub fn different_cells(&self) -> usize {
+        self.cells.iter().filter(|cell| cell.different > 0).count()
+    }
+}
+
+pub(crate) fn count_comparisons(
+    info: &RunInfo,
+    cells: &[CellModel],
+    trials: &[TrialModel],
+) -> Vec<CountComparisonModel> {
+    let compared = info.metrics.iter().filter_map(|metric| {
+        let info = metric.comparison?;
+        Some(CountComparisonModel {
+            metric: metric.name.clone(),
+            cells: cells
+                .iter()
+                .map(|cell| cell_counts(&metric.name, info, cell, trials))
+                .collect(),
+            info,
+        })
+    });
+    compared.collect()
+}
+
+fn cell_counts(
+    metric: &str,
+    info: CountComparisonInfo,
+    cell: &CellModel,
+    trials: &[TrialModel],
+) -> CellCounts {
+    let of_trial = |trial: &TrialModel| {
+        let mut metrics = trial.counts()?.metrics.iter();
+        let growth = metrics.find(|one| one.name == metric)?.growth?;
+        Some((client_count(info.count, &trial.totals), growth))
+    };
+    let counts: Vec<(f64, f64)> = counted_trials(cell, trials).filter_map(of_trial).collect();
+    CellCounts {
+        cell: cell.cell,
+        of_trials: counted_trials(cell, trials).count(),
+        ..CellCounts::new(&counts, info.tolerance)
+    }
+}
+
+impl CellCounts {
+    /// Of the counts of client and server in each trial.
+    fn new(counts: &[(f64, f64)], tolerance: f64) -> Self {
+        let difference = |(client, server): &(f64, f64)| server - client;
+        let is_different = |one: &&(f64, f64)| difference(one).abs() > tolerance * one.0;
+        let largest = counts.iter().map(difference);
+        Self {
+            cell: 0,
+            trials: counts.len(),
+            of_trials: counts.len(),
+            client: counts.iter().map(|(client, _)| client).sum(),
+            server: counts.iter().map(|(_, server)| server).sum(),
+            largest: largest
+                .reduce(|known, one| if one.abs() > known.abs() { one } else { known })
+                .unwrap_or_default(),
+            different: counts.iter().filter(is_different).count(),
+        }
+    }
+}
+
+fn client_count(count: ComparedCount, totals: &CountsRow) -> f64 {
+    as_f64(match count {
+        ComparedCount::Sent => totals.sent,
+        ComparedCount::Answered => totals.succeeded + totals.failed,
+        ComparedCount::Succeeded => totals.succeeded,
+        ComparedCount::Failed => totals.failed,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_beyond_the_tolerance_is_found_in_its_trial() {
+        let check = |counts: &[(f64, f64)], tolerance: f64, different: usize, largest: f64| {
+            let found = CellCounts::new(counts, tolerance);
+            assert_eq!(
+                (found.different, found.largest),
+                (different, largest),
+                "{counts:?}"
+            );
+        };
+        check(&[], 0.0, 0, 0.0);
+        check(&[(100.0, 100.0), (50.0, 50.0)], 0.0, 0, 0.0);
+        // The sums are equal, and the trials are not.
+        check(&[(100.0, 101.0), (100.0, 99.0)], 0.0, 2, 1.0);
+        check(&[(100.0, 101.0), (100.0, 97.0)], 0.01, 1, -3.0);
+        check(&[(0.0, 1.0)], 0.5, 1, 1.0);
+    }
+}

@@ -1,0 +1,58 @@
+//! The steps of a scenario in one trial.
+
+use waggle_results::{FailureCount, PhaseName, Trial};
+
+use crate::recording::{
+    histogram::{self, TrialPercentiles, as_f64},
+    lag::percentiles_without_lag,
+};
+
+/// One step over the measured phase of one trial. Its times have the answers after the phase too.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialStep {
+    pub name: String,
+    /// Succeeded requests per second.
+    pub goodput_per_s: f64,
+    /// Answered requests per second, failures included.
+    pub throughput_per_s: f64,
+    pub succeeded: u64,
+    pub failed: u64,
+    pub failures: Vec<FailureCount>,
+    /// From due to done, of successes.
+    pub response: Option<TrialPercentiles>,
+    /// The lowest that response times may be without the lag of the load generator; `None`: the lag was not noted.
+    pub response_without_lag: Option<TrialPercentiles>,
+    /// From sent to done, of successes.
+    pub service: Option<TrialPercentiles>,
+}
+
+/// The steps of one trial; none where it was no scenario.
+pub(crate) fn of_trial(trial: &Trial) -> Vec<TrialStep> {
+    if trial.info.phase(PhaseName::Measure).is_none() {
+        return Vec::new();
+    }
+    let (from_s, to_s) = trial.info.answers_within();
+    let seconds = trial.info.measured.seconds;
+    let per_s = |count: u64| as_f64(count) / seconds;
+    let steps = trial.info.steps.iter().zip(&trial.steps);
+    let generator = trial.info.generator.as_ref();
+    let lag = generator.and_then(|generator| generator.lag.as_ref());
+    steps
+        .map(|(step, logs)| {
+            let times = logs.merge_range(from_s, to_s);
+            let counts = &step.measured;
+            TrialStep {
+                name: step.name.clone(),
+                goodput_per_s: per_s(counts.succeeded),
+                throughput_per_s: per_s(counts.succeeded + counts.failed),
+                succeeded: counts.succeeded,
+                failed: counts.failed,
+                failures: counts.failures.clone(),
+                response: histogram::of_trial(&times.response_time),
+                response_without_lag: lag
+                    .and_then(|lag| percentiles_without_lag(&times.response_time, lag)),
+                service: histogram::of_trial(&times.service_time),
+            }
+        })
+        .collect()
+}

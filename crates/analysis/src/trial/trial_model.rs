@@ -1,0 +1,473 @@
+//! One trial's numbers, verdict and reasons.
+
+use waggle_metrics::Metric;
+use waggle_results::{
+    ClientInfo, ConnectingInfo, CoolDownInfo, CountsRow, DeliveryInfo, FailureCount, GeneratorInfo,
+    InspectedCounts, LagInfo, LedgerInfo, LimitInfo, MachineInfo, NetworkCounts, NetworkInfo,
+    PhaseInfo, PhaseName, QuietWaitInfo, RunInfo, SessionCounts, Trial, TrialEnd, TrialInfo,
+    TrialKey,
+};
+use waggle_stats::{Cause, Finding, Reason, Stall, StallSpan, Verdict};
+
+use crate::{
+    info::{factor::Counted, imported},
+    recording::{
+        delays::{DelayLogs, DelaySource},
+        histogram::{self, TrialPercentiles, as_f64},
+        lag::percentiles_without_lag,
+        samples,
+        trial_view::TrialView,
+    },
+    trial::{
+        background::{self, TrialBackground},
+        bottleneck::cpus_of_system,
+        judge::{self, Judged},
+        limits, machine,
+        memory::{self, Memory},
+        outage::{self, TrialFaults},
+        preparation::{self, TrialPreparation},
+        probe::{self, TrialProbe},
+        recovery::{self, TrialRecovery},
+        series::{self, Series},
+        step::{self, TrialStep},
+        system_metric::{self, TrialSystemMetric},
+        time_weighted,
+    },
+};
+
+/// One run of one cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialModel {
+    pub key: TrialKey,
+    /// Place in the order of execution, counted from 1.
+    pub position: u32,
+    pub started_utc: String,
+    pub levels: Vec<(String, String)>,
+    /// Of the load, in a run that searches for one.
+    pub level: Option<f64>,
+    pub verdict: Verdict,
+    pub reasons: Vec<Reason>,
+    /// Where the reasons come from, as far as that is known.
+    pub causes: Vec<Cause>,
+    pub failure: Option<Failure>,
+    /// `None` where nothing was measured.
+    pub numbers: Option<TrialNumbers>,
+    /// Of the whole load, warm-up included.
+    pub totals: CountsRow,
+    pub ledger: Option<LedgerInfo>,
+    pub delivery: Option<DeliveryInfo>,
+    /// In the order of the records' way, without the last.
+    pub intermediate_probes: Vec<TrialProbe>,
+    pub phases: Vec<PhaseInfo>,
+    /// `None` if the load did not drop, or the trial did not come to its end.
+    pub recovery: Option<TrialRecovery>,
+    /// What the runner saw, then what the checks found worth a line.
+    pub remarks: Vec<TrialRemark>,
+    /// The generator came late, and idle polling may help it.
+    pub awake_may_help: bool,
+    /// What was killed on purpose; `None`: nothing.
+    pub faults: Option<TrialFaults>,
+    /// The network of its own; `None`: it had the machine's.
+    pub network: Option<NetworkInfo>,
+    /// How the load opened its connections; `None`: it was not noted.
+    pub connecting: Option<ConnectingInfo>,
+    /// Of the replicas that had any.
+    pub limits: Vec<LimitInfo>,
+    /// How the system was prepared; `None`: it was not, or an earlier trial did it.
+    pub preparation: Option<TrialPreparation>,
+    /// The loads beside the measured one, also those that are absent; empty if the trial did not get as far as their start.
+    pub background: Vec<TrialBackground>,
+    /// How the cool-down after it waited for a value of the machine; `None`: it did not.
+    pub cool_down: Option<CoolDownInfo>,
+    /// How it waited for a quiet machine before its start; `None`: it did not.
+    pub quiet_wait: Option<QuietWaitInfo>,
+    pub series: Series,
+    /// Throughput of the second half of the measured phase ÷ that of the first, as a logarithm.
+    pub half_change: Option<f64>,
+    /// Length of an interval.
+    pub interval_s: f64,
+    /// CPUs that the system could use.
+    pub system_cpus: u32,
+}
+
+/// Worth a line, and no reason to doubt the trial.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TrialRemark {
+    /// By the runner, in its words.
+    Seen(String),
+    /// By a check.
+    Found(Finding),
+}
+
+/// Why a trial did not come to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    pub phase: PhaseName,
+    pub reason: String,
+    pub log_tail: Vec<String>,
+}
+
+impl Failure {
+    /// The line of the log that says most: the last one that names an error, else the last one.
+    #[must_use]
+    pub fn log_line(&self) -> Option<&str> {
+        const ERRORS: [&str; 8] = [
+            "error",
+            "exception",
+            "panicked",
+            "fatal",
+            "cannot",
+            "failed",
+            "denied",
+            "refused",
+        ];
+        let lines = || self.log_tail.iter().map(|line| line.trim());
+        let is_error = |line: &&str| {
+            let line = line.to_lowercase();
+            ERRORS.iter().any(|word| line.contains(word))
+        };
+        let named = lines().rfind(is_error);
+        named.or_else(|| lines().rfind(|line| !line.is_empty()))
+    }
+}
+
+/// The measured phase in numbers.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TrialNumbers {
+    pub seconds: f64,
+    /// Succeeded records (or requests) per second.
+    pub goodput_per_s: f64,
+    /// Answered requests per second, failures included.
+    pub throughput_per_s: f64,
+    pub succeeded: u64,
+    pub failed: u64,
+    pub skipped: u64,
+    /// From the sum of their times.
+    pub in_flight_mean: f64,
+    pub failures: Vec<FailureCount>,
+    /// Of connections and sessions.
+    pub other_failures: Vec<FailureCount>,
+    /// From due to done, of successes.
+    pub response: Option<TrialPercentiles>,
+    /// The lowest that response times may be without the lag of the load generator; `None`: the lag was not noted.
+    pub response_without_lag: Option<TrialPercentiles>,
+    /// What an arrival at a random instant of a load that waits for answers waits; `None`: another load, or not known.
+    pub time_weighted: Option<TrialPercentiles>,
+    /// Stretches without a success, in their order; `None`: not known.
+    pub stalls: Option<Vec<StallSpan>>,
+    /// From sent to done, of successes.
+    pub service: Option<TrialPercentiles>,
+    /// From sent to the first byte, of the answers that were inspected.
+    pub first_byte: Option<TrialPercentiles>,
+    /// Of completed sessions.
+    pub session_duration: Option<TrialPercentiles>,
+    /// From due to the failure.
+    pub failed_times: Option<TrialPercentiles>,
+    /// How the delays at the probe where records must arrive are known.
+    pub delay_source: DelaySource,
+    /// From sent until visible.
+    pub delay: Option<TrialPercentiles>,
+    /// From sent until it may have been visible; `None`: not noted.
+    pub earliest: Option<TrialPercentiles>,
+    /// From due until visible; `None` if requests fall due when they are sent.
+    pub end_to_end: Option<TrialPercentiles>,
+    /// From due until it may have been visible.
+    pub earliest_end_to_end: Option<TrialPercentiles>,
+    /// From sent until the store of the probe where it must arrive had it; `None` if the probe does not know that.
+    pub arrival: Option<TrialPercentiles>,
+    /// `None` where resources were not sampled.
+    pub system_cpu_us_per_request: Option<f64>,
+    pub generator_cpu_us_per_request: f64,
+    pub generator_utilization: f64,
+    pub generator_lag_p99_us: f64,
+    /// How late the generator was, at several percentiles; `None`: not noted.
+    pub lag: Option<LagInfo>,
+    /// CPU that reading the records back took, as a share of what the system used.
+    pub probe_cpu_share: Option<f64>,
+    /// CPU steal; `None`: not noted.
+    pub cpu_steal: Option<f64>,
+    pub cpu_idle: Option<f64>,
+    /// Cores that all of the system used; `None`: not all of it is known.
+    pub system_cores: Option<f64>,
+    /// Cores that other programs used; `None`: not known.
+    pub other_cores: Option<f64>,
+    /// What the load generator can send with this shape of load, by its calibration.
+    pub generator_capacity_per_s: Option<f64>,
+    /// Requests sent, as a share of that.
+    pub generator_capacity_used: Option<f64>,
+    /// Mean cores of each component replica.
+    pub component_cores: Vec<(String, f64)>,
+    /// Of all the system's components together.
+    pub system_rss: Option<Memory>,
+    /// Of all replicas of each component together.
+    pub component_rss: Vec<(String, Memory)>,
+    /// The share of throttled periods of each component that has a limit on CPUs by a cgroup.
+    pub component_throttled: Vec<(String, f64)>,
+    pub offered_per_s: Option<f64>,
+    /// Answered ÷ due requests; `None` where none was due.
+    pub achieved_ratio: Option<f64>,
+    /// Most records that were accepted and not yet visible at one look; `None` where nobody looked.
+    pub backlog_max: Option<f64>,
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
+    pub bytes_sent_per_s: f64,
+    pub bytes_received_per_s: f64,
+    /// Of the answers that were inspected; `None`: none was.
+    pub inspected: Option<InspectedCounts>,
+    /// Of a scenario; none where the load is one request.
+    pub steps: Vec<TrialStep>,
+    pub sessions: Option<SessionCounts>,
+    /// Completed ones.
+    pub sessions_per_s: Option<f64>,
+    /// Of a load of clients.
+    pub clients: Vec<ClientInfo>,
+    /// What the trial's own network counted.
+    pub network: Option<NetworkCounts>,
+    pub metrics: Vec<TrialSystemMetric>,
+    /// What imported results do not show, so that the numbers above have no meaning; empty of waggle's own.
+    pub unknown: Vec<Metric>,
+    /// Times are not finer than this; 0: as fine as histograms are.
+    pub time_resolution_us: f64,
+}
+
+impl TrialNumbers {
+    /// All stalls together; `None`: there was none, or they are not known.
+    #[must_use]
+    pub fn stall(&self) -> Option<Stall> {
+        Stall::new(self.stalls.as_ref()?, self.seconds)
+    }
+
+    /// 0: there was none.
+    pub(crate) fn longest_stall_s(&self) -> Option<f64> {
+        self.stalls.as_ref()?;
+        Some(self.stall().map_or(0.0, |stall| stall.longest_s))
+    }
+
+    /// Of the measured phase.
+    pub(crate) fn stalled_ratio(&self) -> Option<f64> {
+        self.stalls.as_ref()?;
+        Some(self.stall().map_or(0.0, |stall| stall.ratio()))
+    }
+}
+
+impl TrialModel {
+    /// Whether the cell's estimates rest on it too: it came to its end and measured something.
+    #[must_use]
+    pub fn counts(&self) -> Option<&TrialNumbers> {
+        if self.failure.is_some() {
+            None
+        } else {
+            self.numbers.as_ref()
+        }
+    }
+}
+
+pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialModel {
+    let view = TrialView::new(trial);
+    let machine = machine::machine(&view, info);
+    let Judged {
+        findings,
+        half_change,
+        stalls,
+    } = judge::trial(&view, info, machine);
+    let numbers = numbers(&view, counted, machine).map(|numbers| TrialNumbers {
+        time_weighted: time_weighted::of_trial(&view, info, &stalls),
+        stalls: imported_quantiles(&trial.info).is_none().then_some(stalls),
+        ..numbers
+    });
+    let failure = match &trial.info.end {
+        TrialEnd::Completed => None,
+        TrialEnd::Failed {
+            phase,
+            reason,
+            log_tail,
+        } => Some(Failure {
+            phase: *phase,
+            reason: reason.clone(),
+            log_tail: log_tail.clone(),
+        }),
+    };
+    TrialModel {
+        key: trial.info.key,
+        position: trial.info.position,
+        started_utc: trial.info.started_utc.clone(),
+        totals: trial.info.totals.clone(),
+        levels: info
+            .cell(trial.info.key.cell)
+            .map(|cell| cell.levels.clone())
+            .unwrap_or_default(),
+        level: trial.info.level,
+        verdict: waggle_stats::verdict_of(&findings.reasons),
+        reasons: findings.reasons,
+        causes: findings.causes,
+        awake_may_help: findings.idle_poll_may_help,
+        failure,
+        numbers,
+        ledger: trial.info.ledger.clone(),
+        delivery: trial.info.delivery.clone(),
+        intermediate_probes: probe::of_trial(&view),
+        phases: trial.info.phases.clone(),
+        recovery: recovery::of_trial(trial),
+        remarks: trial
+            .info
+            .remarks
+            .iter()
+            .cloned()
+            .map(TrialRemark::Seen)
+            .chain(findings.remarks.into_iter().map(TrialRemark::Found))
+            .collect(),
+        faults: outage::of_trial(trial),
+        network: trial.info.network.clone(),
+        connecting: trial.info.connecting,
+        limits: trial.info.limits.clone(),
+        preparation: preparation::of_trial(&trial.info),
+        background: background::of_trial(&trial.info),
+        cool_down: trial.info.cool_down.clone(),
+        quiet_wait: trial.info.quiet_wait,
+        series: series::series(&view, counted, series::points_max(info.order.len())),
+        half_change,
+        interval_s: judge::interval_s(trial),
+        system_cpus: cpus_of_system(info),
+    }
+}
+
+#[expect(clippy::too_many_lines, reason = "a line a field")]
+fn numbers(
+    view: &TrialView<'_>,
+    counted: Counted,
+    machine: Option<MachineInfo>,
+) -> Option<TrialNumbers> {
+    let TrialView {
+        trial,
+        times,
+        accepted,
+        samples,
+        measured: within,
+        ..
+    } = view;
+    let measured = &trial.info.measured;
+    trial
+        .info
+        .phase(PhaseName::Measure)
+        .filter(|_| measured.seconds > 0.0)?;
+    let answered = answer_count(measured);
+    let sessions = trial.info.sessions.as_ref().map(|all| all.measured);
+    let imported = trial.info.imported.as_ref();
+    let generator = trial.info.generator.clone().unwrap_or_default();
+    let quantiles = imported_quantiles(&trial.info);
+    let delays = DelayLogs::of_last_probe(trial).map(|logs| logs.percentiles());
+    let delays = delays.unwrap_or_default();
+    let (cores, memory) = (samples.cores(*within), memory::of_trial(samples, *within));
+    Some(TrialNumbers {
+        seconds: measured.seconds,
+        goodput_per_s: as_f64(good(measured, counted)) / measured.seconds,
+        throughput_per_s: answered / measured.seconds,
+        succeeded: measured.succeeded,
+        failed: measured.failed,
+        skipped: measured.skipped,
+        in_flight_mean: mean_in_flight(trial, *within),
+        failures: measured.failures.clone(),
+        other_failures: measured.other_failures.clone(),
+        response: histogram::of_trial(&times.response_time).or_else(|| quantiles.clone()),
+        response_without_lag: (generator.lag.as_ref())
+            .and_then(|lag| percentiles_without_lag(&times.response_time, lag)),
+        time_weighted: None,
+        stalls: None,
+        service: histogram::of_trial(&times.service_time).or(quantiles),
+        first_byte: histogram::of_trial(&times.first_byte_time),
+        session_duration: histogram::of_trial(&times.session_duration),
+        failed_times: histogram::of_trial(&times.failed_time),
+        delay_source: delays.source,
+        delay: delays.delay,
+        earliest: delays.earliest,
+        end_to_end: delays.end_to_end,
+        earliest_end_to_end: delays.earliest_end_to_end,
+        arrival: delays.arrival,
+        system_cpu_us_per_request: samples::of_system(&cores)
+            .filter(|_| answered > 0.0)
+            .map(|cores| cores * measured.seconds * 1e6 / answered),
+        network: trial.info.network_counts(),
+        generator_cpu_us_per_request: generator.cpu_us_per_request,
+        generator_utilization: background::utilization(&trial.info),
+        generator_lag_p99_us: generator.lag_p99_us,
+        lag: generator.lag,
+        probe_cpu_share: judge::probe_cpu_share(view),
+        cpu_steal: machine.map(|machine| machine.cpu_steal),
+        cpu_idle: machine.map(|machine| machine.cpu_idle),
+        system_cores: machine.and_then(|machine| machine.system_cores),
+        other_cores: machine.and_then(|machine| machine.other_cores),
+        generator_capacity_per_s: generator.capacity_per_s,
+        generator_capacity_used: capacity_used(&generator, measured),
+        component_cores: own_names(cores),
+        system_rss: memory.system,
+        component_rss: memory.components,
+        component_throttled: limits::throttled_shares(&trial.info.limits),
+        offered_per_s: generator.offered_per_s,
+        achieved_ratio: achieved_ratio(&trial.info, answered),
+        backlog_max: accepted.waiting_max(&trial.backlog, *within),
+        bytes_sent: measured.bytes_sent,
+        bytes_received: measured.bytes_received,
+        bytes_sent_per_s: as_f64(measured.bytes_sent) / measured.seconds,
+        bytes_received_per_s: as_f64(measured.bytes_received) / measured.seconds,
+        inspected: measured.inspected,
+        steps: step::of_trial(trial),
+        sessions,
+        sessions_per_s: sessions.map(|counts| as_f64(counts.completed) / measured.seconds),
+        clients: trial.info.clients.clone(),
+        metrics: system_metric::of_trial(&trial.metrics, *within),
+        unknown: imported.map(imported::unknown_metrics).unwrap_or_default(),
+        time_resolution_us: imported.map_or(0.0, |imported| imported.resolution_us),
+    })
+}
+
+fn answer_count(measured: &CountsRow) -> f64 {
+    as_f64(measured.succeeded + measured.failed)
+}
+
+fn good(measured: &CountsRow, counted: Counted) -> u64 {
+    match counted {
+        Counted::Records => measured.records_succeeded,
+        Counted::Requests => measured.succeeded,
+    }
+}
+
+/// `None` if nothing fell due, or if it is not known.
+fn achieved_ratio(info: &TrialInfo, answered: f64) -> Option<f64> {
+    let is_known = info.measured.due > 0 && info.imported.is_none();
+    is_known.then(|| answered / as_f64(info.measured.due))
+}
+
+/// What an imported trial has in place of histograms.
+fn imported_quantiles(info: &TrialInfo) -> Option<TrialPercentiles> {
+    let known = info.imported.as_ref()?.quantiles.as_ref()?;
+    let count = info.measured.succeeded + info.measured.failed;
+    Some(histogram::of_quantiles(known, count))
+}
+
+fn own_names(cores: Vec<(&str, f64)>) -> Vec<(String, f64)> {
+    let cores = cores.into_iter();
+    cores
+        .map(|(name, cores)| (name.to_owned(), cores))
+        .collect()
+}
+
+/// Requests sent, as a share of what the load generator can send.
+fn capacity_used(generator: &GeneratorInfo, measured: &CountsRow) -> Option<f64> {
+    let capacity = generator.capacity_per_s.filter(|rate| *rate > 0.0)?;
+    Some(as_f64(measured.sent) / measured.seconds / capacity)
+}
+
+/// As the generator counted it, else by the intervals, weighted by their lengths.
+fn mean_in_flight(trial: &Trial, (from_s, to_s): (f64, f64)) -> f64 {
+    if let Some(generator) = &trial.info.generator {
+        return generator.in_flight_mean;
+    }
+    let (sum, seconds) =
+        trial
+            .intervals_within(from_s, to_s)
+            .fold((0.0, 0.0), |(sum, seconds), row| {
+                let length = row.counts.seconds;
+                (sum + row.in_flight_mean * length, seconds + length)
+            });
+    if seconds > 0.0 { sum / seconds } else { 0.0 }
+}
