@@ -18,10 +18,9 @@ use super::{
     time_cursor::{Depth, Stretches, TimeCursor},
 };
 use crate::{
-    http::{Connection, HttpError, Request},
+    http::client::{Connection, HttpError, Request},
     placeholder::fill,
-    secrets::TOKEN,
-    tokens::Tokens,
+    secrets::{tokens::Tokens, words::TOKEN},
 };
 
 /// Number of earlier polls that are remembered, to know since when a record may have been there.
@@ -318,7 +317,7 @@ mod tests {
 
     use super::{ByTime, Depth};
     use crate::{
-        http::{Connection, HttpError, Request},
+        http::client::{Connection, HttpError, Request},
         probe::tests::Bench,
     };
 

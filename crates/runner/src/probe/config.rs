@@ -6,7 +6,7 @@ use tokio::sync::watch;
 use waggle_study::{Delivery, Probe};
 
 use super::{delays::Window, due_instants::DueInstants, sampling::SampleLimits};
-use crate::{clock::Clock, http::HttpError, secrets::Secrets};
+use crate::{clock::Clock, http::client::HttpError, secrets::words::Secrets};
 
 /// The configuration of a probe.
 #[derive(Debug, Clone)]

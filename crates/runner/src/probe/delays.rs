@@ -5,11 +5,10 @@
 
 use hdrhistogram::Histogram;
 
+use crate::histogram::histogram;
+
 /// Intervals that are kept separately; the decision comes within one.
 const UNDECIDED: u64 = 4;
-const DELAY_MAX_US: u64 = 3_600_000_000;
-const DIGITS: u8 = 3;
-
 /// The measured phase: intervals `from .. to` of the load, counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Window {
@@ -23,11 +22,6 @@ pub(crate) struct Delays {
     window: Option<Window>,
     counted: Histogram<u64>,
     undecided: Vec<(u64, Histogram<u64>)>,
-}
-
-pub(crate) fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, DELAY_MAX_US, DIGITS)
-        .expect("the bounds are constant and in order")
 }
 
 impl Delays {

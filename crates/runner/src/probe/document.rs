@@ -1,7 +1,7 @@
 //! Answers that are one document of JSON.
 
 use super::config::ProbeError;
-use crate::http::{Connection, HttpError, Request};
+use crate::http::client::{Connection, HttpError, Request};
 
 /// Longest answer.
 const ANSWER_MAX_BYTES: usize = 64 * 1024 * 1024;

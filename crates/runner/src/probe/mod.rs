@@ -33,7 +33,7 @@ pub use self::sampling::SampleLimits;
 use self::{by_time::ByTime, items::Items, kafka::Kafka, offset::Offset, pace::Pace, watch::Watch};
 pub(crate) use self::{
     config::{ProbeConfig, ProbeError},
-    delays::{Window, histogram},
+    delays::Window,
     due_instants::DueInstants,
     log::ProbeLog,
     seen_set::SeenSet,
@@ -41,11 +41,13 @@ pub(crate) use self::{
     watch::WatchStream,
 };
 use crate::{
-    driver::Failure,
-    http::{Connection, Request},
-    peer::{self, Peer},
+    http::{
+        client::{Connection, Request},
+        peer::{self, Peer},
+    },
     placeholder::{PlaceholderError, fill, fill_content},
-    secrets::Secrets,
+    secrets::words::Secrets,
+    system::driver::Failure,
 };
 
 /// The reader of one probe.

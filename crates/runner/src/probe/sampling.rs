@@ -8,6 +8,8 @@ use std::{collections::VecDeque, ops::Range, time::Duration};
 
 use tokio::time::Instant;
 
+use crate::number::{as_f64, share};
+
 /// How much of a store is read under load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SampleLimits {
@@ -160,13 +162,13 @@ impl Sampling {
     pub(super) fn expected_growth(&self) -> u64 {
         let (at, offset) = self.end;
         let before = (at - self.began).as_secs_f64();
-        let growth = crate::counts::as_f64(offset) * at.elapsed().as_secs_f64();
+        let growth = as_f64(offset) * at.elapsed().as_secs_f64();
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "a guess; the cast saturates"
         )]
-        let growth = crate::counts::share(growth, before) as u64;
+        let growth = share(growth, before) as u64;
         growth
     }
 
@@ -183,10 +185,10 @@ impl Sampling {
     /// records have come that these are the share of them.
     pub(super) fn end_window(&mut self, began: Instant, rows: u64, offset: u64) {
         let (at, before) = std::mem::replace(&mut self.end, (began, offset));
-        let grown = crate::counts::as_f64(offset.saturating_sub(before));
+        let grown = as_f64(offset.saturating_sub(before));
         let rest = if grown > 0.0 {
             let since = began.saturating_duration_since(at).as_secs_f64();
-            let rest = since * crate::counts::as_f64(rows) * f64::from(self.limits.share) / grown;
+            let rest = since * as_f64(rows) * f64::from(self.limits.share) / grown;
             Duration::try_from_secs_f64(rest).unwrap_or(Duration::ZERO)
         } else {
             Duration::ZERO

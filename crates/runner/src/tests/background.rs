@@ -3,12 +3,10 @@
 use waggle_results::{PhaseName, TrialEnd};
 
 use super::{
-    Bench, STUDY, Then,
-    fake_run::BACKGROUND_PER_INTERVAL,
-    world,
-    world::{Fault, PER_INTERVAL},
+    Bench, STUDY, Then, world,
+    world::{Fault, PER_INTERVAL, fake_run::BACKGROUND_PER_INTERVAL},
 };
-use crate::Ended;
+use crate::run::request::Ended;
 
 /// Two trials without, two with the background load `lists`.
 fn bench() -> Bench {

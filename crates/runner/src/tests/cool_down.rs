@@ -6,7 +6,10 @@ use tokio::time::Instant;
 use waggle_results::PhaseName;
 
 use super::{Bench, STUDY, Then, world};
-use crate::{Ended, RunError, cool_down::check_sensors};
+use crate::{
+    run::request::Ended,
+    trial::{cool_down::check_sensors, error::RunError},
+};
 
 fn bench(sensor: &Path) -> Bench {
     let until = format!(

@@ -7,10 +7,9 @@ use waggle_study::{CellVersion, Design, DuetCpus, Version, Versions};
 
 use super::{
     Bench, STUDY, Then,
-    fake_load::Course,
-    world::{Fault, Shared},
+    world::{Fault, Shared, fake_load::Course},
 };
-use crate::{Ended, Event};
+use crate::{event::Event, run::request::Ended};
 
 /// The second cell of the study is the changed version of the first.
 fn bench(study: &str) -> Bench {

@@ -3,7 +3,7 @@
 use waggle_results::{PhaseName, TrialEnd, TrialInfo};
 
 use super::{Bench, STUDY, Then, recovery, world, world::Fault};
-use crate::Ended;
+use crate::run::request::Ended;
 
 /// Runs the study without delivery, so that no drain follows the load; returns its only trial.
 async fn only_trial(then: Then, fault: Option<Fault>) -> TrialInfo {

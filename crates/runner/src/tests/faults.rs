@@ -6,7 +6,7 @@ use super::{
     Bench, STUDY, SYSTEM, Then, phases, world,
     world::{Fault, PER_INTERVAL, Shared},
 };
-use crate::{Ended, Event};
+use crate::{event::Event, run::request::Ended};
 
 const WHOLE: &str = "Up Ready Verify WarmUp Measure Finish Drain Collect Down";
 /// Killed between two intervals, so that its records are known.

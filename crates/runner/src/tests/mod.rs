@@ -6,9 +6,6 @@ mod cool_down;
 mod duet;
 mod ended_loads;
 mod ends;
-mod fake_http;
-mod fake_load;
-mod fake_run;
 mod faults;
 mod limits;
 mod order;
@@ -33,16 +30,18 @@ use waggle_study::{Plan, Source, Study, System};
 
 use self::world::{Shared, World};
 use crate::{
-    Ended, Event, RunError,
-    calibration::Calibration,
-    cpus::Shares,
-    events::{Events, Shutdown},
-    host, info,
-    oauth2::TokenSource,
-    quiet::QuietWaits,
-    records::RecordFiles,
-    schedule::{self, Series},
-    trial::Environments,
+    event::Event,
+    event_sender::Events,
+    host::{self, cpus::Shares, quiet::QuietWaits},
+    load::{calibration::Calibration, records::RecordFiles},
+    run::{
+        info,
+        request::Ended,
+        schedule::{self, Series},
+    },
+    secrets::oauth2::TokenSource,
+    shutdown::Shutdown,
+    trial::{Environments, error::RunError},
 };
 
 const SYSTEM: &str = "
@@ -252,7 +251,7 @@ impl Bench {
         if self.run_folder().join("run.json").exists() {
             return RunFolder::open(&self.run_folder()).unwrap();
         }
-        let request = crate::RunRequest {
+        let request = crate::run::request::RunRequest {
             study: self.study.clone(),
             study_text: STUDY.to_owned(),
             study_file: "study.yaml".into(),
@@ -271,7 +270,7 @@ impl Bench {
             calibration_file: None,
             idle_poll: false,
             cpus: crate::CpuUse::Shared,
-            cgroups: crate::CGROUPS.into(),
+            cgroups: crate::system::limits::CGROUPS.into(),
             server_at: None,
             sample_limits: crate::SampleLimits::default(),
             end_load: None,

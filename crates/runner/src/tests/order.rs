@@ -7,7 +7,7 @@ use super::{
     Bench, STUDY, SYSTEM, Then, phases, world,
     world::{Fault, PER_INTERVAL},
 };
-use crate::{Ended, Event};
+use crate::{event::Event, run::request::Ended};
 
 const WHOLE: &str = "Up Ready Verify WarmUp Measure Finish Drain Collect Down CoolDown";
 const LAST: &str = "Up Ready Verify WarmUp Measure Finish Drain Collect Down";

@@ -4,7 +4,7 @@
 use waggle_results::{PhaseName, TrialEnd};
 
 use super::{Bench, Then, phases, world, world::Fault};
-use crate::Ended;
+use crate::run::request::Ended;
 
 const ALL: [PhaseName; 10] = [
     PhaseName::Up,

@@ -7,7 +7,7 @@ use waggle_results::TrialInfo;
 use waggle_stats::Verdict;
 
 use super::{Bench, STUDY, Then, repetitions::keys, world};
-use crate::{Ended, Event};
+use crate::{event::Event, run::request::Ended};
 
 /// Runs a study with trials of three seconds, beside programs that use so many cores until so many seconds.
 async fn run(schedule: &str, others: &[(f64, f64)]) -> (Bench, Vec<Event>, Duration) {

@@ -9,7 +9,7 @@ use super::{
     Bench, STUDY, Then, phases, world,
     world::{Fault, PER_INTERVAL},
 };
-use crate::Ended;
+use crate::run::request::Ended;
 
 /// The study with another load, which drops to a level.
 fn bench_with_recovery(load: &str, level: &str) -> Bench {

@@ -2,8 +2,11 @@
 
 use waggle_results::{AddedReason, PhaseName, TrialKey};
 
-use super::{Bench, STUDY, Then, fake_load::Course, world, world::Shared};
-use crate::{Ended, Event};
+use super::{
+    Bench, STUDY, Then, world,
+    world::{Shared, fake_load::Course},
+};
+use crate::{event::Event, run::request::Ended};
 
 /// The study with other repetitions.
 fn study(repeat: &str) -> String {

@@ -4,7 +4,7 @@ use waggle_results::{LevelKind, PhaseName};
 use waggle_stats::{End, Evidence};
 
 use super::{Bench, STUDY, Then, world, world::Fault};
-use crate::{Ended, Event};
+use crate::{event::Event, run::request::Ended};
 
 /// The fake system supports this many connections.
 const HOLDS: Option<Fault> = Some(Fault::HoldsAtMost(5));

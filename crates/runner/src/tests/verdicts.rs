@@ -10,12 +10,10 @@ use waggle_stats::{
 };
 
 use super::{
-    Bench, STUDY, Then,
-    fake_load::Course,
-    phases, world,
-    world::{Fault, PER_INTERVAL},
+    Bench, STUDY, Then, phases, world,
+    world::{Fault, PER_INTERVAL, fake_load::Course},
 };
-use crate::Event;
+use crate::event::Event;
 
 const CLOSED: &str = "  model: closed\n  connections: ${connections}\n  pipelining: 1\n";
 /// As many requests as the fake load makes by default.

@@ -1,21 +1,23 @@
 //! The context of a trial, and the environment in which it runs.
 
-use std::{collections::BTreeMap, path::Path};
+use std::path::Path;
 
 use waggle_results::{QuietWaitInfo, TrialKey};
 use waggle_study::{Cell, System};
 
 use crate::{
-    SampleLimits,
-    cpu_time::CpuClocks,
-    cpus::Shares,
-    namespace::{Namespace, NetworkError},
-    oauth2::TokenSource,
-    records::RecordFiles,
-    scenario::Kept,
-    secrets::Secrets,
-    snapshot::{Restored, Store},
-    trial::duet::Part,
+    host::{
+        cpu_time::CpuClocks,
+        cpus::Shares,
+        namespace::{Namespace, NetworkError},
+    },
+    load::records::RecordFiles,
+    probe::SampleLimits,
+    secrets::{oauth2::TokenSource, words::Secrets},
+    trial::{
+        duet::Part,
+        snapshot::{Prepared, SnapshotUse},
+    },
 };
 
 /// The driver, the load and the network; a test can replace each of them.
@@ -51,14 +53,6 @@ impl<D, L, W> TrialEnvironment<D, L, W> {
     }
 }
 
-/// What was done to a system by the loads of a preparation.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Prepared {
-    /// Sessions of each load, by its name.
-    pub(crate) done: BTreeMap<String, u64>,
-    pub(crate) kept: Kept,
-}
-
 /// The environments of a run.
 #[derive(Debug)]
 pub(crate) struct Environments<D, L, W> {
@@ -80,17 +74,6 @@ impl TrialContext<'_> {
         self.snapshot
             .is_some_and(|snapshot| snapshot.restored.is_some())
     }
-}
-
-/// The snapshot of a trial's prepared system.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct SnapshotUse<'a> {
-    pub(crate) store: &'a Store,
-    pub(crate) key: &'a str,
-    /// The snapshot with which the trial begins; `None`: the trial makes it.
-    pub(crate) restored: Option<&'a Restored>,
-    /// Why a snapshot that is there is not used.
-    pub(crate) refused: Option<&'a str>,
 }
 
 /// The inputs of a trial.

@@ -14,25 +14,32 @@ use waggle_results::{PhaseName, TrialWriter};
 use waggle_study::Preparation;
 
 use crate::{
-    driver::{Driver, Failure, Setup},
-    events::{Events, Shutdown},
-    http::{Connection, HttpConnector},
-    job,
-    load::{Load, LoadError, LoadRun},
-    namespace::read_counts,
+    event_sender::Events,
+    host::namespace::read_counts,
+    http::client::{Connection, HttpConnector},
+    load::{
+        job,
+        load_run::{Load, LoadError, LoadRun},
+    },
+    shutdown::Shutdown,
+    system::{
+        driver::{Driver, Failure, Setup},
+        verify,
+    },
     trial::{
         TrialContext, TrialEnvironment,
-        background::{Background, BackgroundEnd},
-        delivery::{Delivery, DrainTimes, Sent},
+        beside::{
+            background::{Background, BackgroundEnd},
+            delivery::{Delivery, DrainTimes, Sent},
+            faults::{self, FaultInjector},
+            resources::Sampler,
+            system_metrics::SystemMetrics,
+        },
         duet::Stage,
-        faults::{self, FaultInjector},
         load_phases::LoadPhases,
         phases::{Abort, Allowed, ENGINE_END_AT_MOST, Phases, SPARE, Stop, await_start, race_stop},
-        report::Report,
-        resources::Sampler,
+        result::Report,
         start::{self, Started},
-        system_metrics::SystemMetrics,
-        verify,
     },
 };
 

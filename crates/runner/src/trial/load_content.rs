@@ -4,10 +4,13 @@ use waggle_load as load;
 use waggle_study as study;
 
 use crate::{
-    driver::{Driver, Failure},
-    job,
-    peer::Peer,
-    trial::{TrialContext, endpoints::endpoints},
+    http::peer::Peer,
+    load::job,
+    system::{
+        driver::{Driver, Failure},
+        endpoints::endpoints,
+    },
+    trial::TrialContext,
 };
 
 /// An endpoint, and what goes into the `Host` header of requests to it.

@@ -1,52 +1,42 @@
 //! One trial, from up to cool-down. The order of the phases is decided here and nowhere else.
 
-mod background;
+pub(crate) mod beside;
 mod context;
-mod cool_down;
-mod delivery;
+pub(crate) mod cool_down;
 mod duet;
-mod endpoints;
+pub(crate) mod error;
 mod execute;
-mod faults;
-mod left_over;
+mod folders;
 mod load_content;
-mod load_phases;
+pub(crate) mod load_phases;
 mod phases;
 mod prepare;
-mod report;
-mod resend;
-mod resources;
+mod result;
 mod smoke_check;
+pub(crate) mod snapshot;
 mod start;
-mod steadiness;
-mod stop_watch;
-mod system_metrics;
 mod tear_down;
-mod token;
-mod verify;
 
 use std::cell::RefCell;
 
 use waggle_results::{TrialInfo, TrialWriter};
 
 pub(crate) use self::{
-    context::{Environments, Prepared, RunningSystem, SnapshotUse, TrialContext, TrialEnvironment},
+    context::{Environments, RunningSystem, TrialContext, TrialEnvironment},
     duet::{Duet, Part},
-    resources::{INSTRUMENT, of_system},
-    verify::{Target, verify},
 };
 use self::{
     execute::Trial,
     phases::{Phases, Stop},
-    report::Report,
 };
 use crate::{
-    RunError,
-    driver::{Driver, Failure},
-    events::{Events, Shutdown},
-    http::HttpConnector,
-    load::Load,
-    namespace::network_info,
+    event_sender::Events,
+    host::namespace::network_info,
+    http::client::HttpConnector,
+    load::load_run::Load,
+    shutdown::Shutdown,
+    system::driver::{Driver, Failure},
+    trial::{error::RunError, result::Report},
 };
 
 /// How a trial ended.

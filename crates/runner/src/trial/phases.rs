@@ -6,9 +6,11 @@ use tokio::time::{Instant, sleep_until, timeout};
 use waggle_results::{PhaseInfo, PhaseName, WriteError};
 
 use crate::{
-    Event, RunError,
-    driver::{Death, Deaths, Failure},
-    events::{Events, Shutdown},
+    event::Event,
+    event_sender::Events,
+    shutdown::Shutdown,
+    system::driver::{Death, Deaths, Failure},
+    trial::error::RunError,
 };
 
 /// Margin beyond the known end of a phase before it counts as hung.

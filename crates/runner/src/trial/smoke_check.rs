@@ -12,12 +12,14 @@ use waggle_study as study;
 
 use crate::{
     clock::Clock,
-    counts::{self, StepFailures},
-    driver::{Driver, Failure},
-    http::HttpConnector,
-    job,
-    load::{Load, LoadRun},
-    secrets::Secrets,
+    http::client::HttpConnector,
+    load::{
+        counts::{self, StepFailures},
+        job,
+        load_run::{Load, LoadRun},
+    },
+    secrets::words::Secrets,
+    system::driver::{Driver, Failure},
     trial::{
         TrialEnvironment,
         execute::Trial,

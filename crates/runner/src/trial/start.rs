@@ -9,26 +9,29 @@ use waggle_study::{self as study, Cell, Delivery as DeliveryAsked, Probe, ProbeK
 
 use crate::{
     clock::Clock,
-    counts::Carried,
-    driver::{Driver, Failure},
-    events::IntervalEvents,
-    http::HttpConnector,
-    job::{self, Parts, RECORDS_PER_WORKER_MAX},
-    load::{Load, LoadError, LoadRun},
+    event_sender::IntervalEvents,
+    http::client::HttpConnector,
+    load::{
+        counts::Carried,
+        job::{self, Parts, RECORDS_PER_WORKER_MAX},
+        load_run::{Load, LoadError, LoadRun},
+        scenario::{Kept, load_scenario},
+    },
     probe::{DueInstants, ProbeConfig, ProbeReader, WatchStream, Window, open_stream},
-    scenario::{Kept, load_scenario},
+    system::driver::{Driver, Failure},
     trial::{
         TrialContext, TrialEnvironment,
-        background::{self, Background, BackgroundJob, MeasuredLoad, end_runs},
-        delivery::{Delivery, ProbePosition},
+        beside::{
+            background::{self, Background, BackgroundJob, MeasuredLoad, end_runs},
+            delivery::{Delivery, ProbePosition},
+            faults::{Axis, FaultInjector, Restarts},
+            resend::{Content, Resend},
+            system_metrics::{Sampling, SystemMetrics},
+        },
         execute::Trial,
-        faults::{Axis, FaultInjector, Restarts},
         load_content::{no_secret, requests, targets_and_host},
-        load_phases::{LoadPhases, Progress},
+        load_phases::{LoadPhases, Progress, stop_watch::StopWatch},
         phases::Abort,
-        resend::{Content, Resend},
-        stop_watch::StopWatch,
-        system_metrics::{Sampling, SystemMetrics},
     },
 };
 

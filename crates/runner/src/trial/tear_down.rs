@@ -8,15 +8,14 @@ use waggle_results::PhaseName;
 use waggle_study::System;
 
 use crate::{
-    driver::Driver,
-    http::HttpConnector,
-    load::{Load, LoadRun},
+    http::client::HttpConnector,
+    load::load_run::{Load, LoadRun},
+    system::driver::Driver,
     trial::{
         TrialEnvironment,
         execute::Trial,
-        phases::ENGINE_END_AT_MOST,
-        phases::{Phases, SPARE},
-        report::Report,
+        phases::{ENGINE_END_AT_MOST, Phases, SPARE},
+        result::Report,
     },
 };
 

@@ -5,7 +5,7 @@ use waggle_study::{Extract, ProbeKind};
 
 use super::Items;
 use crate::{
-    http::{Connection, HttpError, Request},
+    http::client::{Connection, HttpError, Request},
     probe::tests::{Bench, RUN},
 };
 

@@ -8,10 +8,9 @@ use waggle_study::{Extract, ProbeKind};
 
 use super::Offset;
 use crate::{
-    SampleLimits,
-    http::{Connection, HttpError, Request},
+    http::client::{Connection, HttpError, Request},
     probe::{
-        ProbeConfig,
+        ProbeConfig, SampleLimits,
         tests::{Bench, RUN},
     },
 };

@@ -167,8 +167,8 @@ async fn a_trial_begins_where_the_topic_ends() {
         since_ns: bench.clock.start_unix_ns(),
         ..bench.start_probe()
     };
-    let connection = |peer: &crate::peer::Peer| {
-        crate::http::HttpConnector::connection(&crate::http::Network, peer)
+    let connection = |peer: &crate::http::peer::Peer| {
+        crate::http::client::HttpConnector::connection(&crate::http::client::Network, peer)
     };
     let mut reader = super::ProbeReader::new(&config, &[broker.into()], connection).unwrap();
     let lines: Vec<String> = (0..50).map(|sequence| bench.line(sequence, 0)).collect();
@@ -212,15 +212,15 @@ async fn of_a_topic_that_grows_quickly_a_sample_is_followed_and_everything_count
     create_topic(broker, PARTITIONS, "LogAppendTime").await;
     let bench = bench();
     let config = super::ProbeConfig {
-        sample_limits: crate::SampleLimits {
+        sample_limits: crate::probe::SampleLimits {
             whole_bytes_per_s: 1,
             burst_bytes: 1,
             ..crate::SampleLimits::default()
         },
         ..bench.start_probe()
     };
-    let connection = |peer: &crate::peer::Peer| {
-        crate::http::HttpConnector::connection(&crate::http::Network, peer)
+    let connection = |peer: &crate::http::peer::Peer| {
+        crate::http::client::HttpConnector::connection(&crate::http::client::Network, peer)
     };
     let mut reader = super::ProbeReader::new(&config, &[broker.into()], connection).unwrap();
     // Until several windows have followed records; a few are lost, and some come twice.

@@ -13,10 +13,12 @@ use waggle_study::{Delivery, Extract, Probe, ProbeKind};
 use super::{Depth, ProbeConfig, ProbeReader, SampleLimits, Window};
 use crate::{
     clock::Clock,
-    http::{HttpConnection, HttpConnector, Network},
-    ledger::ledger,
-    peer::Peer,
-    secrets::Secrets,
+    http::{
+        client::{HttpConnection, HttpConnector, Network},
+        peer::Peer,
+    },
+    secrets::words::Secrets,
+    trial::beside::ledger::ledger,
 };
 
 pub(super) const RUN: &str = "t1x2a";

@@ -6,14 +6,18 @@ use serde_json_path::JsonPath;
 use waggle_study::{JsonValue, Probe, WatchBegin, WatchVersions};
 
 use crate::{
-    driver::Failure,
-    http::{HttpConnection, HttpConnector, HttpError, HttpStream, Network, Request},
-    json::text_at,
-    peer::Peer,
+    http::{
+        client::{HttpConnection, HttpConnector, HttpError, HttpStream, Network, Request},
+        json::text_at,
+        peer::Peer,
+    },
     placeholder::fill,
     probe::{config::ProbeError, document},
-    secrets::{Secrets, TOKEN},
-    tokens::Tokens,
+    secrets::{
+        tokens::Tokens,
+        words::{Secrets, TOKEN},
+    },
+    system::driver::Failure,
 };
 
 /// Most answers that a probe reads, one after the other.

@@ -18,7 +18,7 @@ use waggle_testkit::{
 
 use super::{LINE_MAX_BYTES, SILENT_AT_LEAST, Watch, WatchStream, stream::ANSWERS_MAX};
 use crate::{
-    peer::Peer,
+    http::peer::Peer,
     probe::{
         open_stream,
         tests::{Bench, RUN},

@@ -6,9 +6,11 @@ use tokio::time::{Instant, sleep, timeout};
 use waggle_study::{Settle, System, SystemMetric};
 
 use crate::{
-    driver::{Driver, Failure},
-    http::HttpConnector,
-    system_metric::Source,
+    http::client::HttpConnector,
+    system::{
+        driver::{Driver, Failure},
+        metric_source::Source,
+    },
     trial::{TrialEnvironment, execute::Trial, phases::Abort},
 };
 

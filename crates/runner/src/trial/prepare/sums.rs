@@ -8,8 +8,8 @@ use waggle_results::{PrepareLoadInfo, PrepareStepInfo};
 use waggle_study::PrepareLoad;
 
 use crate::{
-    counts::{request_counts, step_counts},
-    quantiles::quantiles,
+    histogram::{histogram, quantiles},
+    load::counts::{request_counts, step_counts},
 };
 
 /// The sums of a load of a preparation.
@@ -45,8 +45,8 @@ impl Sums {
             totals: load::Counts::default(),
             steps: vec![load::StepCounts::default(); steps.len()],
             times: Times {
-                whole: crate::probe::histogram(),
-                steps: steps.iter().map(|_| crate::probe::histogram()).collect(),
+                whole: histogram(),
+                steps: steps.iter().map(|_| histogram()).collect(),
             },
         }
     }

@@ -1,0 +1,14 @@
+//! A run: from its request to its last trial. What is checked before the first trial, the order of trials, repetitions and the steps
+//! of a search.
+
+pub(crate) mod cells_left_out;
+mod early_failures;
+pub(crate) mod entry;
+pub(crate) mod info;
+pub(crate) mod named_files;
+mod networks;
+mod repetitions;
+pub(crate) mod request;
+pub(crate) mod schedule;
+mod search;
+mod version_programs;

@@ -1,0 +1,90 @@
+//! The programs of the two versions of a system.
+
+use std::path::Path;
+
+use waggle_results::{ArtifactInfo, ComponentInfo};
+use waggle_study::{Cell, System};
+
+use crate::{
+    run::{request::RunRequest, schedule},
+    system::driver::{ProgramError, Programs, Search},
+};
+
+/// The programs of the study's system, and of the changed version's, if that is another one.
+#[derive(Debug, Clone)]
+pub(crate) struct VersionPrograms {
+    pub(crate) baseline: Programs,
+    pub(crate) changed: Option<Programs>,
+}
+
+impl VersionPrograms {
+    pub(crate) fn find(request: &RunRequest) -> Result<Self, ProgramError> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let find = |system: &System, folder: &Path, is_own: &dyn Fn(&&Cell) -> bool| {
+            // A system may bring programs in its own folder.
+            let mut folders = request.program_folders.clone();
+            folders.push(folder.to_path_buf());
+            let search = Search {
+                folders: &folders,
+                path: &path,
+                artifacts: request.artifacts_folder.as_deref(),
+            };
+            let cells = request.study.cells.iter().filter(is_own);
+            Programs::find(system, cells.map(|cell| &cell.parameters), search)
+        };
+        let is_changed = |cell: &&Cell| schedule::is_changed(cell);
+        let Some(changed) = &request.changed else {
+            return Ok(Self {
+                baseline: find(&request.system, &request.system_folder, &|_| true)?,
+                changed: None,
+            });
+        };
+        let is_baseline = |cell: &&Cell| !schedule::is_changed(cell);
+        Ok(Self {
+            baseline: find(&request.system, &request.system_folder, &is_baseline)?,
+            changed: Some(find(&changed.system, &changed.folder, &is_changed)?),
+        })
+    }
+
+    /// The components of both.
+    pub(crate) async fn versions(&self, request: &RunRequest) -> Vec<ComponentInfo> {
+        let mut components = self.baseline.versions(&request.system).await;
+        if let (Some(programs), Some(changed)) = (&self.changed, &request.changed) {
+            let others = programs.versions(&changed.system).await;
+            components.extend(others.into_iter().map(|other| ComponentInfo {
+                name: format!("{} (changed)", other.name),
+                ..other
+            }));
+        }
+        components
+    }
+
+    /// The artifacts whose programs the cells run.
+    pub(crate) fn artifacts(&self, request: &RunRequest) -> Vec<ArtifactInfo> {
+        let mut all: Vec<ArtifactInfo> = Vec::new();
+        let cells = request.study.cells.iter();
+        for cell in cells.filter(|cell| !cell.is_sentinel) {
+            let (programs, system) = match (&self.changed, &request.changed) {
+                (Some(programs), Some(changed)) if schedule::is_changed(cell) => {
+                    (programs, &changed.system)
+                }
+                _ => (&self.baseline, &request.system),
+            };
+            if system.artifacts.is_empty() {
+                continue;
+            }
+            for (name, version) in programs.artifacts(system, &cell.parameters) {
+                let is_known = |one: &&mut ArtifactInfo| one.name == name && one.version == version;
+                match all.iter_mut().find(is_known) {
+                    Some(known) => known.cells.push(cell.number),
+                    None => all.push(ArtifactInfo {
+                        name,
+                        version,
+                        cells: vec![cell.number],
+                    }),
+                }
+            }
+        }
+        all
+    }
+}

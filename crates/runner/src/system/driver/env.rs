@@ -1,0 +1,160 @@
+//! Commands and environments of the replicas of a trial's system, with every `${…}` filled.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use waggle_study::{Component, Trust};
+
+use crate::{
+    host::cpus,
+    placeholder::{PlaceholderError, fill},
+    system::{
+        certificates::Certificates,
+        driver::{Failure, Setup, child::Launch, ports::Ports, program::Programs},
+        limits::ReplicaLimits,
+        private_file,
+    },
+};
+
+/// Maximum number of replicas of one component.
+const REPLICAS_MAX: u32 = 256;
+
+/// The values that a replica's strings may refer to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReplicaEnv<'a> {
+    pub(super) ports: &'a Ports,
+    pub(super) programs: &'a Programs,
+    /// `None`: the system has none.
+    pub(super) certificates: Option<&'a Certificates>,
+    pub(super) setup: Setup<'a>,
+    /// The folder of the system's file, as an absolute path.
+    pub(super) system_folder: &'a Path,
+}
+
+/// How many replicas a component has in a trial.
+pub(super) fn replicas(component: &Component, setup: Setup<'_>) -> Result<u32, Failure> {
+    let value = |name: &str| setup.parameters.get(name).map(ToString::to_string);
+    let text = fill(&component.replicas, value).map_err(|why| Failure::new(why.to_string()))?;
+    match text.parse() {
+        Ok(count @ 1..=REPLICAS_MAX) => Ok(count),
+        _ => Err(Failure::new(format!(
+            "component \"{}\" wants \"{text}\" replicas; expected 1 to {REPLICAS_MAX}",
+            component.name
+        ))),
+    }
+}
+
+impl ReplicaEnv<'_> {
+    /// Everything that is needed to start a replica; creates its folder.
+    pub(super) fn launch(
+        &self,
+        component: &Component,
+        number: u32,
+        supervisor: &Path,
+        limits: &ReplicaLimits,
+    ) -> Result<Launch, Failure> {
+        let replica = format!("{}-{number}", component.name);
+        let folder = self.setup.folder.join(&replica);
+        // Its files may hold secrets.
+        private_file::create_folder(&folder)
+            .map_err(|why| Failure::new(format!("cannot create {}: {why}", folder.display())))?;
+        let filled = |text: &String| {
+            self.fill(component, number, text)
+                .map_err(|why| Failure::new(why.to_string()))
+        };
+        for (name, text) in &component.files {
+            let file = folder.join(name);
+            private_file::write(&file, &filled(text)?)
+                .map_err(|why| Failure::new(format!("cannot write {}: {why}", file.display())))?;
+        }
+        let mut command: Vec<OsString> = Vec::new();
+        for word in &component.process.command {
+            command.push(filled(word)?.into());
+        }
+        if let Some(program) = command.first_mut() {
+            *program = self.programs.path_of(&program.to_string_lossy()).into();
+        }
+        let mut environment = Vec::new();
+        for (name, text) in &component.process.environment {
+            environment.push((name.clone(), filled(text)?));
+        }
+        Ok(Launch {
+            log: self.setup.logs.join(format!("{replica}.log")),
+            supervisor: PathBuf::from(supervisor),
+            cpus: cpus::cpu_list(limits.cpus.as_deref().unwrap_or(self.setup.cpus)),
+            group: limits.group.clone(),
+            replica,
+            command,
+            environment,
+            folder,
+        })
+    }
+
+    /// The files of authorities that a replica writes, each with the port that they are for.
+    pub(super) fn authority_files(
+        &self,
+        component: &Component,
+        number: u32,
+    ) -> Result<Vec<(String, PathBuf)>, Failure> {
+        let mut files = Vec::new();
+        for tls in &component.tls {
+            if let Trust::File(text) = &tls.trust {
+                let file = self.fill(component, number, text);
+                let file = file.map_err(|why| Failure::new(why.to_string()))?;
+                files.push((tls.port.clone(), PathBuf::from(file)));
+            }
+        }
+        Ok(files)
+    }
+
+    /// A replica's text with every `${…}` replaced.
+    pub(super) fn fill(
+        &self,
+        component: &Component,
+        number: u32,
+        text: &str,
+    ) -> Result<String, PlaceholderError> {
+        fill(text, |name| self.value(component, number, name))
+    }
+
+    /// The value of `${name}` in a replica's strings.
+    fn value(&self, of: &Component, number: u32, name: &str) -> Option<String> {
+        match name {
+            "dir" => {
+                let folder = self.setup.folder.join(format!("{}-{number}", of.name));
+                return Some(folder.display().to_string());
+            }
+            "replica" => return Some(number.to_string()),
+            "system_dir" => return Some(self.system_folder.display().to_string()),
+            _ => {}
+        }
+        if let Some(port) = name.strip_prefix("port.") {
+            return self.port(&of.name, number, port);
+        }
+        let others = self
+            .programs
+            .placeholder(name)
+            .or_else(|| self.setup.secrets.placeholder(name))
+            .or_else(|| self.certificates?.placeholder(name))
+            .or_else(|| self.setup.parameters.get(name).map(ToString::to_string));
+        if others.is_some() {
+            return others;
+        }
+        if let Some((component, port)) = name.split_once(".port.") {
+            return self.port(component, 0, port);
+        }
+        if let Some((component, port)) = name.split_once(".address.") {
+            return self.ports.addresses(component, port).into_iter().next();
+        }
+        let (component, port) = name.split_once(".addresses.")?;
+        let addresses = self.ports.addresses(component, port);
+        (!addresses.is_empty()).then(|| addresses.join(","))
+    }
+
+    fn port(&self, component: &str, number: u32, port: &str) -> Option<String> {
+        let address = self.ports.of_replica(component, number, port)?;
+        Some(address.port().to_string())
+    }
+}

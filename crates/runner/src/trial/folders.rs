@@ -1,0 +1,48 @@
+//! The folders after a trial: logs are kept, files of the system are removed.
+
+use std::{fs, io, path::Path};
+
+use crate::trial::{TrialContext, execute::Trial, result::Report};
+
+impl Trial<'_> {
+    /// Moves the components' logs into the trial's folder, without secrets.
+    pub(crate) fn keep_logs(&self, report: &mut Report) {
+        let TrialContext {
+            logs,
+            kept_logs,
+            secrets,
+            ..
+        } = self.context;
+        let copied = if logs == kept_logs {
+            Ok(())
+        } else {
+            copy_files(logs, kept_logs)
+        };
+        if let Err(problem) = copied.and_then(|()| secrets.redact_files(kept_logs)) {
+            report
+                .remarks
+                .push(format!("the components' logs could not be kept: {problem}"));
+        }
+    }
+
+    /// Removes the files of the system.
+    pub(crate) fn remove_folder(&self, report: &mut Report) {
+        if let Err(problem) = fs::remove_dir_all(self.context.folder)
+            && problem.kind() != io::ErrorKind::NotFound
+        {
+            report.remarks.push(format!(
+                "cannot remove {}: {problem}",
+                self.context.folder.display()
+            ));
+        }
+    }
+}
+
+fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        fs::copy(entry.path(), to.join(entry.file_name()))?;
+    }
+    Ok(())
+}
