@@ -1,0 +1,9 @@
+//! This process and its user: how it ends, what interrupts it, what it reads, and the folders of the user's data.
+
+pub(crate) mod exit;
+pub(crate) mod folders;
+pub(crate) mod input;
+pub(crate) mod interrupts;
+pub(crate) mod measuring;
+pub(crate) mod priority;
+pub(crate) mod seed;
