@@ -1,5 +1,12 @@
 //! `waggle load` against servers on this machine: counts match those of the server, and exit codes match the result.
 
+mod generators;
+mod heads;
+mod pipes;
+mod saved;
+mod scenario;
+mod secure;
+
 use std::{
     io::{BufRead, BufReader},
     process::{Command, Stdio},

@@ -4,6 +4,8 @@
 
 // long: a table of files of every tool, and of the mistakes in them
 
+mod formats;
+
 use std::{fs, path::Path, process::Command};
 
 use waggle_analysis::{Model, TrialModel, TrialNumbers, TrialPercentile};

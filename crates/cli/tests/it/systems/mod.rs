@@ -1,5 +1,14 @@
 //! `waggle system`: fetching artifacts, and running a system without a study.
 
+pub(crate) mod clusters;
+mod external_components;
+mod external_server;
+mod kubernetes;
+mod left_out;
+mod registry;
+mod technologies;
+pub(crate) mod webapp;
+
 use std::{
     fs,
     os::unix::fs::PermissionsExt,

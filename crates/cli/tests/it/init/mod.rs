@@ -1,5 +1,10 @@
 //! `waggle init`: the written study runs against its server and contains no secret.
 
+mod captures;
+mod curl;
+mod data;
+mod openapi;
+
 use std::{
     collections::BTreeSet,
     fs,

@@ -14,7 +14,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use waggle_testkit::http::{Reply, Request, Server, answer, ok};
 
 use crate::{
-    clusters::contains,
+    systems::clusters::contains,
     workspace::{Workspace, output_text},
 };
 
