@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use waggle_convert::input::question;
 use waggle_study::{
     Cell, MIN_STEADY_INTERVALS, MIN_WARM_UP_INTERVALS, Selection, Study, WarmUpUntil, nearest_word,
 };
 
-use crate::{arguments::form::Form, process::input::question};
+use crate::arguments::form::Form;
 
 /// Precision and maximum number of trials per cell of a quick search.
 const QUICK_PRECISION: f64 = 0.5;

@@ -6,6 +6,10 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
+use waggle_convert::{
+    MARK,
+    input::{self, question},
+};
 use waggle_runner::{ChangedSystem, RecordsError};
 use waggle_study::{
     BODY_MAX_BYTES, Body, EnvironmentError, ExternalComponent, Files, Named, Place, Source, Study,
@@ -18,11 +22,7 @@ use crate::{
         against::{self, Changes},
         filter,
     },
-    process::input::{self, question},
 };
-
-/// In place of a secret for which a study has no variable.
-pub(crate) const MARK: &str = "REPLACE-ME";
 
 /// A checked study and its system, with their texts.
 pub(crate) struct Loaded {

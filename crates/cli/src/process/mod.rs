@@ -1,8 +1,7 @@
-//! This process and its user: how it ends, what interrupts it, what it reads, and the folders of the user's data.
+//! This process and its user: how it ends, what interrupts it, and the folders of the user's data.
 
 pub(crate) mod exit;
 pub(crate) mod folders;
-pub(crate) mod input;
 pub(crate) mod interrupts;
 pub(crate) mod measuring;
 pub(crate) mod priority;

@@ -14,6 +14,7 @@ pub(crate) mod tests;
 use std::io::IsTerminal;
 
 use anyhow::{Context, Result};
+use waggle_convert::Target;
 use waggle_stats::Verdict;
 use waggle_study::Threshold;
 
@@ -40,7 +41,7 @@ use crate::{
     arguments::{
         load::{Load, Output},
         parse::SearchVariable,
-        target::{ReachedServer, Target},
+        target::{ReachedServer, reach},
     },
     inputs::runs::{self, NewRun},
     live, output,
@@ -68,7 +69,7 @@ pub(crate) fn run(flags: &Load) -> Result<Exit> {
         (None, Some(Some(folder))) => RunFolders::new(Some(folder.clone())),
         (None, _) => RunFolders::new(None),
     };
-    let reached = target.reach(&flags.way.connect_to, REACH)?;
+    let reached = reach(&target, &flags.way.connect_to, REACH)?;
     let measuring = Measuring::new(&format!("waggle load {}", target.authority));
     let to = Destination {
         beside: measuring.note(),

@@ -4,6 +4,7 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use clap::Parser;
+use waggle_convert::Target;
 use waggle_load::Interval;
 use waggle_report::wording::findings;
 use waggle_results::FailureKind;
@@ -24,10 +25,7 @@ use super::{
     },
 };
 use crate::{
-    arguments::{
-        load::Load,
-        target::{ReachedServer, Target},
-    },
+    arguments::{load::Load, target::ReachedServer},
     output::golden::golden,
     process::exit::Exit,
     trial::{

@@ -9,6 +9,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use waggle_convert::Target;
 use waggle_runner::files_beside;
 use waggle_study::{
     Body, BodyExpect, Cell, Expect, Named, Pem, Request, Scenario, Source, Study, System,
@@ -29,7 +30,7 @@ use crate::{
     arguments::{
         load::Load,
         parse::{DURATION_MIN, Expectation, INTERVAL_MIN},
-        target::{ReachedServer, Target},
+        target::ReachedServer,
     },
     commands::load::result::summary::Settings,
     process::seed,

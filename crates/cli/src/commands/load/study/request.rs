@@ -3,6 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use anyhow::{Context, Result, bail};
+use waggle_convert::{Target, basic, input};
 use waggle_load::Prepared;
 use waggle_runner::RecordFiles;
 use waggle_study::{
@@ -11,14 +12,7 @@ use waggle_study::{
 };
 
 use super::{run_folders::RunFolders, text::REQUEST_NAME};
-use crate::{
-    arguments::{
-        load::{self, Load},
-        target::{Target, basic},
-    },
-    commands::init,
-    process::input,
-};
+use crate::arguments::load::{self, Load};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -203,7 +197,7 @@ fn body(given: &load::Request, folders: &RunFolders) -> Result<Body> {
         Some((bytes, file)) => (bytes, file.filter(|file| !is_stream(file))),
     };
     let bytes = match String::from_utf8(bytes) {
-        Ok(text) if text.len() <= init::BODY_MAX_BYTES => return Ok(Body::Text(text)),
+        Ok(text) if text.len() <= waggle_convert::BODY_MAX_BYTES => return Ok(Body::Text(text)),
         Ok(text) => text.into_bytes(),
         Err(no_text) => no_text.into_bytes(),
     };

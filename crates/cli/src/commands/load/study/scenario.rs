@@ -3,12 +3,10 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use waggle_convert::Target;
 use waggle_study::{Scenario, TakenValue, Values};
 
-use crate::{
-    arguments::{load::Load, target::Target},
-    inputs::study,
-};
+use crate::{arguments::load::Load, inputs::study};
 
 /// Reads and checks the scenario of `--scenario`, with its feeds, and takes values of its headers from the environment.
 ///

@@ -3,16 +3,14 @@
 use std::path::Path;
 
 use clap::Parser;
+use waggle_convert::Target;
 
 use super::{
     planned::{self, PlanInputs, Planned},
     run_folders::RunFolders,
 };
 use crate::{
-    arguments::{
-        load::Load,
-        target::{ReachedServer, Target},
-    },
+    arguments::{load::Load, target::ReachedServer},
     commands::load::{result::conditions, search},
     output::golden::golden,
 };

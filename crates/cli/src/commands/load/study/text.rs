@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use waggle_convert::{Call, MARK, Target, json_string, literal, record_lines};
 use waggle_stats::Settings as Levels;
 use waggle_study::{
     Body, BodyExpect, Expect, MAX_INTERVALS, MAX_PHASE, RecordsBody, Request, Threshold,
@@ -25,13 +26,9 @@ use crate::{
     arguments::{
         load::{Load, TlsFlags},
         parse::{ArrivalsName, SearchVariable},
-        target::Target,
+        target::connect_override,
     },
-    commands::{
-        init::{self, Call, json_string, literal, records_yaml},
-        load::result::summary::{ModelName, Settings},
-    },
-    inputs::study::MARK,
+    commands::load::result::summary::{ModelName, Settings},
 };
 
 /// Name of the request.
@@ -106,13 +103,13 @@ pub(in crate::commands::load) fn write_study(spec: &LoadSpec<'_>) -> Written {
         None => Default::default(),
     };
     let by = "waggle load --save; waggle run repeats it.";
-    let mut text = init::beginning(by, wanted, left_out);
+    let mut text = waggle_convert::beginning(by, wanted, left_out);
     if spec.keeps_bytes() {
         text.push_str("# Saved unchanged, including any secrets: the body, which is not text\n");
     }
     let mut generated_body = GeneratedBody::AsSent;
     let origin = spec.target.origin();
-    init::question(&mut text, "load", &origin);
+    waggle_convert::question(&mut text, "load", &origin);
     if let Ok(seed) = i64::try_from(spec.seed) {
         let _ = writeln!(text, "seed: {seed}");
     }
@@ -122,7 +119,7 @@ pub(in crate::commands::load) fn write_study(spec: &LoadSpec<'_>) -> Written {
         Payload::Request(request) => {
             text.push_str("  request:\n");
             if let Some(written) = call {
-                init::call_text(&mut text, &written.call, REQUEST_NAME);
+                waggle_convert::call_text(&mut text, &written.call, REQUEST_NAME);
                 generated_body = written.generated_body;
                 if !matches!(generated_body, GeneratedBody::LeftOut) {
                     body(&mut text, request, spec.folders);
@@ -146,7 +143,7 @@ pub(in crate::commands::load) fn write_study(spec: &LoadSpec<'_>) -> Written {
 
 fn system(text: &mut String, spec: &LoadSpec<'_>, origin: &str) {
     let _ = writeln!(text, "system:\n  url: {}", json_string(origin));
-    if let Some((host, port)) = spec.target.connect_override(&spec.flags.way.connect_to) {
+    if let Some((host, port)) = connect_override(spec.target, &spec.flags.way.connect_to) {
         let host = if host.contains(':') {
             format!("[{host}]")
         } else {
@@ -301,7 +298,7 @@ impl StudyRequest {
             body,
             ..Call::default()
         };
-        let (mut call, wanted, mut left_out) = init::without_secrets(call);
+        let (mut call, wanted, mut left_out) = waggle_convert::without_secrets(call);
         let generated_body = match made_text {
             None => GeneratedBody::AsSent,
             Some(text) => body_file(text, &mut call, &mut left_out),
@@ -326,7 +323,7 @@ fn body_file(text: &str, call: &mut Call, left_out: &mut Vec<String>) -> Generat
     let media_type = headers.find(|(name, _)| is_type(name));
     let media_type = media_type.map_or("", |(_, value)| value);
     let name = &call.name;
-    match init::file_without_secrets(text, media_type) {
+    match waggle_convert::file_without_secrets(text, media_type) {
         Ok((text, names)) => {
             if !names.is_empty() {
                 let names = names.join(", ");
@@ -348,7 +345,7 @@ fn body_file(text: &str, call: &mut Call, left_out: &mut Vec<String>) -> Generat
 /// The expectation on the body of an answer, without secrets.
 fn expected_body(expect: &BodyExpect, left_out: &mut Vec<String>) -> BodyExpect {
     let mut masked = |text: &str| {
-        let (text, names) = init::text_without_secrets(text);
+        let (text, names) = waggle_convert::text_without_secrets(text);
         if !names.is_empty() {
             let names = names.join(", ");
             left_out.push(format!(
@@ -385,7 +382,7 @@ fn body(text: &mut String, request: &Request, folders: &RunFolders) {
 
 fn records(text: &mut String, records: &RecordsBody, folders: &RunFolders) {
     text.push_str("    records:\n");
-    for line in records_yaml::lines(records, &file_name_in_study(&records.file, folders)) {
+    for line in record_lines(records, &file_name_in_study(&records.file, folders)) {
         let _ = writeln!(text, "      {line}");
     }
 }

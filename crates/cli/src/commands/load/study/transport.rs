@@ -1,9 +1,10 @@
 //! Checks the TLS flags against the URL, and what helps if there is no TLS.
 
 use anyhow::{Result, bail};
+use waggle_convert::Target;
 use waggle_runner::counts::TlsObstacle;
 
-use crate::arguments::{load, target::Target};
+use crate::arguments::load;
 
 /// # Errors
 /// A TLS flag with an http URL, or a certificate without its key.

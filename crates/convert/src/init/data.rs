@@ -11,36 +11,27 @@ use waggle_runner::{RecordsFound, look_at_records};
 use waggle_study::{RecordsBody, RecordsFormat};
 
 use super::{
-    Next, Summary,
+    NewStudy, Next, StudyOptions, Summary,
     call::to_name,
+    records_yaml,
     write::{EDITOR_SCHEMA, Written, beginning, json_string, literal, question},
 };
-use crate::{
-    arguments::{Init, target::Target},
-    commands::init::records_yaml,
-};
+use crate::target::Target;
 
 /// Where the system `ingest` takes records that its probes follow.
 const GATEWAY_PATH: &str = "/api/v1/topics/plant/records";
 
-/// A study of a file of records, and what is said of it.
-pub(super) struct DataStudy {
-    pub(super) written: Written,
-    pub(super) summary: Summary,
-}
-
-pub(super) fn study(arguments: &Init) -> Result<DataStudy> {
-    let file = Path::new(&arguments.source);
-    let format = (arguments.format.map(RecordsFormat::from))
-        .or_else(|| RecordsFormat::of_file_name(&arguments.source));
-    if format.is_none() && !RecordsFormat::is_open_in(&arguments.source) {
+pub(super) fn study(options: &StudyOptions) -> Result<NewStudy> {
+    let file = Path::new(&options.source);
+    let format = (options.format).or_else(|| RecordsFormat::of_file_name(&options.source));
+    if format.is_none() && !RecordsFormat::is_open_in(&options.source) {
         bail!(
             "the ending of {} does not say its format; expected --format csv, ndjson, json or line-protocol, or {}; of .dat, .txt and .log it is found",
-            arguments.source,
+            options.source,
             RecordsFormat::ENDINGS
         );
     }
-    let server = arguments.server.as_deref().map(Target::parse).transpose()?;
+    let server = options.server.as_deref().map(Target::parse).transpose()?;
     if server.as_ref().is_some_and(|server| server.user.is_some()) {
         bail!("--server has a user or password; expected http://HOST:PORT/PATH");
     }
@@ -49,11 +40,11 @@ pub(super) fn study(arguments: &Init) -> Result<DataStudy> {
     let text = text(
         &name,
         file,
-        arguments.output.as_deref(),
+        options.output.as_deref(),
         server.as_ref(),
         &found,
     );
-    Ok(DataStudy {
+    Ok(NewStudy {
         summary: summary(file, &found),
         written: Written { name, text },
     })

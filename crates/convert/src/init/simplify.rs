@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::call::{Call, ImportedCalls, header, host_of, is_token};
 
 /// Maximum size of a body; a study file is limited to 256 KiB.
-pub(crate) const BODY_MAX_BYTES: usize = 64 * 1024;
+pub const BODY_MAX_BYTES: usize = 64 * 1024;
 /// Header fields that the load generator writes.
 const GENERATED: [&str; 3] = ["connection", "content-length", "transfer-encoding"];
 /// Header fields that are specific to a connection or a browser.

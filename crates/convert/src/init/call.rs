@@ -4,28 +4,28 @@ use super::slot;
 
 /// One call of the server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Call {
+pub struct Call {
     /// Letters, digits, `-` and `_`; not unique yet.
-    pub(crate) name: String,
-    pub(crate) method: String,
+    pub name: String,
+    pub method: String,
     /// `http://host:port`.
-    pub(crate) origin: String,
+    pub origin: String,
     /// Path and query.
-    pub(crate) path: String,
-    pub(crate) headers: Vec<(String, String)>,
+    pub path: String,
+    pub headers: Vec<(String, String)>,
     /// Names of headers whose values are secret, regardless of the name.
-    pub(crate) secret_fields: Vec<String>,
-    pub(crate) body: Option<String>,
+    pub secret_fields: Vec<String>,
+    pub body: Option<String>,
     /// The recorded or documented statuses of success; empty: any 2xx.
-    pub(crate) statuses: Vec<u16>,
+    pub statuses: Vec<u16>,
     /// The pause before the call in milliseconds, if one was recorded.
-    pub(crate) pause_ms: Option<u64>,
+    pub pause_ms: Option<u64>,
     /// When it was sent, in milliseconds since 1970, if that was recorded.
-    pub(crate) started_ms: Option<i64>,
+    pub started_ms: Option<i64>,
     /// The recorded answer.
-    pub(crate) answer: Option<Answer>,
+    pub answer: Option<Answer>,
     /// What a session keeps of the answer for later calls.
-    pub(crate) captures: Vec<Capture>,
+    pub captures: Vec<Capture>,
 }
 
 impl Call {
@@ -47,26 +47,26 @@ impl Call {
 
 /// A recorded answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Answer {
-    pub(crate) headers: Vec<(String, String)>,
+pub struct Answer {
+    pub headers: Vec<(String, String)>,
     /// Names and values of the cookies that it sets.
-    pub(crate) cookies: Vec<(String, String)>,
+    pub cookies: Vec<(String, String)>,
     /// Empty if it was not recorded or is not text.
-    pub(crate) body: String,
+    pub body: String,
     /// When it was complete, in milliseconds since 1970.
-    pub(crate) ended_ms: Option<i64>,
+    pub ended_ms: Option<i64>,
 }
 
 /// A variable of a session, and where in an answer its value is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Capture {
-    pub(crate) variable: String,
-    pub(crate) from: Extractor,
+pub struct Capture {
+    pub variable: String,
+    pub from: Extractor,
 }
 
 /// A part of an answer, as a study names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Extractor {
+pub enum Extractor {
     /// A JSONPath.
     Json(String),
     Header(String),

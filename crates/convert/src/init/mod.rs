@@ -1,9 +1,9 @@
-//! `waggle init`: writes a runnable study from a URL, a curl command, a HAR file, an OpenAPI document or data to send.
+//! Writes a runnable study from a URL, a curl command, a HAR file, an OpenAPI document or data to send.
 //!
 //! Each source becomes calls (`curl`, `har`, `openapi`). `simplify` leaves out what a study cannot express, and `secrets` (with
-//! `names` and `mask`) removes secrets. `write` renders the text, which is checked as a study before it is written to a file.
+//! `names` and `mask`) removes secrets. `write` renders the text, which is checked as a study.
 
-mod call;
+pub(crate) mod call;
 mod cmd;
 mod correlation;
 mod curl;
@@ -12,37 +12,31 @@ mod exact;
 mod har;
 #[cfg(test)]
 mod leaks;
-mod mask;
+pub(crate) mod mask;
 mod multipart;
 mod names;
 mod openapi;
-pub(crate) mod records_yaml;
+mod records_yaml;
 mod secrets;
 mod shell;
 mod simplify;
 mod slot;
-mod write;
+pub(crate) mod write;
 mod yaml;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use waggle_report::wording::format::plural;
-use waggle_study::{Named, Source};
+use waggle_study::{Named, RecordsFormat, Source};
 
-use crate::{
-    arguments::{Init, InitFrom, target::Target},
-    inputs::study::MARK,
-    output,
-    process::{exit::Exit, input},
-};
-pub(crate) use call::Call;
-use call::{ImportedCalls, most_called, name_of};
-pub(crate) use simplify::BODY_MAX_BYTES;
-pub(crate) use write::{beginning, call_text, json_string, literal, question};
+use crate::{input, target::Target};
+use call::{Call, ImportedCalls, most_called, name_of};
+use mask::MARK;
+pub use records_yaml::lines as record_lines;
+pub use simplify::BODY_MAX_BYTES;
+use write::Written;
+pub use write::{beginning, call_text, json_string, literal, question};
 
 /// Maximum number of calls of a study; further ones are left out.
 const CALLS_MAX: usize = 100;
@@ -50,36 +44,64 @@ const CALLS_MAX: usize = 100;
 /// Maximum size of a file that a curl command names, line ends that are dropped included.
 const COMMAND_FILE_MAX_BYTES: u64 = 1024 * 1024;
 
-pub(crate) fn run(arguments: &Init) -> Result<Exit> {
-    refuse_unused(arguments)?;
-    let (written, summary) = if arguments.from == Some(InitFrom::Data) {
-        let data::DataStudy { written, summary } = data::study(arguments)?;
-        (written, summary)
+/// What a study is made from, and what is wanted of it.
+#[derive(Debug, Clone, Default)]
+pub struct StudyOptions {
+    /// The URL of the server, or the file to read; `-` is the standard input.
+    pub source: String,
+    /// `None`: the source is a URL.
+    pub from: Option<Origin>,
+    /// Of data; `None`: it is found.
+    pub format: Option<RecordsFormat>,
+    /// The file to which the study will be written.
+    pub output: Option<PathBuf>,
+    /// Of an OpenAPI document: include operations that change something.
+    pub include_writes: bool,
+    /// Instead of the server in the file.
+    pub server: Option<String>,
+}
+
+/// What a file is from which a study is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    Curl,
+    Har,
+    Openapi,
+    /// A file of records.
+    Data,
+}
+
+/// A study as text, which is valid, and what is said of it.
+pub struct NewStudy {
+    pub written: Written,
+    pub summary: Summary,
+}
+
+/// Makes a study from a URL or a file.
+///
+/// # Errors
+/// The source cannot be read, or a study cannot express it.
+pub fn study(options: &StudyOptions) -> Result<NewStudy> {
+    let new = if options.from == Some(Origin::Data) {
+        data::study(options)?
     } else {
-        let NewStudy {
+        let StudyOfCalls {
             imported,
             wanted,
             written,
-        } = make_study(read_source(arguments)?, arguments)?;
-        (written, Summary::of_calls(&imported, &wanted))
+        } = make_study(read_source(options)?, options)?;
+        NewStudy {
+            written,
+            summary: Summary::of_calls(&imported, &wanted),
+        }
     };
-    check(&written.text)?;
-    let file = arguments
-        .output
-        .clone()
-        .unwrap_or_else(|| PathBuf::from(format!("{}.yaml", written.name)));
-    if arguments.output.as_deref() == Some(Path::new("-")) {
-        output::print_result(&format!("{}\n", written.text.trim_end()))?;
-        return Ok(Exit::Fine);
-    }
-    put(&file, &written.text, arguments.force)?;
-    output::print_text(&format!("{}\n", summary.text(&file)))?;
-    Ok(Exit::Fine)
+    check(&new.written.text)?;
+    Ok(new)
 }
 
 /// Simplifies a call and removes its secrets. Returns the call, the environment variables that it needs, and one line for each
 /// thing that was left out.
-pub(crate) fn without_secrets(mut call: Call) -> (Call, Vec<String>, Vec<String>) {
+pub fn without_secrets(mut call: Call) -> (Call, Vec<String>, Vec<String>) {
     call.drop_noncharacters();
     let mut imported = ImportedCalls {
         calls: vec![call],
@@ -92,7 +114,7 @@ pub(crate) fn without_secrets(mut call: Call) -> (Call, Vec<String>, Vec<String>
 }
 
 /// Replaces named secrets in a text by a mark; returns the text and the names.
-pub(crate) fn text_without_secrets(text: &str) -> (String, Vec<String>) {
+pub fn text_without_secrets(text: &str) -> (String, Vec<String>) {
     let (masked, names) = with_marks(|masking| masking.text(text));
     (slot::with_exact_digits(&masked), names)
 }
@@ -101,7 +123,7 @@ pub(crate) fn text_without_secrets(text: &str) -> (String, Vec<String>) {
 ///
 /// # Errors
 /// The secrets cannot be found; why.
-pub(crate) fn file_without_secrets(
+pub fn file_without_secrets(
     body: &str,
     media_type: &str,
 ) -> Result<(String, Vec<String>), &'static str> {
@@ -119,14 +141,14 @@ fn with_marks<T>(mask: impl FnOnce(&mut mask::Masking<'_>) -> T) -> (T, Vec<Stri
     (masked, names)
 }
 
-/// A study, and the content of its summary.
-struct NewStudy {
+/// A study of calls, and the content of its summary.
+struct StudyOfCalls {
     imported: ImportedCalls,
     wanted: Vec<String>,
-    written: write::Written,
+    written: Written,
 }
 
-fn make_study(mut imported: ImportedCalls, arguments: &Init) -> Result<NewStudy> {
+fn make_study(mut imported: ImportedCalls, options: &StudyOptions) -> Result<StudyOfCalls> {
     simplify::drop_calls(&mut imported);
     one_server(&mut imported)?;
     if imported.calls.len() > CALLS_MAX {
@@ -141,13 +163,11 @@ fn make_study(mut imported: ImportedCalls, arguments: &Init) -> Result<NewStudy>
     simplify::drop_headers(&mut imported, simplify::Fields::Recorded);
     let wanted = secrets::remove_secrets(&mut imported);
     correlation::drop_unused(&mut imported);
-    if let (Some(server), Some(InitFrom::Curl | InitFrom::Har)) =
-        (&arguments.server, arguments.from)
-    {
+    if let (Some(server), Some(Origin::Curl | Origin::Har)) = (&options.server, options.from) {
         to_server(&mut imported, server)?;
     }
     let written = write::study(&imported, &wanted);
-    Ok(NewStudy {
+    Ok(StudyOfCalls {
         imported,
         wanted,
         written,
@@ -167,31 +187,9 @@ fn to_server(imported: &mut ImportedCalls, server: &str) -> Result<()> {
     Ok(())
 }
 
-/// Refuses flags that have no effect.
-fn refuse_unused(arguments: &Init) -> Result<()> {
-    if arguments.include_writes && arguments.from != Some(InitFrom::Openapi) {
-        bail!("--include-writes requires --from openapi");
-    }
-    if arguments.format.is_some() && arguments.from != Some(InitFrom::Data) {
-        bail!("--format requires --from data");
-    }
-    if arguments.from.is_none() && arguments.server.is_some() {
-        bail!(
-            "--server requires --from curl, har, openapi or data; without --from the URL is the server"
-        );
-    }
-    let source = &arguments.source;
-    if arguments.from.is_none() && (source == "-" || Path::new(source).is_file()) {
-        bail!(
-            "{source} is a file; its format is required: --from curl, --from har, --from openapi or --from data"
-        );
-    }
-    Ok(())
-}
-
-fn read_source(arguments: &Init) -> Result<ImportedCalls> {
-    let Some(from) = arguments.from else {
-        let server = Target::parse(&arguments.source)?;
+fn read_source(options: &StudyOptions) -> Result<ImportedCalls> {
+    let Some(from) = options.from else {
+        let server = Target::parse(&options.source)?;
         if server.user.is_some() {
             bail!(
                 "the URL has a user or password, which a study has in a header: use a curl command with -u instead"
@@ -208,31 +206,31 @@ fn read_source(arguments: &Init) -> Result<ImportedCalls> {
             ..ImportedCalls::default()
         });
     };
-    let text = &*text_of(&arguments.source)?;
-    let folder = Path::new(&arguments.source)
+    let text = &*text_of(&options.source)?;
+    let folder = Path::new(&options.source)
         .parent()
         .map(Path::to_path_buf)
         .unwrap_or_default();
     let imported = match from {
-        InitFrom::Curl => curl::read(text, &|file| text_of_command_file(&folder.join(file))),
-        InitFrom::Har => har::read(text),
-        InitFrom::Openapi => openapi::read(
+        Origin::Curl => curl::read(text, &|file| text_of_command_file(&folder.join(file))),
+        Origin::Har => har::read(text),
+        Origin::Openapi => openapi::read(
             text,
             openapi::Options {
-                with_writes: arguments.include_writes,
-                server: arguments.server.as_deref(),
-                folder: (arguments.source != "-").then_some(if folder.as_os_str().is_empty() {
+                with_writes: options.include_writes,
+                server: options.server.as_deref(),
+                folder: (options.source != "-").then_some(if folder.as_os_str().is_empty() {
                     Path::new(".")
                 } else {
                     &folder
                 }),
             },
         ),
-        InitFrom::Data => bail!("a file of records has no calls"),
+        Origin::Data => bail!("a file of records has no calls"),
     };
     let mut imported =
-        imported.with_context(|| format!("cannot create a study from {}", arguments.source))?;
-    if from == InitFrom::Curl {
+        imported.with_context(|| format!("cannot create a study from {}", options.source))?;
+    if from == Origin::Curl {
         imported.calls.iter_mut().for_each(Call::drop_noncharacters);
     }
     Ok(imported)
@@ -286,26 +284,8 @@ fn check(text: &str) -> Result<()> {
     checked.context("a study cannot express these calls")
 }
 
-fn put(file: &Path, text: &str, replace: bool) -> Result<()> {
-    let shown = file.display();
-    let opened = fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .create_new(!replace)
-        .open(file);
-    let mut opened = match opened {
-        Err(problem) if problem.kind() == std::io::ErrorKind::AlreadyExists => {
-            bail!("{shown} exists; --force replaces it")
-        }
-        opened => opened.with_context(|| format!("cannot write {shown}"))?,
-    };
-    std::io::Write::write_all(&mut opened, text.as_bytes())
-        .with_context(|| format!("cannot write {shown}"))
-}
-
 /// What is said of a study that was written.
-struct Summary {
+pub struct Summary {
     /// One line for each thing to know about it.
     lines: Vec<String>,
     next: Next,
@@ -337,7 +317,8 @@ impl Summary {
         Self { lines, next }
     }
 
-    fn text(&self, file: &Path) -> String {
+    /// The text, for a study that is written to this file.
+    pub fn text(&self, file: &Path) -> String {
         let shown = file.display();
         let lines = self.lines.join("\n");
         match &self.next {

@@ -28,9 +28,9 @@ const RESERVED_NAMES: [&str; 10] = [
 const MEASURE_S: u64 = 10;
 
 /// A study's text and its name.
-pub(crate) struct Written {
-    pub(crate) name: String,
-    pub(crate) text: String,
+pub struct Written {
+    pub name: String,
+    pub text: String,
 }
 
 pub(crate) fn study(imported: &ImportedCalls, wanted: &[String]) -> Written {
@@ -114,7 +114,7 @@ enum Nesting {
 }
 
 /// Writes the request of a load: name, method, headers and body.
-pub(crate) fn call_text(text: &mut String, call: &Call, name: &str) {
+pub fn call_text(text: &mut String, call: &Call, name: &str) {
     self::call(text, call, name, Nesting::Request);
 }
 
@@ -222,7 +222,7 @@ pub(super) const EDITOR_SCHEMA: &str = "# yaml-language-server: $schema=study.sc
 ";
 
 /// The comments at the start of a study.
-pub(crate) fn beginning(by: &str, wanted: &[String], left_out: &[String]) -> String {
+pub fn beginning(by: &str, wanted: &[String], left_out: &[String]) -> String {
     let mut text = format!("# Written by {by}\n");
     let needs = wanted.iter().map(|line| ("Needs in the environment", line));
     let left_out = left_out.iter().map(|line| ("Left out", line));
@@ -234,7 +234,7 @@ pub(crate) fn beginning(by: &str, wanted: &[String], left_out: &[String]) -> Str
 }
 
 /// Writes the name and the question of a study.
-pub(crate) fn question(text: &mut String, name: &str, origin: &str) {
+pub fn question(text: &mut String, name: &str, origin: &str) {
     let question = format!(
         "How many requests per second does {origin} take, and how long do its answers take?"
     );
@@ -247,11 +247,11 @@ pub(crate) fn question(text: &mut String, name: &str, origin: &str) {
 }
 
 /// A string as JSON, which is also YAML.
-pub(crate) fn json_string(text: &str) -> String {
+pub fn json_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
 /// A string as JSON, with `${` escaped.
-pub(crate) fn literal(text: &str) -> String {
+pub fn literal(text: &str) -> String {
     json_string(&text.replace("${", "$${"))
 }

@@ -2,10 +2,10 @@
 
 use waggle_study::{RecordDecimal, RecordMeasurement, RecordTime, RecordsBody, Table};
 
-use crate::commands::init::literal;
+use crate::init::write::literal;
 
 /// One line for each key, without indentation; `file` is the file's name as YAML.
-pub(crate) fn lines(records: &RecordsBody, file: &str) -> Vec<String> {
+pub fn lines(records: &RecordsBody, file: &str) -> Vec<String> {
     let mut lines = vec![
         format!("file: {file}"),
         format!("format: {}", records.format.name()),

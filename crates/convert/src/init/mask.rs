@@ -10,6 +10,9 @@ use super::{
     slot,
 };
 
+/// In place of a secret for which a study has no variable.
+pub const MARK: &str = "REPLACE-ME";
+
 /// Maximum depth of texts within texts (JSON in a string of JSON).
 const DEPTH_MAX: usize = 4;
 

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 
 use super::{super::shell::EXPANSION, Command, is_token};
-use crate::arguments::target::basic;
+use crate::target::basic;
 
 impl Command {
     /// A header, or those of a file, one a line.

@@ -7,12 +7,12 @@ use anyhow::{Context, Result, anyhow, bail};
 /// Limit on the input.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-pub(crate) fn file(path: &Path, what: &str) -> Result<Vec<u8>> {
+pub fn file(path: &Path, what: &str) -> Result<Vec<u8>> {
     file_within(path, what, MAX_BYTES)
 }
 
 /// A file of limited size.
-pub(crate) fn file_within(path: &Path, what: &str, max_bytes: u64) -> Result<Vec<u8>> {
+pub fn file_within(path: &Path, what: &str, max_bytes: u64) -> Result<Vec<u8>> {
     let opened = File::open(path).map_err(|problem| {
         let near = waggle_runner::nearest_file(path);
         anyhow!("cannot read {what}: {problem}{}", question(near.as_deref()))
@@ -20,12 +20,12 @@ pub(crate) fn file_within(path: &Path, what: &str, max_bytes: u64) -> Result<Vec
     read_bounded(opened, what, max_bytes)
 }
 
-pub(crate) fn standard_input(what: &str) -> Result<Vec<u8>> {
+pub fn standard_input(what: &str) -> Result<Vec<u8>> {
     read_bounded(std::io::stdin().lock(), what, MAX_BYTES)
 }
 
 /// The text of a file that an editor or a shell may have written: UTF-8, or UTF-16 with its byte order mark. The mark is left out.
-pub(crate) fn text(bytes: Vec<u8>, what: &str) -> Result<String> {
+pub fn text(bytes: Vec<u8>, what: &str) -> Result<String> {
     let units = match &bytes[..] {
         [0xFF, 0xFE, rest @ ..] => rest
             .chunks(2)
@@ -63,7 +63,7 @@ fn read_bounded(from: impl Read, what: &str, max_bytes: u64) -> Result<Vec<u8>> 
 }
 
 /// Asks whether this is what was meant.
-pub(crate) fn question(near: Option<&str>) -> String {
+pub fn question(near: Option<&str>) -> String {
     near.map_or_else(String::new, |near| format!("; did you mean {near}?"))
 }
 

@@ -15,7 +15,7 @@ use super::{
     multipart::{self, Part},
     names::percent_encoded,
 };
-use crate::arguments::target::{Target, display_url};
+use crate::target::{Target, display_url};
 
 /// Minimum pause that counts as think time; shorter ones are the browser's.
 const PAUSE_MIN_MS: f64 = 200.0;

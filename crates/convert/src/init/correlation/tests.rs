@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::{NewStudy, har, make_study};
-use crate::arguments::{Init, InitFrom};
+use super::super::{Origin, StudyOfCalls, StudyOptions, har, make_study};
 
 /// An entry: method, URL, request headers, body of the request, headers and body of the answer.
 struct Entry<'a> {
@@ -50,17 +49,16 @@ fn archive(entries: &[Entry<'_>]) -> Value {
 
 /// The text of the study, which is a valid one.
 fn study(archive: &Value) -> String {
-    let arguments = Init {
+    let options = StudyOptions {
         format: None,
         source: "source".to_owned(),
-        from: Some(InitFrom::Har),
+        from: Some(Origin::Har),
         output: None,
-        force: false,
         include_writes: false,
         server: None,
     };
     let imported = har::read(&archive.to_string()).unwrap();
-    let NewStudy { written, .. } = make_study(imported, &arguments).unwrap();
+    let StudyOfCalls { written, .. } = make_study(imported, &options).unwrap();
     super::super::check(&written.text).unwrap_or_else(|why| panic!("{}\n{why:#}", written.text));
     written.text
 }

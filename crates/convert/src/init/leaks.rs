@@ -4,11 +4,10 @@
 use serde_json::{Value, json};
 
 use super::{
-    NewStudy, Summary, curl, har, make_study,
+    Origin, StudyOfCalls, StudyOptions, Summary, curl, har, make_study,
     names::{SECRETS, percent_encoded},
     openapi,
 };
-use crate::arguments::{Init, InitFrom};
 
 const MARKER: &str = "mArKeR77";
 
@@ -79,23 +78,22 @@ fn carriers(name: &str) -> Vec<Carrier> {
     ]
 }
 
-fn arguments(from: InitFrom) -> Init {
-    Init {
+fn options(from: Origin) -> StudyOptions {
+    StudyOptions {
         format: None,
         source: "source".to_owned(),
         from: Some(from),
         output: None,
-        force: false,
-        include_writes: from == InitFrom::Openapi,
+        include_writes: from == Origin::Openapi,
         server: None,
     }
 }
 
 /// Checks the text of the study and the summary, or the error.
-fn check(imported: anyhow::Result<super::ImportedCalls>, from: InitFrom, what: &str) {
-    let arguments = arguments(from);
-    let shown = match imported.and_then(|imported| make_study(imported, &arguments)) {
-        Ok(NewStudy {
+fn check(imported: anyhow::Result<super::ImportedCalls>, from: Origin, what: &str) {
+    let options = options(from);
+    let shown = match imported.and_then(|imported| make_study(imported, &options)) {
+        Ok(StudyOfCalls {
             imported,
             wanted,
             written,
@@ -128,11 +126,7 @@ fn secrets_of_a_curl_command_do_not_leak() {
                 line.push_str(&format!(" -H 'Content-Type: {kind}' --data-raw {body}"));
             }
             for text in [line.clone(), format!("{line}\ncurl http://h/b")] {
-                check(
-                    curl::read(&text, &|_| unreachable!()),
-                    InitFrom::Curl,
-                    &text,
-                );
+                check(curl::read(&text, &|_| unreachable!()), Origin::Curl, &text);
             }
         }
     }
@@ -151,7 +145,7 @@ fn secrets_of_a_curl_command_do_not_leak() {
         "TOKEN=mArKeR77 curl http://h/",
         "curl http://h/ -e http://u:mArKeR77@r/",
     ] {
-        check(curl::read(text, &|_| unreachable!()), InitFrom::Curl, text);
+        check(curl::read(text, &|_| unreachable!()), Origin::Curl, text);
     }
 }
 
@@ -170,12 +164,12 @@ fn secrets_of_a_har_file_do_not_leak() {
                 request["postData"] = json!({ "mimeType": kind, "text": body });
             }
             let text = entry(request).to_string();
-            check(har::read(&text), InitFrom::Har, &text);
+            check(har::read(&text), Origin::Har, &text);
         }
         for url in ["ws://h/", "wss://u:mArKeR77@h/", "ftp://h/", "http:///"] {
             let url = format!("{url}?{name}={MARKER}");
             let text = entry(json!({ "method": "GET", "url": url })).to_string();
-            check(har::read(&text), InitFrom::Har, &text);
+            check(har::read(&text), Origin::Har, &text);
         }
         let fields = json!([{ "name": name, "value": MARKER }]);
         let post = json!({ "mimeType": "application/x-www-form-urlencoded", "params": fields });
@@ -183,7 +177,7 @@ fn secrets_of_a_har_file_do_not_leak() {
             let url = format!("http://h/?{name}={MARKER}");
             let request = json!({ "method": method, "url": url, "postData": post });
             let text = entry(request).to_string();
-            check(har::read(&text), InitFrom::Har, &text);
+            check(har::read(&text), Origin::Har, &text);
         }
     }
 }
@@ -208,6 +202,6 @@ fn secrets_of_an_openapi_document_do_not_leak() {
             "paths": { "/a": { "post": operation } },
         });
         let text = document.to_string();
-        check(openapi::read(&text, wishes), InitFrom::Openapi, &text);
+        check(openapi::read(&text, wishes), Origin::Openapi, &text);
     }
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::super::{exact, slot, yaml};
-use crate::process::input;
+use crate::input;
 
 /// Parses JSON, or YAML. Numbers that a program does not hold are kept as they are written ([`exact`]).
 pub(super) fn parse(text: &str) -> Result<Value> {

@@ -7,7 +7,7 @@ use super::{
     super::multipart,
     Command, Upload, glob,
 };
-use crate::arguments::target::{Target, basic};
+use crate::target::{Target, basic};
 
 /// The calls of a command, one for each of its URLs.
 pub(super) fn calls(mut command: Command) -> Result<Vec<Call>> {

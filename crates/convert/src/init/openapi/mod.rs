@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use waggle_report::wording::format::plural;
 
 use super::call::{Call, ImportedCalls, header, name_of, to_name};
-use crate::arguments::target::Target;
+use crate::target::Target;
 use body::body;
 use document::Document;
 use values::Values;

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use serde_json::Value;
 
-use crate::arguments::target::{Target, display_url};
+use crate::target::{Target, display_url};
 
 /// Origin, and the base of all paths.
 #[derive(Debug, PartialEq, Eq)]

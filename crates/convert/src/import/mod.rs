@@ -1,4 +1,4 @@
-//! `waggle import`: the results of another tool as the folder of a run.
+//! The results of another tool as the folder of a run.
 //!
 //! `sources` has the cells of the command line, `survey` reads each file once to its end, `trial` reads it again, by the
 //! interval, and writes it. `ab`, `k6`, `jmeter`, `vegeta`, `hey` and `columns` read the formats, and `foreign` names those without
@@ -24,6 +24,7 @@ mod xml;
 use std::{
     fs,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use anyhow::{Context, Result, bail};
@@ -38,48 +39,106 @@ use self::{
     survey::{Reader, STEPS_MAX, Surveyed},
     trial::{Place, Plan, Trial},
 };
-use crate::{
-    arguments::{Import, ImportLoadModel, ImportTool},
-    commands::report::write_report,
-    inputs::runs,
-    output,
-    process::exit::Exit,
-};
 
 /// The widest interval for which no trials would be added, as the default of studies.
 const MAX_CI_WIDTH: f64 = 0.2;
 const NAME_MAX: usize = 60;
 
-pub(crate) fn run(arguments: &Import) -> Result<Exit> {
-    let name = study_name(arguments)?;
-    let reader = reader(arguments)?;
-    let mut cells = sources::cells(&arguments.sources)?;
-    let surveyed = survey_all(arguments, &reader, &mut cells)?;
-    let steps = steps(&surveyed);
-    let warm_up_us = u64::try_from(arguments.warm_up.as_micros()).unwrap_or(u64::MAX);
-    let plan = Plan {
-        reader: &reader,
-        name: &name,
-        steps: &steps.names,
-        warm_up_us,
-    };
-    if let Some(remark) = &steps.remark {
-        output::print_progress(remark);
-    }
-    let folder = write(arguments, &cells, surveyed, &plan)?;
-    let (text, ..) = write_report(&folder, false)?;
-    output::print_text(&format!("{text}\n"))?;
-    Ok(Exit::Fine)
+/// Results of another tool, and what is known of them.
+#[derive(Debug, Clone)]
+pub struct Results {
+    pub tool: Tool,
+    /// Files, each a trial; `FACTOR=LEVEL` before files names their cell. Files of one trial are joined by a comma.
+    pub sources: Vec<String>,
+    /// Name of the study; `None`: that of the tool.
+    pub name: Option<String>,
+    /// How requests were sent.
+    pub load_model: LoadModel,
+    /// The start of each file, which is left out.
+    pub warm_up: Duration,
+    /// What the columns of a CSV file are: `WHAT=NAME:UNIT`.
+    pub column: Vec<String>,
+    /// Every request is a success.
+    pub all_succeeded: bool,
 }
 
-fn study_name(arguments: &Import) -> Result<String> {
-    let name = arguments.name.as_deref().unwrap_or(match arguments.tool {
-        ImportTool::Ab => "ab",
-        ImportTool::K6 => "k6",
-        ImportTool::Jmeter => "jmeter",
-        ImportTool::Vegeta => "vegeta",
-        ImportTool::Hey => "hey",
-        ImportTool::Csv => "csv",
+/// The tool that measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tool {
+    Ab,
+    K6,
+    Jmeter,
+    Vegeta,
+    Hey,
+    /// A CSV file of single requests.
+    Csv,
+}
+
+/// Results whose files can be read to their end.
+pub struct Survey<'a> {
+    results: &'a Results,
+    name: String,
+    reader: Reader,
+    cells: Vec<CellSource>,
+    surveyed: Vec<Surveyed>,
+    steps: Steps,
+}
+
+impl<'a> Survey<'a> {
+    /// Reads the files a first time.
+    ///
+    /// # Errors
+    /// A mistake in the sources or in a file, with its place.
+    pub fn new(results: &'a Results) -> Result<Self> {
+        let name = study_name(results)?;
+        let reader = reader(results)?;
+        let mut cells = sources::cells(&results.sources)?;
+        let surveyed = survey_all(results, &reader, &mut cells)?;
+        let steps = steps(&surveyed);
+        Ok(Self {
+            results,
+            name,
+            reader,
+            cells,
+            surveyed,
+            steps,
+        })
+    }
+
+    /// The name of the study.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What is said before the run is written.
+    pub fn remark(&self) -> Option<&str> {
+        self.steps.remark.as_deref()
+    }
+
+    /// Writes the run into a hidden folder, which becomes this one, an empty one, when all is written.
+    ///
+    /// # Errors
+    /// A file cannot be read again, or the run cannot be written; then nothing is left of it.
+    pub fn write(self, folder: &Path) -> Result<()> {
+        let warm_up = self.results.warm_up.as_micros();
+        let plan = Plan {
+            reader: &self.reader,
+            name: &self.name,
+            steps: &self.steps.names,
+            warm_up_us: u64::try_from(warm_up).unwrap_or(u64::MAX),
+        };
+        write(self.results, &self.cells, self.surveyed, &plan, folder)
+    }
+}
+
+fn study_name(results: &Results) -> Result<String> {
+    let name = results.name.as_deref().unwrap_or(match results.tool {
+        Tool::Ab => "ab",
+        Tool::K6 => "k6",
+        Tool::Jmeter => "jmeter",
+        Tool::Vegeta => "vegeta",
+        Tool::Hey => "hey",
+        Tool::Csv => "csv",
     });
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     if name.is_empty() || name.len() > NAME_MAX || !name.chars().all(is_plain) {
@@ -88,42 +147,40 @@ fn study_name(arguments: &Import) -> Result<String> {
     Ok(name.to_owned())
 }
 
-fn reader(arguments: &Import) -> Result<Reader> {
-    if arguments.tool != ImportTool::Csv && !arguments.column.is_empty() {
+fn reader(results: &Results) -> Result<Reader> {
+    if results.tool != Tool::Csv && !results.column.is_empty() {
         bail!("--column requires csv");
     }
-    if arguments.all_succeeded && !matches!(arguments.tool, ImportTool::Ab | ImportTool::Csv) {
+    if results.all_succeeded && !matches!(results.tool, Tool::Ab | Tool::Csv) {
         bail!("--all-succeeded is for ab and csv: other files say which requests failed");
     }
-    if arguments.tool == ImportTool::Ab && arguments.load_model != ImportLoadModel::Closed {
+    if results.tool == Tool::Ab && results.load_model != LoadModel::Closed {
         bail!(
             "--load-model is not for ab: it keeps as many requests in flight as its -c says, which is a closed load"
         );
     }
-    Ok(match arguments.tool {
-        ImportTool::Ab => Reader::AbRequests,
-        ImportTool::K6 => Reader::K6,
-        ImportTool::Jmeter => Reader::Jmeter,
-        ImportTool::Vegeta => Reader::Vegeta,
-        ImportTool::Hey => Reader::Hey,
-        ImportTool::Csv => {
-            Reader::Columns(Mapping::parse(&arguments.column, arguments.all_succeeded)?)
-        }
+    Ok(match results.tool {
+        Tool::Ab => Reader::AbRequests,
+        Tool::K6 => Reader::K6,
+        Tool::Jmeter => Reader::Jmeter,
+        Tool::Vegeta => Reader::Vegeta,
+        Tool::Hey => Reader::Hey,
+        Tool::Csv => Reader::Columns(Mapping::parse(&results.column, results.all_succeeded)?),
     })
 }
 
 /// The first pass: every mistake is found before anything is written. One for each trial, cell by cell. A file with several trials
 /// becomes as many in `cells`.
 fn survey_all(
-    arguments: &Import,
+    results: &Results,
     reader: &Reader,
     cells: &mut [CellSource],
 ) -> Result<Vec<Surveyed>> {
     let mut all = Vec::new();
     for cell in cells {
         for files in std::mem::take(&mut cell.trials) {
-            let found = match arguments.tool {
-                ImportTool::Ab => survey::ab(&files, arguments.all_succeeded)?,
+            let found = match results.tool {
+                Tool::Ab => survey::ab(&files, results.all_succeeded)?,
                 _ => vec![survey::requests(reader, &files)?],
             };
             sources::check_count(all.len() + found.len())?;
@@ -161,48 +218,42 @@ fn steps(trials: &[Surveyed]) -> Steps {
     Steps { names, remark }
 }
 
-/// Writes the run into a hidden folder, which gets its name when all is written; returns it.
 fn write(
-    arguments: &Import,
+    results: &Results,
     cells: &[CellSource],
     surveyed: Vec<Surveyed>,
     plan: &Plan<'_>,
-) -> Result<PathBuf> {
-    let new = runs::new_run(&arguments.runs, plan.name, runs::OTHER_RUNS)?;
-    let folder = new.folder().to_path_buf();
-    let name = trial::file_name(&folder);
+    folder: &Path,
+) -> Result<()> {
+    let name = trial::file_name(folder);
     let partial = folder.with_file_name(format!(".{name}.partial"));
-    let written = write_run(arguments, cells, surveyed, plan, &partial).and_then(|()| {
-        fs::rename(&partial, &folder)
-            .with_context(|| format!("cannot rename {}", partial.display()))
+    let written = write_run(results, cells, surveyed, plan, &partial).and_then(|()| {
+        fs::rename(&partial, folder).with_context(|| format!("cannot rename {}", partial.display()))
     });
-    match written {
-        Ok(()) => Ok(folder),
-        Err(problem) => {
-            // What is left of it is of no use; that it cannot be removed is not the problem to report.
-            let _ = fs::remove_dir_all(&partial);
-            Err(problem)
-        }
+    if written.is_err() {
+        // What is left of it is of no use; that it cannot be removed is not the problem to report.
+        let _ = fs::remove_dir_all(&partial);
     }
+    written
 }
 
 /// A trial with its place and its files.
 type Placed<'a> = (Place, &'a [PathBuf]);
 
 fn write_run(
-    arguments: &Import,
+    results: &Results,
     cells: &[CellSource],
     surveyed: Vec<Surveyed>,
     plan: &Plan<'_>,
     folder: &Path,
 ) -> Result<()> {
-    let tool = tool_name(arguments.tool, &surveyed);
+    let tool = tool_name(results.tool, &surveyed);
     let places = places(cells);
     let trials: Vec<Trial> = surveyed
         .into_iter()
         .map(|one| Trial::prepare(one, plan))
         .collect::<Result<_>>()?;
-    let info = run_info(arguments, cells, &trials, (plan, &places), tool);
+    let info = run_info(results, cells, &trials, (plan, &places), tool);
     let text = format!(
         "# Results of {tool}, imported; no study was run.\n",
         tool = tool_of(&info)
@@ -210,7 +261,7 @@ fn write_run(
     let run = RunFolder::create(folder, &info, &text, &text)?;
     for (trial, (place, files)) in trials.iter().zip(&places) {
         let trial = trial.read(plan)?;
-        if arguments.load_model == ImportLoadModel::Open {
+        if results.load_model == LoadModel::Open {
             trial.check_open()?;
         }
         trial.write(run.begin(place.key)?, plan, *place, files)?;
@@ -222,7 +273,7 @@ fn tool_of(info: &RunInfo) -> &str {
     info.imported.as_ref().map_or("", |imported| &imported.tool)
 }
 
-fn tool_name(tool: ImportTool, trials: &[Surveyed]) -> String {
+fn tool_name(tool: Tool, trials: &[Surveyed]) -> String {
     let versions = trials.iter().filter_map(|trial| match trial {
         Surveyed::Requests(requests) => requests.summary.as_ref(),
         Surveyed::Summary(_, summary) => Some(&**summary),
@@ -231,12 +282,12 @@ fn tool_name(tool: ImportTool, trials: &[Surveyed]) -> String {
     versions.sort_unstable();
     versions.dedup();
     match tool {
-        ImportTool::Ab => format!("ab {}", versions.join(", ")).trim_end().to_owned(),
-        ImportTool::K6 => "k6".to_owned(),
-        ImportTool::Jmeter => "JMeter".to_owned(),
-        ImportTool::Vegeta => "vegeta".to_owned(),
-        ImportTool::Hey => "hey".to_owned(),
-        ImportTool::Csv => "CSV files".to_owned(),
+        Tool::Ab => format!("ab {}", versions.join(", ")).trim_end().to_owned(),
+        Tool::K6 => "k6".to_owned(),
+        Tool::Jmeter => "JMeter".to_owned(),
+        Tool::Vegeta => "vegeta".to_owned(),
+        Tool::Hey => "hey".to_owned(),
+        Tool::Csv => "CSV files".to_owned(),
     }
 }
 
@@ -251,9 +302,8 @@ fn places(cells: &[CellSource]) -> Vec<Placed<'_>> {
         .collect()
 }
 
-#[expect(clippy::too_many_lines, reason = "a line a field")]
 fn run_info(
-    arguments: &Import,
+    results: &Results,
     cells: &[CellSource],
     trials: &[Trial],
     (plan, places): (&Plan<'_>, &[Placed<'_>]),
@@ -293,15 +343,11 @@ fn run_info(
             .collect(),
         order: places.iter().map(|(place, _)| place.key).collect(),
         added: Vec::new(),
-        schedule: schedule(arguments, cells, trials),
+        schedule: schedule(results, cells, trials),
         thresholds: Vec::new(),
         asks: Vec::new(),
         expect_verdict: None,
-        load_model: match arguments.load_model {
-            ImportLoadModel::Closed => LoadModel::Closed,
-            ImportLoadModel::Open => LoadModel::Open,
-            ImportLoadModel::Users => LoadModel::Users,
-        },
+        load_model: results.load_model,
         host: Host::default(),
         records_file: None,
         delivery_probe: None,
@@ -333,7 +379,7 @@ fn run_info(
     }
 }
 
-fn schedule(arguments: &Import, cells: &[CellSource], trials: &[Trial]) -> ScheduleInfo {
+fn schedule(results: &Results, cells: &[CellSource], trials: &[Trial]) -> ScheduleInfo {
     let lengths = trials.iter().map(Trial::lengths_s);
     let (interval_s, measure_s) = lengths.fold((0.0, 0.0), |(interval, measured), one| {
         (f64::max(interval, one.0), f64::max(measured, one.1))
@@ -344,7 +390,7 @@ fn schedule(arguments: &Import, cells: &[CellSource], trials: &[Trial]) -> Sched
         repeat_max: None,
         order: TrialOrder::AsListed,
         warm_up_until: WarmUpUntil::Duration,
-        warm_up_timeout_s: arguments.warm_up.as_secs_f64(),
+        warm_up_timeout_s: results.warm_up.as_secs_f64(),
         measure_s,
         measure_requests: None,
         drain_timeout_s: 0.0,
