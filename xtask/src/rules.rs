@@ -34,14 +34,18 @@ const EMPTY_WORDS: [&str; 7] = [
 const MACHINE_FOLDERS: [&str; 4] = ["home", "root", "work", "Users"];
 
 /// Every crate, with the crates of this project that it may use.
-const ARROWS: [(&str, &[&str]); 19] = [
+const ARROWS: [(&str, &[&str]); 20] = [
     ("waggle-analysis", &["metrics", "results", "stats", "units"]),
     (
         "waggle-cli",
         &[
             "study", "load", "stats", "results", "runner", "analysis", "report", "service",
-            "template", "flags", "testkit", "units",
+            "convert", "flags", "testkit", "units",
         ],
+    ),
+    (
+        "waggle-convert",
+        &["report", "results", "runner", "stats", "study", "template"],
     ),
     (
         "waggle-gateway",

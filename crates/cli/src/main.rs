@@ -1,51 +1,26 @@
 //! `waggle`: reads arguments and environment, calls the libraries, prints, and picks the exit code.
+//!
+//! The rooms, of which each imports only those before it: `process`, `output`, `trial`, `arguments`, `inputs`, `live`, `export`,
+//! `commands`.
 
-mod against;
 mod arguments;
-mod compare;
-mod compare_arguments;
-#[cfg(test)]
-mod documented;
-mod documents;
-mod exit;
+mod commands;
 mod export;
-mod files;
-mod filter;
-mod folders;
-mod form;
-mod history;
-mod import;
-mod init;
-mod input;
-mod interrupts;
-mod left_out;
+mod inputs;
 mod live;
-mod load;
-mod measuring;
-mod null_server;
-mod other_names;
 mod output;
-mod output_files;
-mod plan;
-mod planned_power;
-mod records_yaml;
-#[cfg(test)]
-mod reference;
-mod report;
-mod run;
-mod runs;
-mod schema;
-mod seed;
-mod system;
-mod table;
+mod process;
 mod trial;
-mod wrap;
 
 use std::process::ExitCode;
 
 use crate::{
     arguments::{Arguments, Command, OTHER_NAMES},
-    exit::Exit,
+    commands::{
+        compare, documents, history, import, init, load, null_server, plan, report, run, schema,
+        system,
+    },
+    process::exit::{self, Exit},
 };
 
 fn main() -> ExitCode {

@@ -32,7 +32,11 @@ use self::{
     push::{HEADERS_VARIABLE, Receiver},
     totals::{Pushes, Totals},
 };
-use crate::{arguments::ExportFlags, files::Loaded, interrupts::Interrupts, live};
+use crate::{
+    arguments::ExportFlags,
+    inputs::study::Loaded,
+    process::{interrupts::Interrupts, priority::out_of_the_way},
+};
 
 /// How long the values of a finished run can be scraped, if no scrape comes before that; also the limit on the last pushes.
 const LINGER_MAX: Duration = Duration::from_secs(15);
@@ -135,7 +139,7 @@ impl Export {
         let thread = std::thread::Builder::new()
             .name("exporter".to_owned())
             .spawn(move || {
-                live::out_of_the_way(&[]);
+                out_of_the_way(&[]);
                 runtime.block_on(task.run(self.listener, self.receiver))
             })
             .context("cannot start the thread of the exporter")?;

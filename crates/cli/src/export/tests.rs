@@ -16,8 +16,11 @@ use super::{
     totals::{Pushes, Totals},
 };
 use crate::{
-    load::tests::{CALM, IntervalSpec, golden, interval},
-    trial::aggregate::histogram,
+    output::golden::golden,
+    trial::{
+        aggregate::histogram,
+        generated::{CALM, IntervalSpec, interval},
+    },
 };
 
 const REQUEST: &str = "  request: { name: get, get: /records, expect: { status: 200 } }\n";

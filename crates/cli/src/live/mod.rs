@@ -25,14 +25,16 @@ use std::{
 
 use anyhow::{Context, Result};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use waggle_runner::cpus;
 
 use self::{
     draw::{Frame, Page, Palette},
     history::TimeRange,
     screen::Screen,
 };
-use crate::{interrupts::Interrupts, trial::sides::Side};
+use crate::{
+    process::{interrupts::Interrupts, priority::out_of_the_way},
+    trial::sides::Side,
+};
 
 pub(crate) use board::{Board, CellBoard, Mark, PhaseNow, Shared, StudyBoard, TrialNow};
 pub(crate) use judge_pace::JudgePace;
@@ -43,8 +45,6 @@ pub(crate) use view_model::{Title, ViewModel};
 const DRAW_INTERVAL: Duration = Duration::from_millis(100);
 /// Limit on the wait for the drawing thread, which may hang on a terminal that accepts no output.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
-/// Nice value of the drawing thread.
-const NICE: i32 = 15;
 
 /// The view while it owns the terminal.
 #[derive(Debug)]
@@ -110,22 +110,6 @@ impl Live {
 impl Drop for Live {
     fn drop(&mut self) {
         self.end();
-    }
-}
-
-/// Keeps this thread off the CPUs of the load generator if there are others, and lowers its priority. Errors are ignored.
-pub(crate) fn out_of_the_way(engine_cpus: &[usize]) {
-    let _ = rustix::process::setpriority_process(None, NICE);
-    let mut others = rustix::thread::CpuSet::new();
-    let free: Vec<usize> = cpus::allowed_cpus()
-        .into_iter()
-        .filter(|cpu| !engine_cpus.contains(cpu))
-        .collect();
-    for cpu in &free {
-        others.set(*cpu);
-    }
-    if !free.is_empty() && !engine_cpus.is_empty() {
-        let _ = rustix::thread::sched_setaffinity(None, &others);
     }
 }
 

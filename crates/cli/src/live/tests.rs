@@ -15,8 +15,15 @@ use super::{
     view_model::ViewModel,
 };
 use crate::{
-    load::tests::{CALM, IntervalSpec, Planned, golden, interval, plan_of_flags, replay, title},
-    trial::{aggregate::histogram, phase::Phase, sides::Side, so_far::SoFar},
+    commands::load::tests::{Planned, plan_of_flags, replay, title},
+    output::golden::golden,
+    trial::{
+        aggregate::histogram,
+        generated::{CALM, IntervalSpec, interval},
+        phase::Phase,
+        sides::Side,
+        so_far::SoFar,
+    },
 };
 
 /// The view of a load with these intervals.

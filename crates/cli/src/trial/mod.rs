@@ -2,10 +2,12 @@
 //! now. Pure: it shows and writes nothing.
 
 pub(crate) mod aggregate;
+#[cfg(test)]
+pub(crate) mod generated;
 pub(crate) mod judge;
 pub(crate) mod phase;
 pub(crate) mod shape;
 pub(crate) mod sides;
 pub(crate) mod so_far;
 pub(crate) mod statuses;
-pub(crate) mod steps;
+pub(crate) mod step_times;

@@ -9,7 +9,7 @@ use waggle_report::wording::causes::Place;
 use waggle_results::{CountsRow, GeneratorInfo, IntervalRow, MachineInfo, TrialEnd, TrialInfo};
 use waggle_runner::counts::{Carried, Measured, TlsObstacle, interval_row, row, tls_obstacle};
 
-use super::{aggregate::histogram, phase::Phase, shape::Shape, steps::Steps};
+use super::{aggregate::histogram, phase::Phase, shape::Shape, step_times::Steps};
 
 /// The sums of a trial so far.
 #[derive(Debug)]

@@ -70,7 +70,7 @@ impl TimeAxis {
         let mut area = area.bottom(1);
         area.take_left(MARKS);
         let text = |seconds: f64| {
-            crate::table::duration(std::time::Duration::from_secs_f64(seconds.max(0.0)))
+            crate::output::values::duration(std::time::Duration::from_secs_f64(seconds.max(0.0)))
         };
         area.put(0, 0, &text(self.from_s), DIM);
         let middle = text(f64::midpoint(self.from_s, self.to_s));

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use super::palette::Palette;
-use crate::live::{board::StudyBoard, history::TimeRange, view_model::ViewModel};
-use crate::trial::sides::Side;
+use crate::{
+    live::{board::StudyBoard, history::TimeRange, view_model::ViewModel},
+    trial::sides::Side,
+};
 
 /// A page of the view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

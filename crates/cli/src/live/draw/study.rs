@@ -18,7 +18,7 @@ use crate::{
         board::{CellBoard, PhaseNow, StudyBoard, TrialNow},
         view_model::ViewModel,
     },
-    table::rate,
+    output::values::rate,
     trial::{aggregate::as_f64, sides::Side, so_far::ratio},
 };
 

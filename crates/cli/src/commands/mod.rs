@@ -1,0 +1,14 @@
+//! The commands, a file or folder for each.
+
+pub(crate) mod compare;
+pub(crate) mod documents;
+pub(crate) mod history;
+pub(crate) mod import;
+pub(crate) mod init;
+pub(crate) mod load;
+pub(crate) mod null_server;
+pub(crate) mod plan;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod schema;
+pub(crate) mod system;

@@ -1,0 +1,377 @@
+//! `waggle plan`: which trials would run, in which order and for how long.
+
+mod details;
+mod power;
+
+use std::fmt::Write;
+
+use anyhow::Result;
+use waggle_report::wording::{
+    format::{self, plural},
+    search::level,
+};
+use waggle_results::LevelKind;
+use waggle_runner::{RecordFiles, level_kind};
+use waggle_study::{Cell, Fault, LoadModel, Order, Restart, Search, Study, System, WarmUpUntil};
+use waggle_units::format_duration;
+
+use crate::{
+    arguments::Plan,
+    inputs::{
+        left_out,
+        study::{self, Loaded},
+    },
+    output::{self, values::duration},
+    process::exit::Exit,
+};
+
+pub(crate) fn run(arguments: &Plan) -> Result<Exit> {
+    let mut loaded = study::load(&arguments.choice)?;
+    let left_out = left_out::find(&loaded)?;
+    let mut lines = left_out::lines(&loaded, &left_out);
+    // The plan may be read on another machine than that of the run.
+    if left_out::remove(&mut loaded, &left_out).is_err() {
+        lines.push("no cell can be run here; this is the plan of all of them".to_owned());
+    }
+    let study = &arguments.choice.study;
+    RecordFiles::read(&loaded.study, study)
+        .map_err(|why| study::records_error(why, study, &loaded.study_source))?;
+    lines.extend(missing_value(&loaded, arguments));
+    let plan = waggle_study::plan(&loaded.study);
+    let notes = Notes {
+        lines,
+        sum: waggle_runner::at_start(&loaded.study, &loaded.study_source.text).digest(),
+        power: power::lines(&loaded.study, arguments)?,
+    };
+    output::print_text(&listing(&loaded.study, &loaded.system, &plan, &notes))?;
+    Ok(Exit::Fine)
+}
+
+/// The first value that still has to be set: a secret that was not written, or a value from outside that is not here. The plan may be read where secrets are not.
+fn missing_value(loaded: &Loaded, arguments: &Plan) -> Option<String> {
+    let mut study = loaded.study.clone();
+    let file = &arguments.choice.study;
+    let why = study::check_marks(loaded, file)
+        .and_then(|()| study::take_values(&mut study, file, &loaded.study_source))
+        .err()?;
+    Some(format!("cannot be run here yet: {why}"))
+}
+
+/// What is said beside the plan.
+struct Notes {
+    /// Cells that are left out, values that are missing.
+    lines: Vec<String>,
+    /// Of question, asks and thresholds.
+    sum: String,
+    /// Which difference is shown.
+    power: Vec<String>,
+}
+
+/// The plan as text: the cells, then the trials in their order.
+fn listing(study: &Study, system: &System, plan: &waggle_study::Plan, notes: &Notes) -> String {
+    let mut text = String::new();
+    let order = match (study.order, study.restart) {
+        (Order::Shuffled, Restart::EveryTrial) => {
+            format!("shuffled within each repetition, {}", seed(study))
+        }
+        (Order::Shuffled, Restart::EveryCell) => {
+            format!("cell by cell, shuffled, {}", seed(study))
+        }
+        (Order::AsListed, Restart::EveryTrial) => "as listed".to_owned(),
+        (Order::AsListed, Restart::EveryCell) => "cell by cell, as listed".to_owned(),
+    };
+    let _ = writeln!(text, "study {}: {}", study.name, study.question);
+    let _ = writeln!(text, "question, asks and thresholds: SHA-256 {}", notes.sum);
+    let _ = writeln!(text, "system {}", study.system);
+    for component in &study.external {
+        let _ = writeln!(text, "external, not started by waggle: {component}");
+    }
+    for line in details::details(study).iter().chain(&notes.lines) {
+        let _ = writeln!(text, "{line}");
+    }
+    if study.restart == Restart::EveryCell && system.external.is_none() {
+        let has_faults = |cell: &Cell| !cell.faults.is_empty();
+        let but = match study.cells.iter().any(has_faults) {
+            true => ", and for each trial of cells with faults",
+            false => "",
+        };
+        let _ = writeln!(text, "the system is started once for each cell{but}");
+    }
+    if let Some(settings) = &study.search {
+        search(&mut text, study, settings, plan);
+        cells(&mut text, study);
+        return text;
+    }
+    let _ = writeln!(
+        text,
+        "{} × {} = {}, {order}",
+        plural(own_cells(study), "cell"),
+        repetitions(study),
+        trials(study, plan)
+    );
+    let _ = writeln!(
+        text,
+        "{} {}, {} at most",
+        certainty(study),
+        range(duration(plan.expected), duration(plan.expected_max)),
+        duration(plan.at_most)
+    );
+    if study.repeat_max > study.repeat {
+        let _ = writeln!(
+            text,
+            "further repetitions of cells with an interval wider than {} %, as long as they end within {}",
+            study.max_ci_width * 100.0,
+            duration(plan.adding_limit)
+        );
+    }
+    for line in &notes.power {
+        let _ = writeln!(text, "{line}");
+    }
+    cells(&mut text, study);
+    let _ = writeln!(text, "\ntrials, in the order of execution");
+    for trial in &plan.trials {
+        let cell = study.cells.iter().find(|cell| cell.number == trial.cell);
+        let shown = cell.map(levels).unwrap_or_default();
+        let line = format!(
+            "  {:>3}  repetition {}  cell {:>2}  {shown}",
+            trial.position, trial.repetition, trial.cell
+        );
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}
+
+/// `seed 7`, or that each run has a new one, with that of the plan.
+fn seed(study: &Study) -> String {
+    match study.has_own_seed {
+        true => format!("seed {}", study.seed),
+        false => format!("a new order for each run (this one: --seed {})", study.seed),
+    }
+}
+
+/// How sure it is how long the trials take: what clients take is not known before, and phases that end with a number of requests
+/// may be over sooner than their timeouts.
+fn certainty(study: &Study) -> &'static str {
+    let is_counted = |cell: &Cell| {
+        let warm_up = matches!(cell.schedule.warm_up_until, WarmUpUntil::Requests(_));
+        warm_up || cell.schedule.requests.is_some()
+    };
+    if study.cells.iter().any(|cell| cell.load.is_clients()) {
+        return "at least";
+    }
+    match study.cells.iter().any(is_counted) {
+        true => "up to",
+        false => "about",
+    }
+}
+
+/// `3 to 8 repetitions`.
+fn repetitions(study: &Study) -> String {
+    match study.repeat_max > study.repeat {
+        true => format!("{} to {} repetitions", study.repeat, study.repeat_max),
+        false => plural(study.repeat, "repetition"),
+    }
+}
+
+/// `36 to 96 trials`.
+fn trials(study: &Study, plan: &waggle_study::Plan) -> String {
+    let most = own_cells(study) * study.repeat_max as usize;
+    let of_sentinel = plan
+        .trials
+        .iter()
+        .filter(|trial| trial.is_of_sentinel(study));
+    let of_sentinel = of_sentinel.count();
+    let own = plan.trials.len() - of_sentinel;
+    let trials = match most > own {
+        true => format!("{own} to {most} trials"),
+        false => plural(own, "trial"),
+    };
+    match of_sentinel {
+        0 => trials,
+        count => format!("{trials}, and {count} or more of the sentinel"),
+    }
+}
+
+/// Without the sentinel's.
+fn own_cells(study: &Study) -> usize {
+    study.cells.iter().filter(|cell| !cell.is_sentinel).count()
+}
+
+/// `4 min to 5 min`, or one of them if both are the same.
+fn range(low: String, high: String) -> String {
+    match low == high {
+        true => low,
+        false => format!("{low} to {high}"),
+    }
+}
+
+/// The trials of a search depend on its results, so only their maximum number is known.
+fn search(text: &mut String, study: &Study, settings: &Search, plan: &waggle_study::Plan) {
+    let level = |of: f64| level(level_kind(settings.maximize), of);
+    let conditions: Vec<&str> = settings
+        .conditions
+        .iter()
+        .map(|condition| condition.text.as_str())
+        .collect();
+    let _ = writeln!(
+        text,
+        "finds the highest {} with {}",
+        settings.maximize.name(),
+        conditions.join(" and ")
+    );
+    let _ = writeln!(
+        text,
+        "start {}, min {}, max {}, precision {} %, {}{}",
+        level(settings.start),
+        level(settings.min),
+        level(settings.max),
+        settings.precision * 100.0,
+        plural(settings.confirmations, "confirmation"),
+        settings
+            .max_connections
+            .map_or_else(String::new, |most| format!(
+                ", up to {}",
+                plural(most, "connection")
+            ))
+    );
+    let _ = writeln!(
+        text,
+        "{} × at most {} = at most {}",
+        plural(study.cells.len(), "cell"),
+        plural(settings.max_trials, "trial"),
+        plural(study.cells.len() * settings.max_trials as usize, "trial")
+    );
+    if let Some(points) = &settings.operating_points {
+        let shares = points.shares.iter().map(|share| format::set_share(*share));
+        let shares: Vec<String> = shares.collect();
+        let _ = writeln!(
+            text,
+            "then at {} of each cell's capacity: {} × {} = {}",
+            shares.join(" and at "),
+            plural(study.cells.len(), "cell"),
+            plural(points.trials(), "trial"),
+            plural(study.cells.len() * points.trials() as usize, "trial")
+        );
+    }
+    let _ = writeln!(
+        text,
+        "about {} at most, {} if every timeout is reached",
+        duration(plan.expected),
+        duration(plan.at_most)
+    );
+    let steps = plan.trials.iter();
+    let steps = steps.filter(|trial| trial.repetition <= settings.max_trials);
+    let mut order: Vec<u32> = steps.map(|trial| trial.cell).collect();
+    order.dedup();
+    let order: Vec<String> = order.iter().map(ToString::to_string).collect();
+    let how = match study.order {
+        Order::Shuffled => format!("shuffled, {}", seed(study)),
+        Order::AsListed => "as listed".to_owned(),
+    };
+    let _ = writeln!(text, "cells in the order {} ({how})", order.join(", "));
+}
+
+fn cells(text: &mut String, study: &Study) {
+    let _ = writeln!(text, "\ncells");
+    let names = study.cells.iter().map(levels);
+    let widest = names.map(|name| name.chars().count()).max().unwrap_or(0);
+    let gap = if widest > 0 { "  " } else { "" };
+    for cell in &study.cells {
+        let _ = writeln!(
+            text,
+            "  {:>3}  {:<widest$}{gap}{}{}",
+            cell.number,
+            levels(cell),
+            load(&cell.load),
+            fall(cell)
+        );
+        for fault in &cell.faults {
+            let _ = writeln!(text, "       {}", fault_text(fault));
+        }
+    }
+}
+
+/// `orders-0 is killed 5s into the measured phase and restarted 2s later`.
+fn fault_text(fault: &Fault) -> String {
+    format!(
+        "{} is killed {} into the measured phase and restarted {} later",
+        fault.name(),
+        format_duration(fault.at),
+        format_duration(fault.restart_after)
+    )
+}
+
+/// `, then 100/s for 30 s (control of 20 s in the warm-up)`, if the cell has a recovery phase.
+fn fall(cell: &Cell) -> String {
+    let Some(recovery) = &cell.schedule.recovery else {
+        return String::new();
+    };
+    let what = match cell.load {
+        LoadModel::Open { .. } => LevelKind::Rate,
+        LoadModel::Closed { .. } | LoadModel::Clients { .. } => LevelKind::Connections,
+        LoadModel::Users { .. } => LevelKind::Users,
+    };
+    let control = recovery.control.map_or_else(String::new, |control| {
+        format!(" (control of {} in the warm-up)", duration(control))
+    });
+    format!(
+        ", then {} for {}{control}",
+        level(what, recovery.level),
+        duration(recovery.duration)
+    )
+}
+
+/// `connections=10 pipelining=50`.
+fn levels(cell: &Cell) -> String {
+    cell.all_levels()
+        .map(|(name, level)| format!("{name}={level}"))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// `closed, 10 connections × 50 in flight`.
+pub(crate) fn load(model: &LoadModel) -> String {
+    match model {
+        LoadModel::Closed {
+            connections,
+            pipelining,
+        } => format!(
+            "closed, {} × {pipelining} in flight",
+            plural(*connections, "connection")
+        ),
+        LoadModel::Open {
+            rate_per_s,
+            connections,
+            pipelining,
+            ..
+        } => {
+            let connections = plural(*connections, "connection");
+            let rate = set_rate(*rate_per_s);
+            format!("open, {rate}/s over {connections} × {pipelining}")
+        }
+        LoadModel::Users { users, .. } => plural(*users, "user"),
+        LoadModel::Clients {
+            clients,
+            connections,
+            requests,
+            ..
+        } => format!(
+            "{} with {} and {} each",
+            plural(*clients, "client"),
+            plural(*connections, "connection"),
+            plural(*requests, "request")
+        ),
+    }
+}
+
+/// A rate as it was set: whole, with its decimals, or of an endless fraction (100/m) as much as is needed to know it.
+fn set_rate(per_s: f64) -> String {
+    match per_s.to_string() {
+        endless if endless.len() > RATE_MAX_LENGTH => format::three_digits(per_s),
+        _ if per_s.fract() == 0.0 => format::amount(per_s),
+        shown => shown,
+    }
+}
+
+/// Digits of a rate that a person sets.
+const RATE_MAX_LENGTH: usize = 12;

@@ -1,0 +1,496 @@
+//! `waggle run`: runs a study and writes its report. The live view (`live_view`, with `board_updater` and `load_title`) or plain
+//! `lines` show its events; both use `state`.
+
+mod board_updater;
+mod lines;
+mod live_view;
+mod load_title;
+mod repeated;
+mod state;
+
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, anyhow, bail};
+use tokio::sync::{mpsc, watch};
+use waggle_analysis::{Model, compare::compare_levels};
+use waggle_report::wording::compare::error as compare_error;
+use waggle_results::WriteError;
+use waggle_runner::{CpuUse, Ended, Event, RunError, RunRequest};
+use waggle_study::{Source, Study};
+
+use self::{
+    board_updater::StudyFacts,
+    lines::Lines,
+    live_view::RunView,
+    state::{Outline, State},
+};
+
+use crate::{
+    arguments::{DesignChoice, Run, RunComparison},
+    commands::{compare, report, system},
+    export::{Export, Exporter},
+    inputs::{
+        against, left_out, runs,
+        study::{self, Loaded},
+    },
+    live,
+    output::{self, result_files::StandardOutput},
+    process::{
+        exit::Exit, folders, interrupts::Interrupts, measuring::Measuring,
+        priority::out_of_the_way, seed,
+    },
+};
+
+/// Events that may wait for the screen.
+const EVENTS_MAX: usize = 1024;
+
+pub(crate) fn run(arguments: &Run) -> Result<Exit> {
+    let interrupts = Interrupts::new(|| {});
+    let study = arguments.choice.study.display();
+    let measuring = Measuring::new(&format!("waggle run {study}"));
+    if let Some(note) = measuring.note().filter(|_| !arguments.quiet) {
+        output::print_progress(&format!("note: {note}"));
+    }
+    match arguments.repeated.times {
+        Some(times) => repeated::run(arguments, times, &interrupts),
+        None => run_once(arguments, &interrupts).map(|finished| finished.exit),
+    }
+}
+
+/// A run that came to its end, or was interrupted.
+struct Finished {
+    exit: Exit,
+    folder: PathBuf,
+}
+
+fn run_once(arguments: &Run, interrupts: &Interrupts) -> Result<Finished> {
+    let mut loaded = study::load(&arguments.choice)?;
+    study::check_marks(&loaded, &arguments.choice.study)?;
+    loaded.take_values(&arguments.choice.study)?;
+    // While the process has one thread.
+    if loaded.study.cells.iter().any(|cell| cell.network.is_some()) {
+        waggle_runner::allow_namespaces()
+            .context("the study's networks need a user namespace, which cannot be set up")?;
+    }
+    arguments.comparison.files.check(StandardOutput::Taken)?;
+    check_metrics(&loaded.study, &arguments.comparison)?;
+    match &arguments.comparison.baseline {
+        Some(baseline) => drop(compare::run_folders(baseline)?),
+        // The files are those of the results over runs.
+        None if arguments.repeated.times.is_some() => {}
+        None if arguments.choice.against.is_empty() => refuse_comparison(&arguments.comparison)?,
+        None => {}
+    }
+    let mut new = None;
+    let folder = match &arguments.resume {
+        Some(Some(folder)) => runs::run_of_study(folder, &loaded.study.name)?,
+        Some(None) => runs::run_to_resume(&arguments.runs, &loaded.study)?,
+        None => {
+            let made = runs::new_run(&arguments.runs, &loaded.study.name, runs::OTHER_RUNS)?;
+            new.insert(made).folder().to_path_buf()
+        }
+    };
+    let left_out = match &arguments.resume {
+        Some(_) => left_out::find_as_begun(&folder)?,
+        None => left_out::find(&loaded)?,
+    };
+    left_out::remove(&mut loaded, &left_out)?;
+    settle_seed(&mut loaded.study, arguments, &folder);
+    let export = Export::open(&arguments.export, &loaded, &folder)?;
+    let print = |line: &str| {
+        if !arguments.quiet {
+            output::print_progress(line);
+        }
+    };
+    if let Some(line) = export.as_ref().and_then(Export::page_line) {
+        print(&line);
+    }
+    for line in left_out::lines(&loaded, &left_out) {
+        print(&line);
+    }
+    let view = view(arguments, &loaded.study, &folder, interrupts)?;
+    let system_name = loaded.system.name.clone();
+    let study_source = loaded.study_source.clone();
+    let request = RunRequest {
+        left_out,
+        ..request(arguments, loaded, &folder)?
+    };
+    let driven = drive(request, view, export, interrupts);
+    system::warn_of_own(&system_name);
+    let (ended, exporter) = driven.map_err(|error| {
+        let located = with_place(error, arguments, &study_source);
+        with_way_on(located, arguments, &folder)
+    })?;
+    let exit = report_run(arguments, &folder, &ended);
+    if let Some(exporter) = exporter {
+        exporter.finish(interrupts, print);
+    }
+    Ok(Finished {
+        exit: exit?,
+        folder,
+    })
+}
+
+/// A study without a seed has a new one in each run; a run that is resumed keeps its own.
+fn settle_seed(study: &mut Study, arguments: &Run, folder: &Path) {
+    if study.has_own_seed {
+        return;
+    }
+    let begun = arguments.resume.as_ref();
+    // What cannot be read is an error where the run is resumed.
+    let begun = begun.and_then(|_| waggle_results::run_info(folder).ok());
+    study.seed = begun.map_or_else(seed::draw, |info| info.seed);
+}
+
+/// Writes the report and prints the result.
+fn report_run(arguments: &Run, folder: &Path, ended: &Ended) -> Result<Exit> {
+    if matches!(ended, Ended::Interrupted) && nothing_finished(folder) {
+        output::print_result(&format!(
+            "interrupted before the first trial ended; resume with: {}\n",
+            resume_command(arguments, folder)
+        ))?;
+        return Ok(Exit::Interrupted);
+    }
+    let (text, model, exit) = report::write_report(folder, arguments.strict)?;
+    output::print_text(&format!("{text}\n"))?;
+    Ok(match ended {
+        Ended::Finished => compare_run(arguments, folder, &model, exit)?,
+        Ended::Interrupted => {
+            output::print_result(&format!(
+                "interrupted; resume with: {}\n",
+                resume_command(arguments, folder)
+            ))?;
+            Exit::Interrupted
+        }
+    })
+}
+
+/// The command that runs the rest of a run: with the flags on which its plan depends.
+fn resume_command(arguments: &Run, folder: &Path) -> String {
+    let mut words = run_command(arguments);
+    words.push(format!("--resume={}", folder.display()));
+    let words: Vec<String> = words.iter().map(|word| runs::shell_word(word)).collect();
+    words.join(" ")
+}
+
+/// The words of the command that runs the same plan.
+fn run_command(arguments: &Run) -> Vec<String> {
+    let choice = &arguments.choice;
+    let mut words = vec![
+        "waggle".to_owned(),
+        "run".to_owned(),
+        choice.study.display().to_string(),
+    ];
+    let mut add = |flag: &str, value: &dyn std::fmt::Display| {
+        words.extend([flag.to_owned(), value.to_string()]);
+    };
+    for level in &choice.filter {
+        add("--filter", level);
+    }
+    if let Some(seed) = choice.seed {
+        add("--seed", &seed);
+    }
+    for change in &choice.against {
+        add("--against", change);
+    }
+    if let Some(design) = choice.design {
+        add("--design", &design.name());
+    }
+    words.extend(choice.quick.then(|| "--quick".to_owned()));
+    words.extend(choice.pilot.then(|| "--pilot".to_owned()));
+    words.extend(arguments.idle_poll.then(|| "--idle-poll".to_owned()));
+    words
+}
+
+/// The place in the study of a file that cannot be read.
+fn with_place(error: anyhow::Error, arguments: &Run, source: &Source) -> anyhow::Error {
+    match error.downcast() {
+        Ok(RunError::Records(why)) => study::records_error(why, &arguments.choice.study, source),
+        Ok(other) => other.into(),
+        Err(error) => error,
+    }
+}
+
+/// What helps if a folder cannot be written, or a disk is full.
+fn with_way_on(error: anyhow::Error, arguments: &Run, folder: &Path) -> anyhow::Error {
+    let Some(RunError::Write(write @ WriteError::Io { problem, .. })) = error.downcast_ref() else {
+        return error;
+    };
+    let is_full = matches!(
+        problem.kind(),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+    );
+    let mut ways = Vec::new();
+    if arguments.resume.is_none() {
+        ways.push(runs::OTHER_RUNS.to_owned());
+    }
+    if is_full && folder.join("run.json").is_file() {
+        ways.push(format!(
+            "with room again: {}",
+            resume_command(arguments, folder)
+        ));
+    }
+    if ways.is_empty() {
+        return error;
+    }
+    anyhow!("{write}; {}", ways.join("; "))
+}
+
+/// Refuses metrics that the study does not measure, before anything is run.
+fn check_metrics(study: &Study, asked: &RunComparison) -> Result<()> {
+    for path in &asked.judgement.metric {
+        let checked = study.check_metric(&path.join("."));
+        checked.map_err(|why| anyhow!("--metric: {why}"))?;
+    }
+    Ok(())
+}
+
+/// A run that is compared with nothing has these files in its own folder.
+fn refuse_comparison(asked: &RunComparison) -> Result<()> {
+    let files = &asked.files;
+    let given = [
+        ("--html", files.html.is_some()),
+        ("--markdown", files.markdown.is_some()),
+        ("--json", files.json.is_some()),
+        ("--margin", asked.judgement.margin.is_some()),
+        ("--metric", !asked.judgement.metric.is_empty()),
+    ];
+    match given.iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) => bail!(
+            "{flag} belongs to a comparison, with --against or --baseline; the run's folder has report.html, report.md and report.json"
+        ),
+        None => Ok(()),
+    }
+}
+
+/// Compares the two versions of the run, or the run with an earlier one. What the study itself asks counts as it does without a comparison.
+fn compare_run(arguments: &Run, folder: &Path, model: &Model, exit: Exit) -> Result<Exit> {
+    let asked = &arguments.comparison;
+    let mut settings = asked.judgement.settings();
+    // Two versions on the same CPUs wait for each other, so only the CPU time of a request does not depend on the other one.
+    if arguments.choice.design == Some(DesignChoice::Duet) && settings.metrics.is_empty() {
+        let path = ["system", "cpu_per_request"];
+        settings.metrics = vec![path.map(str::to_owned).to_vec()];
+    }
+    let compared = match &asked.baseline {
+        Some(baseline) => {
+            compare::compare_folders([baseline, folder], &settings, &asked.files, Some(model))?
+        }
+        None if arguments.repeated.times.is_some() => return Ok(exit),
+        None if arguments.choice.against.is_empty() => {
+            let files = &asked.files;
+            report::write_checks(model, files.junit.as_deref(), files.summary_file.as_deref())?;
+            return Ok(exit);
+        }
+        None => {
+            let found = compare_levels(model, against::VERSION, &settings);
+            let found = found.map_err(|why| anyhow!("{}", compare_error(&why)))?;
+            compare::show(&found, &asked.files, Some(model))?
+        }
+    };
+    report::write_checks(model, None, asked.files.summary_file.as_deref())?;
+    // Thresholds of the study count beside the comparison.
+    Ok(exit.max(compared))
+}
+
+fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest> {
+    let program = std::env::current_exe().context("cannot determine the path of this program")?;
+    Ok(RunRequest {
+        plan: waggle_study::plan(&loaded.study),
+        left_out: Vec::new(),
+        study: loaded.study,
+        study_text: loaded.study_source.text,
+        study_file: arguments.choice.study.clone(),
+        system: loaded.system,
+        system_text: loaded.system_source.text,
+        system_folder: loaded.system_folder,
+        changed: loaded.changed,
+        run_folder: folder.to_path_buf(),
+        program_folders: program
+            .parent()
+            .map(Path::to_path_buf)
+            .into_iter()
+            .collect(),
+        artifacts_folder: folders::artifacts(),
+        created_folder: folders::creation_notes(),
+        snapshots_folder: Some(kept_folder(&arguments.runs).join("snapshots")),
+        supervisor: program,
+        // A smoke test needs no calibration.
+        calibration_file: (!arguments.choice.quick).then(|| calibration_file(&arguments.runs)),
+        resume: arguments.resume.is_some(),
+        idle_poll: arguments.idle_poll,
+        cpus: CpuUse::Shared,
+        cgroups: waggle_runner::CGROUPS.into(),
+        server_at: None,
+        sample_limits: waggle_runner::SampleLimits::default(),
+        end_load: None,
+    })
+}
+
+/// It can be deleted: calibration writes it again.
+fn calibration_file(runs: &Path) -> PathBuf {
+    kept_folder(runs).join("calibration.json")
+}
+
+/// What is kept between runs: the user's cache folder, or the folder of the runs if there is none.
+fn kept_folder(runs: &Path) -> PathBuf {
+    folders::cache().unwrap_or_else(|| runs.to_path_buf())
+}
+
+/// How the progress of a run is shown; the closing table is separate.
+enum View {
+    Quiet,
+    Lines(Box<Lines>),
+    Live(Box<RunView>),
+}
+
+impl View {
+    fn show(&mut self, event: &Event) {
+        match self {
+            Self::Quiet => {}
+            Self::Lines(lines) => lines.show(event),
+            Self::Live(view) => view.show(event),
+        }
+    }
+
+    fn end(self) {
+        match self {
+            Self::Quiet | Self::Lines(_) => {}
+            Self::Live(view) => view.end(),
+        }
+    }
+}
+
+fn view(
+    arguments: &Run,
+    study: &Study,
+    run_folder: &Path,
+    interrupts: &Interrupts,
+) -> Result<View> {
+    let outline = Outline::from_study(study);
+    Ok(if arguments.quiet {
+        View::Quiet
+    } else if !arguments.no_live && live::fits() {
+        let facts = StudyFacts::new(study, run_folder, arguments.idle_poll);
+        View::Live(Box::new(RunView::start(
+            facts,
+            outline,
+            interrupts.clone(),
+        )?))
+    } else {
+        View::Lines(Box::new(Lines::new(State::new(outline))))
+    })
+}
+
+/// Runs to the end or to an interrupt; in both cases the system is stopped. A separate thread shows the progress and adds up what
+/// is exported.
+fn drive(
+    request: RunRequest,
+    mut view: View,
+    export: Option<Export>,
+    interrupts: &Interrupts,
+) -> Result<(Ended, Option<Exporter>)> {
+    let (sender, mut receiver) = mpsc::channel::<Event>(EVENTS_MAX);
+    let exporter = export.map(|export| export.start(sender.downgrade()));
+    let exporter = exporter.transpose()?;
+    let feed = exporter
+        .as_ref()
+        .map(|exporter| exporter.feed(&request.run_folder));
+    let shower = std::thread::Builder::new()
+        .name("events".to_owned())
+        .spawn(move || {
+            out_of_the_way(&[]);
+            while let Some(event) = receiver.blocking_recv() {
+                if let Some(feed) = &feed {
+                    feed.apply(&event);
+                }
+                view.show(&event);
+            }
+            view.end();
+        })
+        .context("cannot start the thread that shows the run")?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    let (stop, shutdown) = watch::channel(false);
+    interrupts.follow(move || {
+        stop.send_replace(true);
+    });
+    interrupts.listen()?;
+    let ended = runtime.block_on(waggle_runner::run(request, sender, shutdown));
+    shower.join().ok();
+    Ok((ended?, exporter))
+}
+
+fn nothing_finished(folder: &Path) -> bool {
+    waggle_results::RunFolder::open(folder)
+        .ok()
+        .and_then(|folder| folder.finished_trials().ok())
+        .is_none_or(|finished| finished.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io, path::Path};
+
+    use clap::Parser;
+    use waggle_results::WriteError;
+
+    use super::{Run, RunError, resume_command, with_way_on};
+
+    #[derive(Parser)]
+    struct Flags {
+        #[command(flatten)]
+        run: Run,
+    }
+
+    fn flags(given: &[&str]) -> Run {
+        Flags::parse_from([&["run", "a.yaml"], given].concat()).run
+    }
+
+    #[test]
+    fn a_run_is_resumed_with_the_flags_of_its_plan() {
+        let check = |given: &[&str], expected: &str| {
+            assert_eq!(
+                resume_command(&flags(given), Path::new("runs/a-1")),
+                format!("waggle run a.yaml{expected} --resume=runs/a-1")
+            );
+        };
+        check(&["--no-live", "--strict", "--runs", "there"], "");
+        let plan = "--filter workers=2 --filter size=1 --seed 7 --against workers=3 --design blocks --quick --idle-poll";
+        let words: Vec<&str> = plan.split(' ').collect();
+        check(&words, &format!(" {plan}"));
+        check(
+            &["--filter", "query=it's $a"],
+            " --filter 'query=it'\\''s $a'",
+        );
+    }
+
+    #[test]
+    fn a_full_disk_ends_a_run_that_can_be_resumed() {
+        let error = || {
+            let problem = io::ErrorKind::StorageFull.into();
+            anyhow::Error::from(RunError::Write(WriteError::Io {
+                attempt: "write",
+                path: "x".into(),
+                problem,
+            }))
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let text = with_way_on(error(), &flags(&[]), folder.path()).to_string();
+        assert!(
+            text.ends_with("; --runs FOLDER has runs written elsewhere"),
+            "{text}"
+        );
+        std::fs::write(folder.path().join("run.json"), "{}").unwrap();
+        let text = with_way_on(error(), &flags(&[]), folder.path()).to_string();
+        assert!(
+            text.contains("; with room again: waggle run a.yaml --resume="),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,80 @@
+//! `waggle system down` and `status`: a system that another process runs.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{
+    left_behind,
+    shared::print_line,
+    state::{State, SystemStatus},
+};
+use crate::{inputs::study, process::exit::Exit};
+
+/// Limit on the time to stop a system.
+const DOWN_TIMEOUT: Duration = Duration::from_secs(150);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+pub(crate) fn status(system: &str) -> Result<Exit> {
+    let state = State::open(system)?;
+    let text = match (state.lock_holder()?, state.read()?) {
+        (SystemStatus::Up, Some(known)) => known.to_text(&state.known_file()),
+        (SystemStatus::Up, None) => format!("{system} is starting"),
+        (SystemStatus::Left, _) => format!(
+            "{system} is not up; a process that was killed left files, which `waggle system down {system}` removes"
+        ),
+        (SystemStatus::No, _) => {
+            format!("{system} is not up{}", study::meant_system(system))
+        }
+    };
+    print_line(&text);
+    Ok(Exit::Fine)
+}
+
+pub(crate) fn run_down(system: &str) -> Result<Exit> {
+    let state = State::open(system)?;
+    // A system of this machine is stopped whatever becomes of what is left in another.
+    let left = left_behind::remove(system);
+    match state.lock_holder()? {
+        SystemStatus::No if !matches!(left, Ok(false)) => {}
+        SystemStatus::No => {
+            print_line(&format!(
+                "{system} is not up{}",
+                study::meant_system(system)
+            ));
+        }
+        SystemStatus::Left => {
+            state.clear()?;
+            print_line(&format!("{system} was not up; its left files are removed"));
+        }
+        SystemStatus::Up => {
+            let known = state.read()?;
+            let known = known.with_context(|| format!("{system} is starting; try again"))?;
+            end(&state, known.pid)?;
+            print_line(&format!("{system} is down"));
+        }
+    }
+    left.map(|_| Exit::Fine)
+}
+
+/// Ends the process, and waits until its folder is gone.
+fn end(state: &State, pid: u32) -> Result<()> {
+    let process = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let process = process.with_context(|| format!("{pid} is not a process ID"))?;
+    kill_process(process, Signal::TERM).with_context(|| format!("cannot end process {pid}"))?;
+    let asked_at = Instant::now();
+    while !matches!(state.lock_holder()?, SystemStatus::No) {
+        if asked_at.elapsed() > DOWN_TIMEOUT {
+            bail!(
+                "process {pid} did not stop the system within {} s",
+                DOWN_TIMEOUT.as_secs()
+            );
+        }
+        thread::sleep(POLL_INTERVAL);
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! `waggle system up`: starts a system and keeps it running until it is asked to end.
+
+use std::{collections::BTreeMap, net::SocketAddr};
+
+use anyhow::Result;
+use waggle_runner::{Up, UpRequest};
+
+use super::{
+    shared::{asked_to_end, levels, print_line, runtime},
+    state::{RunningSystem, State},
+};
+use crate::{
+    arguments::SystemUp,
+    inputs::{artifacts::fetch_locations, study},
+    process::exit::Exit,
+};
+
+pub(crate) fn run(arguments: &SystemUp) -> Result<Exit> {
+    let configured = &arguments.configured;
+    let (system, system_folder) = study::system_named(&configured.of.system)?;
+    let levels = levels(&system, &configured.levels)?;
+    let name = system.name.clone();
+    let state = State::open(&name)?;
+    // Dropping it removes the folder on every path.
+    let _lock = state.lock(&name)?;
+    let fetching = fetch_locations(&system_folder)?;
+    let parameters = levels
+        .iter()
+        .map(|(name, level)| (name.clone(), level.to_string()))
+        .collect();
+    let request = UpRequest {
+        system,
+        system_folder,
+        parameters: levels,
+        folder: state.files(),
+        ready_at_most: arguments.ready_timeout,
+        program_folders: fetching.program_folders,
+        artifacts_folder: fetching.artifacts_folder,
+        supervisor: fetching.supervisor,
+    };
+    let mut noted = Ok(());
+    let report = |up: &Up| {
+        let known = to_known(&name, parameters, up);
+        noted = state.write(&known);
+        print_line(&known.to_text(&state.known_file()));
+        print_line(&format!("Ctrl-C or `waggle system down {name}` stops it"));
+    };
+    print_line(&format!("{name}: starting …"));
+    let up = waggle_runner::bring_up(&request, asked_to_end()?, report);
+    let ended = runtime()?.block_on(up);
+    for remark in ended? {
+        print_line(&remark);
+    }
+    noted?;
+    print_line(&format!("{name} is down"));
+    Ok(Exit::Fine)
+}
+
+fn to_known(system: &str, parameters: BTreeMap<String, String>, up: &Up) -> RunningSystem {
+    let addresses = |pairs: &[(String, Vec<SocketAddr>)]| {
+        pairs
+            .iter()
+            .map(|(name, addresses)| {
+                let addresses = addresses.iter().map(ToString::to_string).collect();
+                (name.clone(), addresses)
+            })
+            .collect()
+    };
+    RunningSystem {
+        system: system.to_owned(),
+        pid: std::process::id(),
+        parameters,
+        endpoints: addresses(&up.endpoints),
+        ports: addresses(&up.ports),
+        secrets: up.secrets.iter().cloned().collect(),
+        certificates: up.certificates.clone(),
+        logs: up.logs.clone(),
+    }
+}

@@ -1,0 +1,8 @@
+//! What a command line names: a study with its system, versions and cells, and the folders of runs.
+
+pub(crate) mod against;
+pub(crate) mod artifacts;
+mod filter;
+pub(crate) mod left_out;
+pub(crate) mod runs;
+pub(crate) mod study;
