@@ -8,10 +8,8 @@
 mod catalogue;
 mod own_unit;
 mod path;
-mod renamed;
 mod row;
 
 pub use catalogue::{CATALOGUE, Metric};
 pub use path::{NamedMetric, resolve, resolve_in_load};
-pub use renamed::new_path;
 pub use row::{OverTrials, Row, STATISTICS, Statistic, Subject, Unit, Wish};

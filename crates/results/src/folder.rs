@@ -60,7 +60,7 @@ impl RunFolder {
     /// Opens the folder of an earlier run, to continue it.
     ///
     /// # Errors
-    /// If it is no run, has a newer format, or another waggle writes to it.
+    /// If it is no run, has another format, or another waggle writes to it.
     pub fn open(path: &Path) -> Result<Self, WriteError> {
         let info = read::run_info(path)?;
         let lock = lock(path)?;

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Part of `run.json`: the run was imported. Since format 6.
+/// Part of `run.json`: the run was imported.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ImportedInfo {
@@ -19,7 +19,7 @@ pub struct ImportedInfo {
     pub unknown: Vec<UnknownFact>,
 }
 
-/// Part of `trial.json`: the trial was imported. Since format 6.
+/// Part of `trial.json`: the trial was imported.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ImportedTrialInfo {

@@ -8,7 +8,7 @@ use std::{
 use hdrhistogram::{Histogram, serialization::V2DeflateSerializer};
 
 use crate::{
-    BacklogRow, DelayHistograms, FORMAT, WriteError,
+    BacklogRow, DelayHistograms, WriteError,
     hlog::LineHead,
     names::{BACKLOG, DELIVERY_DELAY, probe_folder},
     trial_files::OutputFile,
@@ -20,11 +20,11 @@ pub struct ProbeLogs {
     pub backlog: Vec<BacklogRow>,
     /// From sent until visible there.
     pub delivery_delay: Option<Histogram<u64>>,
-    /// From sent until it may have been visible there; since format 6.
+    /// From sent until it may have been visible there.
     pub earliest_delay: Option<Histogram<u64>>,
-    /// From due until visible there; `None` if requests fall due when they are sent. Since format 6.
+    /// From due until visible there; `None` if requests fall due when they are sent.
     pub end_to_end_delay: Option<Histogram<u64>>,
-    /// From due until it may have been visible there. Since format 6.
+    /// From due until it may have been visible there.
     pub earliest_end_to_end_delay: Option<Histogram<u64>>,
     /// From sent until its store had it; `None` if the probe does not know that.
     pub arrival_delay: Option<Histogram<u64>>,
@@ -46,7 +46,7 @@ impl ProbeFiles {
         (index, name): (usize, &str),
         started_unix_s: f64,
     ) -> Result<Self, WriteError> {
-        let folder = partial.join(probe_folder(index, name, FORMAT));
+        let folder = partial.join(probe_folder(index, name));
         fs::create_dir_all(&folder).map_err(WriteError::io("create", &folder))?;
         Ok(Self {
             backlog: OutputFile::create(&folder, BACKLOG)?,

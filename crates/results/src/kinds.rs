@@ -71,12 +71,9 @@ pub enum TrialOrder {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Restart {
-    /// In formats up to 5 `trial`.
     #[default]
-    #[serde(alias = "trial")]
     EveryTrial,
-    /// It is kept up over the trials of a cell. In formats up to 5 `cell`.
-    #[serde(alias = "cell")]
+    /// It is kept up over the trials of a cell.
     EveryCell,
 }
 
@@ -84,8 +81,6 @@ pub enum Restart {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExpectedVerdict {
-    /// Of versions in which a wide interval was a verdict; no study has it any more.
-    Noisy,
     Unsteady,
     Overloaded,
     InstrumentLimited,
@@ -102,9 +97,7 @@ pub enum FeedOrder {
     Random,
     Once,
     PerUser,
-    /// Since format 6.
     Zipf,
-    /// Since format 6.
     Recent,
 }
 

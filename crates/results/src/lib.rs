@@ -99,19 +99,5 @@ pub use trial::{
 pub use warm_up::WarmUpUntil;
 pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};
 
-/// The version of the folder's layout and of every file in it. A reader refuses a newer one and reads all older ones: 2 added
-/// what belongs to scenarios (`scenario`, `steps`, `sessions`) and the times of connecting; 3 added the probes on the records'
-/// way, the time until a store had a record (`arrival_delay.hlog`), the system's metrics and reference results; 4 counts records
-/// that were rejected and yet delivered (`rejected_delivered`), added faults and the load after the measured phase (`recovery`),
-/// lets several factors name the rows of reference results, and notes what the CPUs did (`machine`); 5 refuses words that are not
-/// in a closed set (models of load, orders, comparisons, kinds of failures) and always has how often the system was restarted,
-/// and added loads in stages and phases that end by a number of requests (`stages`, `measure_requests`, `warm_up_requests`) and
-/// trials that were ended early (`stopped`); 6 has new names for keys, files and paths of metrics: each old key is an alias of
-/// its field; and added the generator's lag at more percentiles, what a closed load keeps in flight and an open one may have, and
-/// how requests are spread (`lag`, `in_flight_asked`, `in_flight_max`, `arrivals`), the resolution and lag of a probe in the
-/// measured phase alone (`measured_…`), delays from due (`end_to_end_delay.hlog`), the earliest that delays may be
-/// (`earliest_delay.hlog`, `earliest_end_to_end_delay.hlog`), whether a probe followed a sample (`sample`), the level of the
-/// recovery in the warm-up (`control`), results of other tools (`imported`), which have no `generator`, the limits of replicas
-/// (`limits`), loads beside the measured one (`background`), cells that were left out (`left_out`) and which artifacts the others
-/// used (`artifacts`).
-pub const FORMAT: u32 = 6;
+/// The version of the folder's layout and of every file in it. A reader refuses any other.
+pub const FORMAT: u32 = 1;

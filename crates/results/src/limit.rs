@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The limits of one replica. Since format 6.
+/// The limits of one replica.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LimitInfo {

@@ -21,8 +21,6 @@ pub(crate) const EARLIEST_DELAY: &str = "earliest_delay.hlog";
 /// The same from due.
 pub(crate) const EARLIEST_END_TO_END_DELAY: &str = "earliest_end_to_end_delay.hlog";
 pub(crate) const METRICS: &str = "metrics.ndjson";
-/// [`METRICS`] in formats up to 5.
-const METRICS_5: &str = "watches.ndjson";
 pub(crate) const CONNECT_TIME: &str = "connect_time.hlog";
 pub(crate) const HANDSHAKE_TIME: &str = "handshake_time.hlog";
 pub(crate) const FIRST_BYTE_TIME: &str = "first_byte_time.hlog";
@@ -30,8 +28,6 @@ pub(crate) const SESSION_DURATION: &str = "session_duration.hlog";
 pub(crate) const LOGS: &str = "logs";
 pub(crate) const STEPS: &str = "steps";
 pub(crate) const INTERMEDIATE: &str = "intermediate";
-/// [`INTERMEDIATE`] in formats up to 5.
-const INTERMEDIATE_5: &str = "on_the_way";
 /// Most letters of a step's or probe's name in its folder's name.
 const LETTERS_MAX: usize = 64;
 
@@ -45,19 +41,9 @@ pub(crate) fn step_folder(index: usize, name: &str) -> String {
     numbered_folder(STEPS, index, name)
 }
 
-/// The file of the system's metrics in a trial of this format.
-pub(crate) fn metrics_file(format: u32) -> &'static str {
-    if format <= 5 { METRICS_5 } else { METRICS }
-}
-
-/// `intermediate/01-broker`, in a trial of this format.
-pub(crate) fn probe_folder(index: usize, name: &str, format: u32) -> String {
-    let folder = if format <= 5 {
-        INTERMEDIATE_5
-    } else {
-        INTERMEDIATE
-    };
-    numbered_folder(folder, index, name)
+/// `intermediate/01-broker`.
+pub(crate) fn probe_folder(index: usize, name: &str) -> String {
+    numbered_folder(INTERMEDIATE, index, name)
 }
 
 /// `steps/01-login`: a folder's name that every file system accepts, for any name.

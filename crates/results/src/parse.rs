@@ -11,10 +11,8 @@ const MAX_ROWS: usize = 10_000_000;
 /// What is wrong with a file's text.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum TextError {
-    #[error(
-        "written in format {found}; this waggle reads formats up to {FORMAT}: use a newer waggle"
-    )]
-    Newer { found: u64 },
+    #[error("written in format {found}; this waggle reads format {FORMAT}")]
+    OtherFormat { found: u64 },
     /// Line and column count from 1; column 0: the line as a whole.
     #[error("line {line}, column {column}: {problem}")]
     At {
@@ -60,9 +58,7 @@ pub fn read_run_info(text: &[u8]) -> Result<RunInfo, TextError> {
 /// # Errors
 /// See [`TextError`].
 pub fn read_trial_info(text: &[u8]) -> Result<TrialInfo, TextError> {
-    let mut info = parse_versioned(text, |info: &TrialInfo| info.format)?;
-    info.measured.separate_failures();
-    info.totals.separate_failures();
+    let info = parse_versioned(text, |info: &TrialInfo| info.format)?;
     if info.generator.is_none() && info.imported.is_none() {
         let problem = "missing field `generator` in a trial that was not imported";
         return Err(TextError::at_line(1, problem.to_owned()));
@@ -81,10 +77,7 @@ pub fn read_trial_info(text: &[u8]) -> Result<TrialInfo, TextError> {
 /// # Errors
 /// See [`TextError`].
 pub fn read_intervals(text: &[u8]) -> Result<Vec<IntervalRow>, TextError> {
-    let mut rows: Vec<IntervalRow> = rows(text)?;
-    for row in &mut rows {
-        row.counts.separate_failures();
-    }
+    let rows: Vec<IntervalRow> = rows(text)?;
     match rows
         .windows(2)
         .position(|pair| pair[1].start_s <= pair[0].start_s)
@@ -113,7 +106,7 @@ pub fn read_backlog(text: &[u8]) -> Result<Vec<BacklogRow>, TextError> {
     rows(text)
 }
 
-/// Reads `metrics.ndjson`, or `watches.ndjson` of formats up to 5.
+/// Reads `metrics.ndjson`.
 ///
 /// # Errors
 /// See [`TextError`].
@@ -156,7 +149,7 @@ fn rows<T: DeserializeOwned>(text: &[u8]) -> Result<Vec<T>, TextError> {
     Ok(rows)
 }
 
-/// A document of a known version. The content of a newer format is not known: if it cannot be read, only its version is checked.
+/// A document of a known version. The content of another format is not known: if it cannot be read, only its version is checked.
 fn parse_versioned<T: DeserializeOwned>(
     text: &[u8],
     format: impl Fn(&T) -> u32,
@@ -167,21 +160,20 @@ fn parse_versioned<T: DeserializeOwned>(
     }
     let failed = |error| TextError::json(&error, 0);
     match serde_json::from_slice(text) {
-        Ok(document) => refuse_newer(format(&document).into()).map(|()| document),
+        Ok(document) => refuse_other(format(&document).into()).map(|()| document),
         Err(error) => {
             let versioned: Versioned = serde_json::from_slice(text).map_err(failed)?;
-            refuse_newer(versioned.format)?;
+            refuse_other(versioned.format)?;
             Err(failed(error))
         }
     }
 }
 
-fn refuse_newer(format: u64) -> Result<(), TextError> {
-    match format {
-        0 => Err(TextError::at_line(1, "format 0 does not exist")),
-        found if found > u64::from(FORMAT) => Err(TextError::Newer { found }),
-        _ => Ok(()),
+fn refuse_other(format: u64) -> Result<(), TextError> {
+    if format == u64::from(FORMAT) {
+        return Ok(());
     }
+    Err(TextError::OtherFormat { found: format })
 }
 
 fn check_run(info: &RunInfo) -> Result<(), String> {

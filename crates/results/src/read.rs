@@ -14,8 +14,8 @@ use crate::{
     names::{
         ARRIVAL_DELAY, BACKLOG, CONNECT_TIME, DELIVERY_DELAY, EARLIEST_DELAY,
         EARLIEST_END_TO_END_DELAY, END_TO_END_DELAY, FAILED_TIME, FIRST_BYTE_TIME, HANDSHAKE_TIME,
-        INTERVALS, LAG, RESOURCES, RESPONSE_TIME, RUN_FILE, SERVICE_TIME, SESSION_DURATION,
-        STUDY_FILE, SYSTEM_FILE, TRIAL_FILE, TRIALS, folder_name, metrics_file, probe_folder,
+        INTERVALS, LAG, METRICS, RESOURCES, RESPONSE_TIME, RUN_FILE, SERVICE_TIME,
+        SESSION_DURATION, STUDY_FILE, SYSTEM_FILE, TRIAL_FILE, TRIALS, folder_name, probe_folder,
         step_folder,
     },
     parallel_map, parse,
@@ -67,12 +67,12 @@ pub struct Trial {
     pub lag: HistogramLog,
     /// `None` if delivery was not followed.
     pub delivery_delay: Option<Histogram<u64>>,
-    /// From sent until a record may have been visible: [`Trial::delivery_delay`] is until it was seen, so that the true delay lies
-    /// between the two. Since format 6.
+    /// From sent until a record may have been visible: [`Trial::delivery_delay`] is until it was seen, so that the true delay
+    /// lies between the two.
     pub earliest_delay: Option<Histogram<u64>>,
-    /// From due until visible; `None` if requests fall due when they are sent. Since format 6.
+    /// From due until visible; `None` if requests fall due when they are sent.
     pub end_to_end_delay: Option<Histogram<u64>>,
-    /// From due until it may have been visible. Since format 6.
+    /// From due until it may have been visible.
     pub earliest_end_to_end_delay: Option<Histogram<u64>>,
     /// From sent until the store of the probe where records must arrive had them; `None` if the probe does not know that.
     pub arrival_delay: Option<Histogram<u64>>,
@@ -84,7 +84,7 @@ pub struct Trial {
     pub handshake_time: HistogramLog,
     /// Empty if answers were not inspected.
     pub first_byte_time: HistogramLog,
-    /// Of completed sessions; empty without a scenario, and in results of programs that did not note it.
+    /// Of completed sessions; empty without a scenario.
     pub session_duration: HistogramLog,
     /// In the order of [`TrialInfo::steps`].
     pub steps: Vec<StepLogs>,
@@ -130,7 +130,7 @@ impl Run {
     /// Reads the folder of a run, within the default [`Limits`].
     ///
     /// # Errors
-    /// If it is no run, has a newer format, or a file is damaged.
+    /// If it is no run, has another format, or a file is damaged.
     pub fn read(path: &Path) -> Result<Self, ReadError> {
         Self::read_within(path, Limits::default())
     }
@@ -138,7 +138,7 @@ impl Run {
     /// Reads the folder of a run.
     ///
     /// # Errors
-    /// If it is no run, has a newer format, or a file is damaged or larger than the limits allow.
+    /// If it is no run, has another format, or a file is damaged or larger than the limits allow.
     pub fn read_within(path: &Path, limits: Limits) -> Result<Self, ReadError> {
         let info = run_info_within(path, limits)?;
         let folders = trial_folders(path, &info, limits)?;
@@ -148,7 +148,7 @@ impl Run {
     /// Reads the folder of a run with the one trial, if it has a result; the others are not read.
     ///
     /// # Errors
-    /// If it is no run, has a newer format, or a file is damaged or larger than the default limits allow.
+    /// If it is no run, has another format, or a file is damaged or larger than the default limits allow.
     pub fn read_with_trial(path: &Path, key: TrialKey) -> Result<Self, ReadError> {
         let limits = Limits::default();
         let info = run_info_within(path, limits)?;
@@ -216,7 +216,7 @@ impl Trial {
 /// `run.json` alone.
 ///
 /// # Errors
-/// If the folder is no run, has a newer format, or the file is damaged.
+/// If the folder is no run, has another format, or the file is damaged.
 pub fn run_info(path: &Path) -> Result<RunInfo, ReadError> {
     run_info_within(path, Limits::default())
 }
@@ -234,7 +234,7 @@ fn run_info_within(path: &Path, limits: Limits) -> Result<RunInfo, ReadError> {
 /// `trial.json` of one trial; `None`: it has no result. The others are not read.
 ///
 /// # Errors
-/// If the folder is no run, has a newer format, or a file is damaged.
+/// If the folder is no run, has another format, or a file is damaged.
 pub fn trial_info(path: &Path, key: TrialKey) -> Result<Option<TrialInfo>, ReadError> {
     let folder = trial_folder(path, &run_info(path)?, key, Limits::default())?;
     Ok(folder.map(|(_, trial)| trial))
@@ -369,15 +369,14 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
     };
     let steps = info.steps.iter().enumerate().map(of_step);
     let delay = |name: &str| Ok(delay(&series.read(name, hlog::read_histograms)?));
-    let format = info.format;
     let of_probe = |(index, account): (usize, &ProbeInfo)| {
-        series.probe_logs(&probe_folder(index, &account.delivery.probe, format))
+        series.probe_logs(&probe_folder(index, &account.delivery.probe))
     };
     let probes = info.intermediate_probes.iter().enumerate().map(of_probe);
     Ok(Trial {
         steps: steps.collect::<Result<_, ReadError>>()?,
         intermediate_probes: probes.collect::<Result<_, ReadError>>()?,
-        metrics: series.read(metrics_file(format), parse::read_metrics)?,
+        metrics: series.read(METRICS, parse::read_metrics)?,
         connect_time: if_noted(CONNECT_TIME)?,
         handshake_time: if_noted(HANDSHAKE_TIME)?,
         first_byte_time: if_noted(FIRST_BYTE_TIME)?,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use crate::{
     ArtifactInfo, AtStartInfo, BestAndWorstInfo, Comparison, ExpectedVerdict, FeedOrder,
@@ -28,68 +28,66 @@ pub struct RunInfo {
     /// What the system is, in a sentence, from its file.
     pub system_summary: String,
     pub components: Vec<ComponentInfo>,
-    /// Artifacts whose programs the components run, each version of each once. Since format 6.
+    /// Artifacts whose programs the components run, each version of each once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<ArtifactInfo>,
     pub cells: Vec<CellInfo>,
     /// Every planned trial, in the order of execution; with those that were added.
     pub order: Vec<TrialKey>,
-    /// The trials of `order` that were added while the study ran, in the order in which that was decided. Since format 6.
+    /// The trials of `order` that were added while the study ran, in the order in which that was decided.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub added: Vec<AddedTrial>,
     pub schedule: ScheduleInfo,
     pub thresholds: Vec<ThresholdInfo>,
-    /// Paths of the metrics that the study asks about; empty: those that its load model leaves open. Since format 6.
+    /// Paths of the metrics that the study asks about; empty: those that its load model leaves open.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<Vec<String>>,
-    /// The verdict that every cell is expected to have, unless the cell says another one; `None`: `valid`. Since format 6.
+    /// The verdict that every cell is expected to have, unless the cell says another one; `None`: `valid`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect_verdict: Option<ExpectedVerdict>,
     pub load_model: LoadModel,
     pub host: Host,
-    /// Where the records come from (file name, count), if records are sent. In formats up to 5 `records_from`.
-    #[serde(alias = "records_from")]
+    /// Where the records come from (file name, count), if records are sent.
     pub records_file: Option<String>,
-    /// The probe at which records must arrive; `None`: delivery is not followed. In formats up to 5 `delivery_at`.
-    #[serde(alias = "delivery_at")]
+    /// The probe at which records must arrive; `None`: delivery is not followed.
     pub delivery_probe: Option<String>,
-    /// The scenario of the load; `None`: the load is one request. Since format 2.
+    /// The scenario of the load; `None`: the load is one request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scenario: Option<ScenarioInfo>,
-    /// The search in every cell; `None`: each trial has the load of its cell. Since format 2; up to 5 `find`.
-    #[serde(alias = "find", default, skip_serializing_if = "Option::is_none")]
+    /// The search in every cell; `None`: each trial has the load of its cell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchInfo>,
-    /// Probes before `delivery_probe` on the records' way, in their order. Since format 3; up to 5 `on_the_way`.
-    #[serde(alias = "on_the_way", default, skip_serializing_if = "Vec::is_empty")]
+    /// Probes before `delivery_probe` on the records' way, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intermediate_probes: Vec<String>,
-    /// Metrics of the system, read at intervals. Since format 3; up to 5 `watches`.
-    #[serde(alias = "watches", default, skip_serializing_if = "Vec::is_empty")]
+    /// Metrics of the system, read at intervals.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<SystemMetricInfo>,
-    /// Reference results, shown with the study's own. Since format 3; up to 5 `published`.
-    #[serde(alias = "published", default, skip_serializing_if = "Option::is_none")]
+    /// Reference results, shown with the study's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<ReferenceInfo>,
-    /// The best and the worst trial of each cell; `None`: the study does not ask for them. Since format 6.
+    /// The best and the worst trial of each cell; `None`: the study does not ask for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best_and_worst: Option<BestAndWorstInfo>,
-    /// What scaling curves are asked; `None`: nothing more than there always is. Since format 6.
+    /// What scaling curves are asked; `None`: nothing more than there always is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaling: Option<ScalingInfo>,
-    /// The tool that measured; `None`: waggle did. Since format 6.
+    /// The tool that measured; `None`: waggle did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedInfo>,
-    /// The two versions of the system that the run compares; `None`: it has one. Since format 6.
+    /// The two versions of the system that the run compares; `None`: it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versions: Option<VersionsInfo>,
-    /// Levels that each cell computes from its others; they are no factors. Since format 6.
+    /// Levels that each cell computes from its others; they are no factors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub derived: Vec<DerivedLevelInfo>,
-    /// Cells of the study that are not among [`Self::cells`], because their system could not be had. Since format 6.
+    /// Cells of the study that are not among [`Self::cells`], because their system could not be had.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOutInfo>,
-    /// What the command line took of the study; `None`: all of it. Since format 6.
+    /// What the command line took of the study; `None`: all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<SelectionInfo>,
-    /// The sums of question, asks and thresholds when the run began; `None`: not noted. Since format 6.
+    /// The sums of question, asks and thresholds when the run began; `None`: not noted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_start: Option<AtStartInfo>,
 }
@@ -136,8 +134,7 @@ pub struct ReferenceInfo {
     pub title: String,
     /// Who measured it and on what.
     pub source: String,
-    /// The factors whose levels name the rows. In formats up to 3 one, as text; up to 5 `by`.
-    #[serde(alias = "by", deserialize_with = "one_or_several")]
+    /// The factors whose levels name the rows.
     pub match_on: Vec<String>,
     pub columns: Vec<ReferenceColumnInfo>,
     pub rows: Vec<ReferenceRowInfo>,
@@ -148,8 +145,7 @@ pub struct ReferenceInfo {
 #[serde(deny_unknown_fields)]
 pub struct ReferenceColumnInfo {
     pub name: String,
-    /// Path of a metric of the study, as in a [`ThresholdInfo`]. In formats up to 5 `number`.
-    #[serde(alias = "number")]
+    /// Path of a metric of the study, as in a [`ThresholdInfo`].
     pub metric: Vec<String>,
 }
 
@@ -157,56 +153,34 @@ pub struct ReferenceColumnInfo {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReferenceRowInfo {
-    /// One for each factor. In formats up to 3 one, as text, under the name `level`.
-    #[serde(alias = "level", deserialize_with = "one_or_several")]
+    /// One for each factor.
     pub levels: Vec<String>,
     /// One for each column, in the unit of a [`ThresholdInfo`] on that metric; `null`: there is none.
     pub values: Vec<Option<f64>>,
-}
-
-/// A list of texts, or one text for a list of one.
-fn one_or_several<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Given {
-        One(String),
-        Several(Vec<String>),
-    }
-    Ok(match Given::deserialize(from)? {
-        Given::One(text) => vec![text],
-        Given::Several(texts) => texts,
-    })
 }
 
 /// The search for the highest level of the load at which conditions hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SearchInfo {
-    /// The level that is searched for. In formats up to 5 `what`, and the others `from`, `at_least`, `at_most`, `confirm` and
-    /// `trials_at_most`.
-    #[serde(alias = "what")]
+    /// The level that is searched for.
     pub maximize: LevelKind,
     /// All must hold in a trial.
     pub conditions: Vec<ThresholdInfo>,
     /// The first level, and the bounds of those that are tried.
-    #[serde(alias = "from")]
     pub start: f64,
-    #[serde(alias = "at_least")]
     pub min: f64,
-    #[serde(alias = "at_most")]
     pub max: f64,
     /// How close the ends of the answer come, as a share of the lower.
     pub precision: f64,
     /// Trials that must hold at the level that is the answer.
-    #[serde(alias = "confirm")]
     pub confirmations: u32,
     /// Trials of a cell; those planned that the search did not need are never run.
-    #[serde(alias = "trials_at_most")]
     pub max_trials: u32,
-    /// As many connections as the pool of the load may have; `None`: it stays as the load has it. Since format 6.
+    /// As many connections as the pool of the load may have; `None`: it stays as the load has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_connections: Option<u32>,
-    /// Further trials at shares of the capacity; `None`: there are none. Since format 6.
+    /// Further trials at shares of the capacity; `None`: there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operating_points: Option<OperatingPointsInfo>,
 }
@@ -269,8 +243,7 @@ pub struct ScalingInfo {
 pub struct ThresholdInfo {
     /// As written in the study.
     pub text: String,
-    /// The metric's path, e.g. `["put-readings", "response_time", "p99"]`. In formats up to 5 `number`, and the path of that time.
-    #[serde(alias = "number")]
+    /// The metric's path, e.g. `["put-readings", "response_time", "p99"]`.
     pub metric: Vec<String>,
     pub op: Comparison,
     /// In the metric's own unit: µs for times, 1/s for rates, a share of 1 for shares, else a count.
@@ -284,7 +257,7 @@ pub struct ComponentInfo {
     pub name: String,
     /// The version that the program prints.
     pub version: String,
-    /// Its ports with their addresses if it already ran; empty: it was started. Since format 3.
+    /// Its ports with their addresses if it already ran; empty: it was started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub external: Vec<String>,
 }
@@ -296,16 +269,16 @@ pub struct CellInfo {
     /// Counted from 1.
     pub cell: u32,
     pub levels: Vec<(String, String)>,
-    /// The value of each of [`RunInfo::derived`]. Since format 6.
+    /// The value of each of [`RunInfo::derived`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub derived: Vec<(String, String)>,
-    /// A short name from the study; `None`: its levels name it. Since format 6.
+    /// A short name from the study; `None`: its levels name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The verdict that this cell is expected to have; `None`: that of the run. Since format 6.
+    /// The verdict that this cell is expected to have; `None`: that of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect_verdict: Option<ExpectedVerdict>,
-    /// The first cell again, run every so often to show whether the host drifts. Since format 6.
+    /// The first cell again, run every so often to show whether the host drifts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_sentinel: bool,
 }
@@ -373,39 +346,33 @@ impl RunInfo {
 pub struct ScheduleInfo {
     /// Trials of a cell, at least.
     pub repeat: u32,
-    /// Trials of a cell, at most, replacements of disturbed ones not counted; `None`: as many as `repeat`. Since format 6.
+    /// Trials of a cell, at most, replacements of disturbed ones not counted; `None`: as many as `repeat`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat_max: Option<u32>,
     pub order: TrialOrder,
     #[serde(flatten)]
     pub warm_up_until: WarmUpUntil,
-    /// The longest that the warm-up may take, or its length. In formats up to 5 `warm_up_at_most_s`.
-    #[serde(alias = "warm_up_at_most_s")]
+    /// The longest that the warm-up may take, or its length.
     pub warm_up_timeout_s: f64,
     /// With `measure_requests` the longest that it may take.
     pub measure_s: f64,
-    /// The requests after which the measured phase ends, in the first cell; `None`: when its time is up. Since format 5.
+    /// The requests after which the measured phase ends, in the first cell; `None`: when its time is up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measure_requests: Option<u64>,
-    /// In formats up to 5 `drain_at_most_s`.
-    #[serde(alias = "drain_at_most_s")]
     pub drain_timeout_s: f64,
     pub interval_s: f64,
     /// Widest 95 % interval over trials of a metric that is asked about, as a share of it, for which no further trials are
-    /// added. In formats up to 5 `noisy_above`, and of goodput alone.
-    #[serde(alias = "noisy_above")]
+    /// added.
     pub max_ci_width: f64,
-    /// How often the system was restarted. In formats up to 4 left out for each trial; up to 5 `fresh`.
-    #[serde(alias = "fresh", default)]
+    /// How often the system was restarted.
     pub restart: Restart,
-    /// The load after the measured phase, in the first cell; `None`: it ends with that. Since format 4.
+    /// The load after the measured phase, in the first cell; `None`: it ends with that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoveryInfo>,
-    /// The level with which the warm-up begins, in the first cell; `None`: its own. Since format 4; up to 5 `first`.
-    #[serde(alias = "first", default, skip_serializing_if = "Option::is_none")]
+    /// The level with which the warm-up begins, in the first cell; `None`: its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ramp_up: Option<RampUpInfo>,
-    /// The value of the machine for which cool-downs wait, in the first cell; `None`: they wait until the CPUs are idle. Since
-    /// format 6.
+    /// The value of the machine for which cool-downs wait, in the first cell; `None`: they wait until the CPUs are idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cool_down_until: Option<CoolDownUntilInfo>,
 }
@@ -436,8 +403,6 @@ impl ScheduleInfo {
 pub struct RampUpInfo {
     /// Requests per second in open load, else users. A lower load does not change.
     pub level: f64,
-    /// In formats up to 5 `time_s`.
-    #[serde(alias = "time_s")]
     pub duration_s: f64,
 }
 
@@ -449,10 +414,9 @@ pub struct RecoveryInfo {
     pub level: f64,
     /// The highest p99 of response time that is good, in each interval.
     pub p99_us: f64,
-    /// How long it continues. In formats up to 5 `at_most_s`.
-    #[serde(alias = "at_most_s")]
+    /// How long it continues.
     pub duration_s: f64,
-    /// The same level in the warm-up, as the reference; `None`: there was none. Since format 6.
+    /// The same level in the warm-up, as the reference; `None`: there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<ControlInfo>,
 }
@@ -480,7 +444,6 @@ pub struct Host {
     pub system_cpus: Vec<u32>,
     /// True if generator and system share the machine.
     pub shared_with_system: bool,
-    /// True if loops of the idle class kept the CPUs from halting. Since format 4; up to 5 `kept_awake`.
-    #[serde(alias = "kept_awake", default)]
+    /// True if loops of the idle class kept the CPUs from halting.
     pub idle_poll: bool,
 }

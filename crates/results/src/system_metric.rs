@@ -11,10 +11,10 @@ pub struct SystemMetricInfo {
     pub name: String,
     /// What it counts, in a few words.
     pub summary: String,
-    /// The unit of its values; `None`: a count. Since format 6.
+    /// The unit of its values; `None`: a count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<SystemMetricUnit>,
-    /// What it should grow by in a trial; `None`: it is compared with nothing. Since format 6.
+    /// What it should grow by in a trial; `None`: it is compared with nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<CountComparisonInfo>,
 }

@@ -9,7 +9,7 @@ pub enum WarmUpUntil {
     Steady,
     /// Nothing; it has a fixed length.
     Duration,
-    /// The answers to this many requests. Since format 5.
+    /// The answers to this many requests.
     Requests(u64),
 }
 
@@ -25,8 +25,6 @@ struct Written {
 #[serde(rename_all = "snake_case")]
 enum Word {
     Steady,
-    /// In formats up to 5 `time`.
-    #[serde(alias = "time")]
     Duration,
     Requests,
 }
@@ -79,8 +77,6 @@ mod tests {
             WarmUpUntil::Requests(7),
             r#"{"warm_up_until":"requests","warm_up_requests":7}"#,
         );
-        let old = serde_json::from_str::<WarmUpUntil>(r#"{"warm_up_until":"time"}"#);
-        assert_eq!(old.unwrap(), WarmUpUntil::Duration);
         for wrong in [
             r#"{"warm_up_until":"requests"}"#,
             r#"{"warm_up_until":"steady","warm_up_requests":7}"#,

@@ -39,7 +39,6 @@ mod probe;
 mod raw;
 mod read;
 mod records;
-mod renamed;
 mod request;
 mod request_texts;
 mod reserved;

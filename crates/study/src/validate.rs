@@ -10,7 +10,6 @@ use crate::{
     mistake::{Finding, Position},
     nearest::{list, nearest_word},
     raw::parse_width,
-    renamed::{first_key, new_key, new_word},
     tree::{Entry, Node, Value, quote},
 };
 
@@ -87,9 +86,6 @@ impl Validator<'_> {
                 self.path.pop();
             } else if schema["additionalProperties"].is_object() {
                 self.free_key(schema, entry);
-            } else if let Some(new) = new_key(&self.path, &entry.key) {
-                meant.extend(self.renamed_key(properties, entry, new));
-                entry.node.value = Value::Invalid;
             } else {
                 meant.extend(self.unknown_key(properties, entry));
                 entry.node.value = Value::Invalid;
@@ -162,52 +158,6 @@ impl Validator<'_> {
         near.map(|key| (key.to_owned(), entry.position))
     }
 
-    /// Reports a key of an earlier version and what is wrong below it; returns the paths of the new keys. If the keys of an old
-    /// mapping moved to several places, each of them is reported.
-    fn renamed_key(
-        &mut self,
-        properties: &serde_json::Map<String, Schema>,
-        entry: &mut Entry,
-        new: &str,
-    ) -> Vec<(String, Position)> {
-        let moved = self.moved_keys(entry);
-        if !moved.is_empty() {
-            return moved;
-        }
-        self.report_renamed(entry, new);
-        let key = first_key(new);
-        if let Some(property) = properties.get(key).filter(|_| key == new) {
-            self.path.push(key.to_owned());
-            self.visit(property, &mut entry.node, entry.position);
-            self.path.pop();
-        }
-        vec![(key.to_owned(), entry.position)]
-    }
-
-    /// Reports the keys of an old mapping that moved; returns the new keys.
-    fn moved_keys(&mut self, around: &Entry) -> Vec<(String, Position)> {
-        self.path.push(around.key.clone());
-        let mut moved = Vec::new();
-        for entry in around.node.entries() {
-            if let Some(new) = new_key(&self.path, &entry.key) {
-                self.report_renamed(entry, new);
-                moved.push((first_key(new).to_owned(), entry.position));
-                self.moved_keys(entry);
-            }
-        }
-        self.path.pop();
-        moved
-    }
-
-    fn report_renamed(&mut self, entry: &Entry, new: &str) {
-        let what = format!(
-            "the key {} in {} is now {new}",
-            quote(&entry.key),
-            self.current_path()
-        );
-        self.findings.push(Finding::new(entry.position, what));
-    }
-
     fn list(&mut self, schema: &Schema, items: &mut Vec<Node>, position: Position) {
         let (least, most) = (
             count(&schema["minItems"], 0),
@@ -243,18 +193,10 @@ impl Validator<'_> {
         if !words.is_empty() {
             let text = level.to_string();
             if !words.contains(&text.as_str()) {
-                let finding = match new_word(&self.path, &text) {
-                    Some(new) => {
-                        let what = format!("{}: {} is now {new}", self.current_path(), node.kind());
-                        Finding::new(node.position, what)
-                    }
-                    None => Finding::new(
-                        node.position,
-                        format!("{} is {}", self.current_path(), node.kind()),
-                    )
+                let what = format!("{} is {}", self.current_path(), node.kind());
+                let finding = Finding::new(node.position, what)
                     .with_expected(join_with_or(&words))
-                    .with_suggestion(nearest_word(&text, words.iter().copied())),
-                };
+                    .with_suggestion(nearest_word(&text, words.iter().copied()));
                 self.findings.push(finding);
                 node.value = Value::Invalid;
             }

@@ -34,7 +34,7 @@ pub struct StepModel {
 pub struct SessionsModel {
     /// Completed per second.
     pub goodput: Option<Estimate>,
-    /// From due to the end of the flow, of completed ones; empty in results of programs that did not note it.
+    /// From due to the end of the flow, of completed ones; empty if none did.
     pub duration: Distribution,
     /// Sums over trials.
     pub counts: SessionCounts,

@@ -1,12 +1,12 @@
-//! Which metric a path of a study or of a load names, also one that a run of an earlier version has.
+//! Which metric a path of a study or of a load names.
 
-use waggle_metrics::{Metric, NamedMetric, Subject, Unit, new_path, resolve, resolve_in_load};
+use waggle_metrics::{Metric, NamedMetric, Subject, Unit, resolve, resolve_in_load};
 use waggle_results::{RunInfo, SystemMetricInfo, SystemMetricUnit};
 
 /// `None`: there is no such metric.
 pub(crate) fn resolve_path(path: &[String]) -> Option<NamedMetric<'_>> {
     let parts: Vec<&str> = path.iter().map(String::as_str).collect();
-    resolve(&parts).or_else(|| resolve(&new_path(&parts)?))
+    resolve(&parts)
 }
 
 /// The metric of a path in a run with these system metrics, in the unit of its values.
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_of_earlier_versions_name_metrics() {
+    fn paths_name_metrics() {
         let check = |path: &str, expected: Option<(Metric, Option<&str>)>| {
             let path: Vec<String> = path.split('.').map(str::to_owned).collect();
             let found = resolve_path(&path).map(|found| (found.row.metric, found.of));
@@ -97,14 +97,14 @@ mod tests {
                 "{path:?}"
             );
         };
-        let utilization = Some((Metric::GeneratorUtilization, None));
-        check("engine.busy_share", utilization);
-        check("generator.utilization", utilization);
-        check("recovery", Some((Metric::RecoveryTime, None)));
         check(
-            "watches.queue.end",
+            "generator.utilization",
+            Some((Metric::GeneratorUtilization, None)),
+        );
+        check(
+            "metrics.queue.end",
             Some((Metric::SystemMetricEnd, Some("queue"))),
         );
-        check("engine.busy", None);
+        check("generator.busy", None);
     }
 }

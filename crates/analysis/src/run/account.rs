@@ -3,12 +3,9 @@
 
 use std::cmp::Reverse;
 
-use waggle_results::{LedgerInfo, RunInfo};
+use waggle_results::LedgerInfo;
 
 use crate::cell::cell_model::CellModel;
-
-/// From this format on the rejected records that are there are counted by themselves.
-const TOLD_APART_FROM: u32 = 4;
 
 /// The accounts of all cells as one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,8 +22,6 @@ pub struct Account {
     pub unknown_delivered: u64,
     /// Found, and neither accepted, rejected nor unknown.
     pub stray: Spread,
-    /// Rejected records that are there are not among the stray ones, as they are in runs of older formats.
-    pub is_told_apart: bool,
 }
 
 /// A count over cells.
@@ -38,7 +33,7 @@ pub struct Spread {
 }
 
 /// `None` if no account was kept.
-pub(crate) fn account(info: &RunInfo, cells: &[CellModel]) -> Option<Account> {
+pub(crate) fn account(cells: &[CellModel]) -> Option<Account> {
     let all: Vec<(u32, &LedgerInfo)> = cells
         .iter()
         .filter_map(|cell| Some((cell.cell, cell.ledger.as_ref()?)))
@@ -67,6 +62,5 @@ pub(crate) fn account(info: &RunInfo, cells: &[CellModel]) -> Option<Account> {
         unknown: spread(|ledger| ledger.unknown),
         unknown_delivered: sum(|ledger| ledger.unknown_delivered),
         stray: spread(|ledger| ledger.unexpected.saturating_sub(ledger.rejected_delivered)),
-        is_told_apart: info.format >= TOLD_APART_FROM,
     })
 }

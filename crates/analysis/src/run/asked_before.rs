@@ -8,7 +8,7 @@ use waggle_results::{AtStartInfo, FixedPart, RunInfo};
 /// What is known of what was asked when the run began.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AskedBefore {
-    /// Nothing was noted: an import, or a run of an earlier version.
+    /// Nothing was noted: the run is an import.
     Unknown,
     /// Question, asks and thresholds are those of the start.
     Same {

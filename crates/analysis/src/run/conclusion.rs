@@ -136,8 +136,6 @@ impl Model {
 #[must_use]
 pub fn expected_verdict(expected: ExpectedVerdict) -> Verdict {
     match expected {
-        // Of earlier versions, in which wide intervals were a verdict.
-        ExpectedVerdict::Noisy => Verdict::Valid,
         ExpectedVerdict::Unsteady => Verdict::Unsteady,
         ExpectedVerdict::Overloaded => Verdict::Overloaded,
         ExpectedVerdict::InstrumentLimited => Verdict::InstrumentLimited,

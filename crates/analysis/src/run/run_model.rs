@@ -224,7 +224,7 @@ pub(crate) fn of_trials(
         rankings: over.rankings,
         faults: faults::cells(&trials, search.as_ref()),
         answer: answer::answer(info, &cells, &trials, search.as_ref()),
-        account: account::account(info, &cells),
+        account: account::account(&cells),
         drift: drift::drift(info, &trials, &[]),
         contention: contention::over_trials(&trials, info),
         warnings: [

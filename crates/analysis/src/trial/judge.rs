@@ -146,7 +146,7 @@ fn probe_lag_s(trial: &Trial) -> Option<f64> {
     let logs = trial.info.intermediate_probes.iter();
     let before = logs
         .zip(&trial.intermediate_probes)
-        .map(|(info, logs)| DelayLogs::of_intermediate_probe(trial, (&info.delivery, logs)));
+        .map(|(info, logs)| DelayLogs::of_intermediate_probe(&info.delivery, logs));
     let probes = before.chain(DelayLogs::of_last_probe(trial));
     let by_reads = probes.filter(|probe| probe.source().by != KnownBy::Instants);
     by_reads.map(|probe| probe.lag_s()).reduce(f64::max)

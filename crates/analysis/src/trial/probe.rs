@@ -39,7 +39,7 @@ pub(crate) fn of_trial(view: &TrialView<'_>) -> Vec<TrialProbe> {
         ..
     } = view;
     let probe = |(info, logs): (&ProbeInfo, &ProbeLogs)| {
-        let delays = DelayLogs::of_intermediate_probe(trial, (&info.delivery, logs)).percentiles();
+        let delays = DelayLogs::of_intermediate_probe(&info.delivery, logs).percentiles();
         TrialProbe {
             name: info.delivery.probe.clone(),
             ledger: info.ledger.clone(),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{CountsRow, GeneratorInfo};
 use crate::QuantilesInfo;
 
-/// A load that a study has run beside the measured one. Since format 6.
+/// A load that a study has run beside the measured one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BackgroundInfo {

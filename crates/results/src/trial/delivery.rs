@@ -11,43 +11,36 @@ pub struct DeliveryInfo {
     pub probe: String,
     /// Resolution of delays: the longest time from a poll that reached the store's end to the next record that was seen.
     pub resolution_ms: f64,
-    /// The longest time over which each poll returned as much as one may: the probe was behind, not the store. In formats up to 5
-    /// `behind_s`.
-    #[serde(alias = "behind_s")]
+    /// The longest time over which each poll returned as much as one may: the probe was behind, not the store.
     pub probe_lag_s: f64,
     /// The same two, of records sent in the measured phase: `resolution_ms` and `probe_lag_s` are of the whole load and the
-    /// drain. `None`: nothing was measured. Since format 6.
+    /// drain. `None`: nothing was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_resolution_ms: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_probe_lag_s: Option<f64>,
-    /// The records whose delays are known; `None`: all. Delays, late records and those out of order are of the sample; all others
-    /// are counted when the load is over. Since format 6.
+    /// The records whose delays are known; `None`: all. Delays, late records and those out of order are of the sample; all
+    /// others are counted when the load is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<SampleInfo>,
-    /// The records sent in the measured phase, as far as they were found. `None`: older results, or nothing was measured.
+    /// The records sent in the measured phase, as far as they were found. `None`: nothing was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<MeasuredRecords>,
-    /// What the store's own instants are; `None`: it shows none, or older results.
+    /// What the store's own instants are; `None`: it shows none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instants: Option<InstantsInfo>,
     /// The drain ended before the probe had read everything: a record that it did not see may have arrived.
-    #[serde(default)]
     pub unread: bool,
     /// Visible before they were sent, by the clocks: counted, not dropped.
     #[serde(deserialize_with = "count")]
     pub negative_delays: u64,
-    /// From the end of the load until the store was complete; `None`: it never was. In formats up to 5
-    /// `drained_after_s`.
-    #[serde(alias = "drained_after_s")]
+    /// From the end of the load until the store was complete; `None`: it never was.
     pub drain_time_s: Option<f64>,
     #[serde(deserialize_with = "count")]
     pub polls: u64,
     #[serde(deserialize_with = "count")]
     pub bytes_read: u64,
-    /// CPU seconds that the probed component needed for the reads of the probe, measured by repeating them without load. In
-    /// formats up to 5 `cost_cpu_s`.
-    #[serde(alias = "cost_cpu_s")]
+    /// CPU seconds that the probed component needed for the reads of the probe, measured by repeating them without load.
     pub probe_cpu_s: Option<f64>,
 }
 

@@ -48,69 +48,66 @@ pub struct TrialInfo {
     pub measured: CountsRow,
     /// Whole run of the engine, warm-up and finish included.
     pub totals: CountsRow,
-    /// `None`: an imported trial. In formats up to 5 `engine`.
-    #[serde(alias = "engine", default, skip_serializing_if = "Option::is_none")]
+    /// `None`: an imported trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator: Option<GeneratorInfo>,
     /// At the probe where records must arrive.
     pub ledger: Option<LedgerInfo>,
     pub delivery: Option<DeliveryInfo>,
     /// Observations that are worth a line in the report.
     pub remarks: Vec<String>,
-    /// The level of the load, in a run that searches for one. Since format 2.
+    /// The level of the load, in a run that searches for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<f64>,
-    /// A scenario's steps, in the order of the `steps` of each interval; empty if the load is one request. Since format 2.
+    /// A scenario's steps, in the order of the `steps` of each interval; empty if the load is one request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepInfo>,
-    /// A scenario's sessions; `None` if the load is one request. Since format 2.
+    /// A scenario's sessions; `None` if the load is one request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<SessionsInfo>,
-    /// Of a load of clients, in their order. Since format 6.
+    /// Of a load of clients, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<ClientInfo>,
-    /// Opening of connections; `None`: not noted. Since format 2.
+    /// Opening of connections; `None`: not noted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connecting: Option<ConnectingInfo>,
-    /// Probes on the records' way to where they must arrive, in their order. Since format 3; up to 5 `on_the_way`.
-    #[serde(alias = "on_the_way", default, skip_serializing_if = "Vec::is_empty")]
+    /// Probes on the records' way to where they must arrive, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intermediate_probes: Vec<ProbeInfo>,
-    /// What was killed in mid-trial because the study asks for it, in the order of its instants. Since format 4; up to 5
-    /// `disturbances`.
-    #[serde(alias = "disturbances", default, skip_serializing_if = "Vec::is_empty")]
+    /// What was killed in mid-trial because the study asks for it, in the order of its instants.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultInfo>,
-    /// How the load dropped after the measured phase; `None`: it did not, or the trial did not get that far. Since format 4; up
-    /// to 5 `fall`.
-    #[serde(alias = "fall", default, skip_serializing_if = "Option::is_none")]
+    /// How the load dropped after the measured phase; `None`: it did not, or the trial did not get that far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_drop: Option<LoadDropInfo>,
-    /// What the CPUs did in the measured phase; `None`: not noted, or the trial did not get that far. Since format 4.
+    /// What the CPUs did in the measured phase; `None`: not noted, or the trial did not get that far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineInfo>,
-    /// How the level of the load changed; empty: it was always the same. Since format 5.
+    /// How the level of the load changed; empty: it was always the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageInfo>,
-    /// What ended the trial early because the study asks for it; `None`: nothing. Since format 5.
+    /// What ended the trial early because the study asks for it; `None`: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StoppedInfo>,
-    /// Of each replica that has any, in the order of their starts. Since format 6.
+    /// Of each replica that has any, in the order of their starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<LimitInfo>,
-    /// The network of its own; `None`: it had the machine's. Since format 6.
+    /// The network of its own; `None`: it had the machine's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkInfo>,
-    /// What was done to the system before its load; `None`: nothing, or an earlier trial did it. Since format 6.
+    /// What was done to the system before its load; `None`: nothing, or an earlier trial did it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preparation: Option<PreparationInfo>,
-    /// The loads beside the measured one, in the order of the study; empty if the trial did not get as far as their start. Since
-    /// format 6.
+    /// The loads beside the measured one, in the order of the study; empty if the trial did not get as far as their start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub background: Vec<BackgroundInfo>,
-    /// How the cool-down after the trial waited for a value of the machine; `None`: it did not. Since format 6.
+    /// How the cool-down after the trial waited for a value of the machine; `None`: it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cool_down: Option<CoolDownInfo>,
-    /// How the trial waited before its start until other programs left the CPUs alone; `None`: it did not. Since format 6.
+    /// How the trial waited before its start until other programs left the CPUs alone; `None`: it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quiet_wait: Option<QuietWaitInfo>,
-    /// What is known of a trial that another tool measured; `None`: waggle did. Since format 6.
+    /// What is known of a trial that another tool measured; `None`: waggle did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedTrialInfo>,
 }
@@ -129,19 +126,17 @@ pub struct StageInfo {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MachineInfo {
-    /// Taken by the host of a virtual machine although there was something to do. In formats up to 5 `stolen_share`.
-    #[serde(alias = "stolen_share")]
+    /// Taken by the host of a virtual machine although there was something to do.
     pub cpu_steal: f64,
-    /// Without work; idle polling is none. In formats up to 5 `idle_share`.
-    #[serde(alias = "idle_share")]
+    /// Without work; idle polling is none.
     pub cpu_idle: f64,
-    /// Cores that waggle used, its load generators and supervisors included; `None`: not noted. Since format 6.
+    /// Cores that waggle used, its load generators and supervisors included; `None`: not noted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_cores: Option<f64>,
-    /// Cores that the system used; `None`: not noted, or not all of it is known. Since format 6.
+    /// Cores that the system used; `None`: not noted, or not all of it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_cores: Option<f64>,
-    /// Cores that other programs used; `None`: not noted, or the system is not known. Since format 6.
+    /// Cores that other programs used; `None`: not noted, or the system is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_cores: Option<f64>,
 }
@@ -244,9 +239,9 @@ pub struct ConnectingInfo {
     pub handshakes: u64,
     #[serde(deserialize_with = "count")]
     pub handshakes_resumed: u64,
-    /// Requests that were sent once more over a new connection, because the server closed the old one with an answer before theirs.
-    /// Since format 6.
-    #[serde(default, deserialize_with = "count")]
+    /// Requests that were sent once more over a new connection, because the server closed the old one with an answer before
+    /// theirs.
+    #[serde(deserialize_with = "count")]
     pub resent: u64,
 }
 
@@ -298,11 +293,11 @@ pub enum PhaseName {
     Up,
     Ready,
     Verify,
-    /// Loads that fill the system. Since format 6.
+    /// Loads that fill the system.
     Prepare,
     WarmUp,
     Measure,
-    /// Load at the level to which it has dropped. Since format 4.
+    /// Load at the level to which it has dropped.
     Recovery,
     Finish,
     Drain,
@@ -344,30 +339,14 @@ pub struct CountsRow {
     pub bytes_sent: u64,
     #[serde(deserialize_with = "count")]
     pub bytes_received: u64,
-    /// Of requests, by kind: they add up to `failed`. Up to format 5 those of `other_failures` are among them in the file.
+    /// Of requests, by kind: they add up to `failed`.
     pub failures: Vec<FailureCount>,
-    /// Of attempts to connect, of connections without requests in flight, and of sessions. Since format 6.
+    /// Of attempts to connect, of connections without requests in flight, and of sessions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_failures: Vec<FailureCount>,
-    /// Of the answers that were inspected; `None`: none was. Since format 6.
+    /// Of the answers that were inspected; `None`: none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inspected: Option<InspectedCounts>,
-}
-
-impl CountsRow {
-    /// Moves failures that are none of a request out of `failures`, in which formats up to 5 have them.
-    pub(crate) fn separate_failures(&mut self) {
-        let listed: u64 = self.failures.iter().map(|failure| failure.count).sum();
-        if listed <= self.failed {
-            return;
-        }
-        let (other, own) = std::mem::take(&mut self.failures)
-            .into_iter()
-            .partition(|failure| failure.kind.is_connect_attempt() || failure.kind.is_of_session());
-        self.failures = own;
-        let other: Vec<FailureCount> = other;
-        self.other_failures.extend(other);
-    }
 }
 
 /// One kind of failure and how often it happened.
@@ -379,7 +358,7 @@ pub struct FailureCount {
     pub count: u64,
 }
 
-/// Measurements of the load generator itself, over the measured phase. Old names are those of formats up to 5.
+/// Measurements of the load generator itself, over the measured phase.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GeneratorInfo {
@@ -391,42 +370,36 @@ pub struct GeneratorInfo {
     pub connections_open_min: u64,
     pub cpu_us_per_request: f64,
     /// Share of its CPU that the busiest worker thread used, 0 to 1.
-    #[serde(alias = "busy_share")]
     pub utilization: f64,
     /// The same with its time in the run queue, in which it waited for its CPU.
-    #[serde(alias = "wanted_share")]
     pub utilization_wanted: f64,
     /// How long a worker thread waited in the run queue before each of its turns on a CPU.
-    #[serde(alias = "turn_wait_mean_us")]
     pub run_queue_wait_mean_us: f64,
     pub lag_p99_us: f64,
-    /// The same at more percentiles. Since format 6.
+    /// The same at more percentiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lag: Option<LagInfo>,
     /// Requests per second asked for; `None` in closed load and users.
     pub offered_per_s: Option<f64>,
-    /// How requests are spread, in open load. Since format 6.
-    #[serde(default)]
+    /// How requests are spread, in open load.
     pub arrivals: Arrivals,
     /// What the load generator can send on this machine with this shape of load, found against the null server before the run;
     /// `None` if it was not calibrated.
-    #[serde(alias = "possible_per_s", default)]
     pub capacity_per_s: Option<f64>,
     /// Mean number in flight, from the sum of their times.
     pub in_flight_mean: f64,
-    /// How many a closed load keeps in flight; `None`: other loads, scenarios, and connections that are opened for each request.
-    /// Since format 6.
+    /// How many a closed load keeps in flight; `None`: other loads, scenarios, and connections that are opened for each
+    /// request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight_asked: Option<f64>,
     /// The most that an open load has in flight; `None`: other loads, scenarios, and connections that are opened for each
-    /// request. Since format 6.
+    /// request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight_max: Option<u64>,
     /// The part of it that belongs to no success of the measured phase: failed requests, and those that were in flight at its end
     /// for longer than others at its start (so it may be negative). The rest is goodput × mean service time.
-    #[serde(alias = "in_flight_beside")]
     pub in_flight_unexplained: f64,
-    /// Each of several generators that made the load together; empty if it was one. Since format 6.
+    /// Each of several generators that made the load together; empty if it was one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub generators: Vec<GeneratorPartInfo>,
 }
@@ -463,8 +436,8 @@ pub struct LedgerInfo {
     /// Unknown and found.
     #[serde(deserialize_with = "count")]
     pub unknown_delivered: u64,
-    /// Rejected and found. Since format 4; before, they are in `unexpected` alone.
-    #[serde(default, deserialize_with = "count")]
+    /// Rejected and found.
+    #[serde(deserialize_with = "count")]
     pub rejected_delivered: u64,
     /// Found although rejected, or with a key that was never sent.
     #[serde(deserialize_with = "count")]

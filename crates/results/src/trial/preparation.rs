@@ -6,7 +6,7 @@ use super::StepCounts;
 use crate::QuantilesInfo;
 use crate::count::count;
 
-/// The preparation of the system, in the trial in which it was done. Since format 6.
+/// The preparation of the system, in the trial in which it was done.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PreparationInfo {

@@ -21,10 +21,10 @@ pub struct IntervalRow {
     pub lag_p99_us: f64,
     /// Sum of times in flight ÷ length.
     pub in_flight_mean: f64,
-    /// A scenario's steps, in the order of `trial.json`. Since format 2.
+    /// A scenario's steps, in the order of `trial.json`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepCounts>,
-    /// A scenario's sessions. Since format 2.
+    /// A scenario's sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<SessionCounts>,
 }
@@ -60,8 +60,7 @@ pub struct BacklogRow {
 pub struct SystemMetricRow {
     /// Since the start of the load.
     pub at_s: f64,
-    /// Its name. In formats up to 5 `watch`.
-    #[serde(alias = "watch")]
+    /// Its name.
     pub metric: String,
     pub value: f64,
 }

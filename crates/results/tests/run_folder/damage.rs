@@ -58,22 +58,22 @@ fn run_json() {
     );
     check(
         "run.json",
-        replace("\"format\": 6", "\"format\": 7"),
-        "written in format 7; this waggle reads formats up to 6",
+        replace("\"format\": 1", "\"format\": 2"),
+        "run.json: written in format 2; this waggle reads format 1",
     );
     check(
         "run.json",
-        replace("\"format\": 6", "\"format\": 99, \"new\": {}"),
-        "use a newer waggle",
+        replace("\"format\": 1", "\"format\": 99, \"new\": {}"),
+        "written in format 99",
     );
     check(
         "run.json",
-        replace("\"format\": 6", "\"format\": 0"),
-        "format 0 does not exist",
+        replace("\"format\": 1", "\"format\": 0"),
+        "written in format 0",
     );
     check(
         "run.json",
-        replace("\"format\": 6", "\"format\": \"1\""),
+        replace("\"format\": 1", "\"format\": \"1\""),
         "invalid type: string",
     );
     check(
@@ -142,8 +142,8 @@ fn trial_json() {
     );
     check(
         file,
-        replace("\"format\": 6", "\"format\": 7"),
-        "written in format 7",
+        replace("\"format\": 1", "\"format\": 2"),
+        "trial.json: written in format 2; this waggle reads format 1",
     );
     check(
         file,

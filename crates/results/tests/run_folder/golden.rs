@@ -2,18 +2,12 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use waggle_results::{FORMAT, Run, RunInfo, TrialInfo};
+use waggle_results::Run;
 
 use crate::sample;
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden");
 const GOLDEN_SCENARIO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-scenario");
-/// Folders that older formats wrote; never rewritten.
-const FORMAT_1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-format-1");
-const FORMAT_2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-format-2");
-const FORMAT_3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-format-3");
-const FORMAT_4: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-format-4");
-const FORMAT_5: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-format-5");
 
 #[test]
 fn the_folder_is_the_golden_one() {
@@ -22,40 +16,6 @@ fn the_folder_is_the_golden_one() {
         |path| drop(sample::write_scenario_run(path)),
         Path::new(GOLDEN_SCENARIO),
     );
-}
-
-#[test]
-fn older_formats_are_read_without_change() {
-    older(1, FORMAT_1, GOLDEN);
-    older(2, FORMAT_2, GOLDEN_SCENARIO);
-    older(3, FORMAT_3, GOLDEN);
-    older(4, FORMAT_4, GOLDEN);
-    older(5, FORMAT_5, GOLDEN);
-}
-
-fn older(format: u32, old: &str, new: &str) {
-    let (old, new) = (
-        Run::read(Path::new(old)).unwrap(),
-        Run::read(Path::new(new)).unwrap(),
-    );
-    assert_eq!((old.info.format, new.info.format), (format, FORMAT));
-    // They do not hold what was asked at the start, and nothing is made up in its place.
-    let expected = RunInfo {
-        format,
-        at_start: None,
-        ..new.info
-    };
-    assert_eq!(old.info, expected);
-    assert_eq!(old.trials.len(), new.trials.len());
-    for (old, new) in old.trials.iter().zip(&new.trials) {
-        let expected = TrialInfo {
-            format,
-            ..new.info.clone()
-        };
-        assert_eq!(old.info, expected);
-        assert_eq!(old.intervals, new.intervals);
-        sample::assert_same_logs(old, new);
-    }
 }
 
 /// Writes a run and compares its folder with the golden one.

@@ -13,6 +13,5 @@ mod intermediate_probes;
 mod java;
 mod left_out;
 mod lock;
-mod old_names;
 mod round_trip;
 mod sample;

@@ -6,8 +6,9 @@ use waggle_results::{
     Arrivals, ControlInfo, CountsRow, DeliveryInfo, ExpectedVerdict, GeneratorInfo,
     GeneratorPartInfo, HistogramLogWriter, InspectedCounts, InstantsInfo, IntervalHistograms,
     IntervalRow, LagInfo, LoadDropInfo, LoadStart, MachineInfo, MeasuredRecords, PhaseInfo,
-    PhaseName, RampUpInfo, RecoveryInfo, ResourceRow, Run, RunFolder, RunInfo, ScheduleInfo,
-    TrialEnd, TrialInfo, WriteError, read_histograms, read_run_info, trial_info,
+    PhaseName, RampUpInfo, RecoveryInfo, ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo,
+    ResourceRow, Run, RunFolder, RunInfo, ScheduleInfo, TrialEnd, TrialInfo, WriteError,
+    read_histograms, run_info, trial_info,
 };
 
 use crate::sample;
@@ -201,7 +202,7 @@ fn inspected_answers_come_back() {
 }
 
 #[test]
-fn what_cpus_did_comes_back_and_may_be_missing() {
+fn what_cpus_did_comes_back() {
     let folder = tempfile::tempdir().unwrap();
     let info = TrialInfo {
         machine: Some(MachineInfo {
@@ -222,14 +223,6 @@ fn what_cpus_did_comes_back_and_may_be_missing() {
     let read = Run::read(folder.path()).unwrap();
     assert!(read.info.host.idle_poll);
     assert_eq!(read.trials[0].info, info);
-    // A run from before it was noted.
-    let file = folder.path().join("run.json");
-    let text = std::fs::read_to_string(&file).unwrap();
-    let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let noted = json["host"].as_object_mut().unwrap().remove("idle_poll");
-    assert_eq!(noted, Some(true.into()));
-    std::fs::write(&file, json.to_string()).unwrap();
-    assert!(!Run::read(folder.path()).unwrap().info.host.idle_poll);
 }
 
 #[test]
@@ -280,31 +273,27 @@ fn what_could_not_be_read_again_is_not_written() {
 }
 
 #[test]
-fn reference_results_of_one_factor_are_read_as_older_formats_have_them() {
+fn reference_results_come_back() {
     let folder = tempfile::tempdir().unwrap();
-    sample::create(folder.path());
-    let now = std::fs::read_to_string(folder.path().join("run.json")).unwrap();
-    let reference = |by: &str, level: &str| {
-        let figures = format!(
-            r#""published": {{ "title": "Table 1", "source": "a lab", "by": {by},
-            "columns": [{{ "name": "a", "number": ["a", "goodput"] }}], "rows": [{{ {level}, "values": [1.5] }}] }},
-            "seed""#
-        );
-        let text = now.replacen("\"seed\"", &figures, 1);
-        read_run_info(text.as_bytes()).unwrap().reference.unwrap()
+    let reference = ReferenceInfo {
+        title: "Table 1".into(),
+        source: "a lab".into(),
+        match_on: vec!["transport".into(), "users".into()],
+        columns: vec![ReferenceColumnInfo {
+            name: "a".into(),
+            metric: vec!["a".into(), "goodput".into()],
+        }],
+        rows: vec![ReferenceRowInfo {
+            levels: vec!["rest".into(), "50".into()],
+            values: vec![Some(1.5)],
+        }],
     };
-    let old = reference("\"writer\"", "\"level\": \"sink\"");
-    let new = reference("[\"writer\"]", "\"levels\": [\"sink\"]");
-    assert_eq!(old, new);
-    assert_eq!(
-        (&old.match_on[..], &old.rows[0].levels[..]),
-        (&["writer".to_owned()][..], &["sink".to_owned()][..])
-    );
-    let two = reference(
-        "[\"transport\", \"users\"]",
-        "\"levels\": [\"rest\", \"50\"]",
-    );
-    assert_eq!(two.rows[0].levels, ["rest", "50"]);
+    let info = RunInfo {
+        reference: Some(reference),
+        ..sample::run_info()
+    };
+    drop(RunFolder::create(folder.path(), &info, sample::STUDY, sample::SYSTEM).unwrap());
+    assert_eq!(run_info(folder.path()).unwrap(), info);
 }
 
 #[test]

@@ -270,11 +270,7 @@ impl Names {
         }
         let known = self.known_names(scope.component);
         if !known.iter().any(|known| known == name) {
-            let near = match name {
-                // Its name in earlier versions.
-                "system" => Some("system_dir"),
-                _ => nearest_word(name, known.iter().map(String::as_str)),
-            };
+            let near = nearest_word(name, known.iter().map(String::as_str));
             let near = near.map(str::to_owned);
             let what = format!("${{{name}}} is not defined here");
             let expected = format!("{}, program.NAME", list(known.iter().map(String::as_str)));

@@ -1,6 +1,6 @@
 //! Conditions on a cell's metrics: `path op value unit`.
 
-use waggle_metrics::{Metric, OverTrials, Subject, Unit, new_path, resolve};
+use waggle_metrics::{Metric, OverTrials, Subject, Unit, resolve};
 use waggle_units::{parse_byte_rate, parse_bytes, parse_duration, parse_number, parse_rate};
 
 use super::{
@@ -158,8 +158,7 @@ fn is_of_preparation(metric: &[String]) -> bool {
 pub(super) fn unit_of(path: &str, position: Position, known: &[Known]) -> Result<Unit, Finding> {
     let unit = known.iter().find(|(name, _)| name == path);
     unit.map(|(_, unit)| *unit).ok_or_else(|| {
-        new_path_finding(path, position)
-            .or_else(|| uninspected_finding(path, position, known))
+        uninspected_finding(path, position, known)
             .unwrap_or_else(|| unknown_metric(path, position, known))
     })
 }
@@ -207,14 +206,6 @@ fn parts(text: &str) -> Option<(&str, &str, String)> {
     let has_shape =
         !path.is_empty() && !path.contains(char::is_whitespace) && (1..=2).contains(&value.len());
     has_shape.then(|| (path, &rest[..end], value.concat()))
-}
-
-/// The finding for a path of an earlier version; it names the new path.
-fn new_path_finding(path: &str, position: Position) -> Option<Finding> {
-    let steps: Vec<_> = path.split('.').collect();
-    let new = new_path(&steps)?.join(".");
-    let what = format!("the metric {} is now {new}", quote(path));
-    Some(Finding::new(position, what))
 }
 
 /// The finding for a metric of answers that the study does not inspect.

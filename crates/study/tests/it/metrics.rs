@@ -1,4 +1,4 @@
-//! Every metric of the catalogue can be in a condition; the message about a path of an earlier version has the new path.
+//! Every metric of the catalogue can be in a condition.
 
 use std::collections::HashSet;
 
@@ -166,44 +166,6 @@ fn each_metric_can_be_in_a_condition() {
         read_study(&source("prepared.yaml", text), &super::system())
     });
     no_subject_is_left();
-}
-
-/// Paths of earlier versions, each with its new path.
-const OLD: [(&str, &str); 19] = [
-    ("order.error_share", "order.error_rate"),
-    ("order.achieved_share", "order.achieved_ratio"),
-    ("delivery.missing_share", "delivery.loss_rate"),
-    ("delivery.broker.missing_share", "delivery.broker.loss_rate"),
-    ("delivery.probe_cost", "delivery.probe_cpu"),
-    ("engine.busy_share", "generator.utilization"),
-    ("engine.lag_p99", "generator.lag_p99"),
-    ("engine.cpu_per_request", "generator.cpu_per_request"),
-    ("engine.possible", "generator.capacity"),
-    ("engine.possible_share", "generator.capacity_used"),
-    ("machine.stolen_share", "machine.cpu_steal"),
-    ("machine.idle_share", "machine.cpu_idle"),
-    ("recovery", "recovery_time"),
-    ("disturb.ready_again_after", "faults.time_to_ready"),
-    ("disturb.longest_without_success", "faults.longest_outage"),
-    ("disturb.failed_in_load", "faults.failed_requests"),
-    ("watches.depth.mean", "metrics.depth.mean"),
-    ("watches.depth.max", "metrics.depth.max"),
-    ("watches.depth.end", "metrics.depth.end"),
-];
-
-#[test]
-fn each_old_path_names_the_new_one() {
-    let (before, _) = STUDY.split_once("thresholds:\n").expect("it is there");
-    let lines = OLD.map(|(old, _)| format!("  - {old} > 1\n")).concat();
-    let text = format!("{before}thresholds:\n{lines}");
-    let mistakes = read_study(&source("study.yaml", text), &probes::system())
-        .expect_err("its metrics are of an earlier version");
-    let errors = headlines(&mistakes);
-    assert_eq!(errors.len(), OLD.len(), "{errors:#?}");
-    for (error, (old, new)) in errors.iter().zip(OLD) {
-        let expected = format!("the metric {old:?} is now {new}");
-        assert!(error.ends_with(&expected), "{expected}: {error}");
-    }
 }
 
 #[test]

@@ -21,8 +21,6 @@ mod questions;
 mod records;
 mod recovery;
 mod reference;
-mod renamed_study;
-mod renamed_system;
 mod requests;
 mod scaling;
 mod scenarios;
@@ -74,29 +72,6 @@ fn change_text(text: &str, changes: &[(&str, &str)]) -> String {
         assert_eq!(text.matches(old).count(), 1, "{old:?} is not there once");
         text.replace(old, new)
     })
-}
-
-/// Whether each line with an old key, which has its new one behind `#`, or with an old word, which has its new one behind `#=`,
-/// makes an error that names it, and no other line one.
-fn check_renamed(text: &Source, mistakes: &Mistakes) {
-    let mut errors = headlines(mistakes).into_iter();
-    for (line, text_of_line) in (1..).zip(text.text.lines()) {
-        let Some((old, new)) = text_of_line.split_once(" #") else {
-            continue;
-        };
-        let error = errors.next().unwrap_or_default();
-        let (key, value) = old.split_once(':').unwrap_or(("", old));
-        let key = key.trim_start_matches([' ', '-']);
-        let (names_it, new) = match new.strip_prefix('=') {
-            Some(new) => (format!(": {:?} is now", value.trim()), new),
-            None => (format!("the key {key:?} in "), new),
-        };
-        let is_right = error.starts_with(&format!("{}:{line}:", text.name))
-            && error.contains(&names_it)
-            && error.ends_with(&format!(" is now{new}"));
-        assert!(is_right, "{line} {old} {new}: {error}");
-    }
-    assert_eq!(errors.next(), None);
 }
 
 /// Each mistake's first line.

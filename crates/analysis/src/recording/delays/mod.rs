@@ -10,8 +10,6 @@ use crate::recording::histogram::{self, TrialPercentiles, as_f64};
 
 /// From this share of the records on, what is known of some is taken as known of all.
 const COVERS_FROM: f64 = 0.99;
-/// Both ends of a delay are the same instant if their medians are this close.
-const SAME_ENDS: f64 = 0.9;
 /// Microseconds are as fine as histograms are.
 const US_NS: u64 = 1_000;
 
@@ -21,7 +19,7 @@ pub struct DelaySource {
     pub by: KnownBy,
     /// The records behind the percentiles.
     pub known: u64,
-    /// All that were found; of results that do not have their number all that succeeded.
+    /// All that were found.
     pub of: u64,
 }
 
@@ -52,8 +50,6 @@ pub(crate) struct Delays {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DelayLogs<'a> {
     info: &'a DeliveryInfo,
-    /// Records that succeeded in the measured phase.
-    succeeded: u64,
     delivery: Option<&'a Histogram<u64>>,
     earliest: Option<&'a Histogram<u64>>,
     end_to_end: Option<&'a Histogram<u64>>,
@@ -66,7 +62,6 @@ impl<'a> DelayLogs<'a> {
     pub(crate) fn of_last_probe(trial: &'a Trial) -> Option<Self> {
         Some(Self {
             info: trial.info.delivery.as_ref()?,
-            succeeded: trial.info.measured.records_succeeded,
             delivery: trial.delivery_delay.as_ref(),
             earliest: trial.earliest_delay.as_ref(),
             end_to_end: trial.end_to_end_delay.as_ref(),
@@ -75,14 +70,10 @@ impl<'a> DelayLogs<'a> {
         })
     }
 
-    /// At an intermediate probe of a trial.
-    pub(crate) fn of_intermediate_probe(
-        trial: &'a Trial,
-        (info, logs): (&'a DeliveryInfo, &'a ProbeLogs),
-    ) -> Self {
+    /// At an intermediate probe.
+    pub(crate) fn of_intermediate_probe(info: &'a DeliveryInfo, logs: &'a ProbeLogs) -> Self {
         Self {
             info,
-            succeeded: trial.info.measured.records_succeeded,
             delivery: logs.delivery_delay.as_ref(),
             earliest: logs.earliest_delay.as_ref(),
             end_to_end: logs.end_to_end_delay.as_ref(),
@@ -113,28 +104,20 @@ impl<'a> DelayLogs<'a> {
         }
     }
 
-    /// Records of the measured phase that the probe found. Older results have those that succeeded; some of those that were sent
-    /// before the phase, or answered after it, may be more.
+    /// Records of the measured phase that the probe found. Some of those that were sent before the phase, or answered after it, may
+    /// be more.
     fn found_records(&self) -> u64 {
-        let noted = self.info.measured.map(|measured| measured.found);
+        let noted = self.info.measured.map_or(0, |measured| measured.found);
         let histograms = [self.arrival, self.delivery].into_iter().flatten();
         let known = histograms.map(Histogram::len).max().unwrap_or(0);
-        noted.unwrap_or(self.succeeded).max(known)
+        noted.max(known)
     }
 
-    /// Whether the store shows a record from its instant on. Older results do not say so. There the probe has taken the instant for
-    /// both ends of the delay of each record that it followed, and a broker's append time for the earlier end only.
+    /// Whether the store shows a record from its instant on.
     fn instants_end_delays(&self) -> bool {
-        if let Some(instants) = self.info.instants {
-            return instants.ends_delay;
-        }
-        let median = |of: Option<&Histogram<u64>>| {
-            let some = of.filter(|histogram| !histogram.is_empty())?;
-            Some(as_f64(some.value_at_quantile(0.5)))
-        };
-        // A record that is read between its commit and the note of it has no instant.
-        let both = median(self.earliest).zip(median(self.delivery));
-        both.is_some_and(|(earliest, latest)| earliest >= SAME_ENDS * latest)
+        self.info
+            .instants
+            .is_some_and(|instants| instants.ends_delay)
     }
 
     /// The percentiles by the best that is known.

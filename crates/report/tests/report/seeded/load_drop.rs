@@ -35,7 +35,7 @@ impl Seeded {
     pub(crate) fn overload() -> Self {
         Self {
             question: "How soon is it well again when the load has fallen?".to_owned(),
-            thresholds: vec!["recovery".to_owned()],
+            thresholds: vec!["recovery_time".to_owned()],
             wrong: [2, 3, 4].map(|cell| (cell, Wrong::FallsBehind)).to_vec(),
             recovery: Some(RECOVERY),
             ..Self::plain(&[("rate", &["50", "100", "150", "200"])], 3)

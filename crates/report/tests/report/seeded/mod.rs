@@ -82,7 +82,7 @@ pub(crate) struct Seeded {
 #[allow(dead_code, reason = "the example has none of them")]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Machine {
-    /// It is not known, as in older results.
+    /// It is not known.
     Unknown,
     Quiet,
     /// Another program uses most of a CPU all the time.

@@ -26,7 +26,7 @@ pub(crate) use self::found::{FoundSnapshot, SnapshotUse, Snapshots};
 use crate::{clock::now_utc, load::scenario::Kept};
 
 /// The form of a snapshot; another one is not read.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 1;
 const MANIFEST: &str = "snapshot.json";
 const SYSTEM: &str = "system";
 const KEPT: &str = "kept";

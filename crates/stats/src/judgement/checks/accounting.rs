@@ -98,7 +98,6 @@ pub(super) fn records(facts: &TrialFacts<'_>, found: &mut Findings) {
 }
 
 fn check_unexpected(ledger: &Ledger, found: &mut Findings) {
-    // Results of earlier versions count both as `unexpected`.
     let never_sent = ledger.unexpected.saturating_sub(ledger.rejected_delivered);
     if never_sent > 0 {
         let records = never_sent;

@@ -13,7 +13,7 @@ use super::summary::LoadResult;
 use crate::output::values::microseconds;
 
 /// The version of the JSON object. Fields may be added without a new version; a field never changes its meaning.
-pub(in crate::commands::load) const FORMAT: u32 = 2;
+pub(in crate::commands::load) const FORMAT: u32 = 1;
 
 /// A search for the highest level at which conditions hold, with all its loads.
 #[derive(Debug, Clone, Serialize, JsonSchema)]

@@ -10,7 +10,7 @@ use waggle_results::FailureKind;
 use crate::trial::phase::Phase;
 
 /// The version of the JSON object. Fields may be added without a new version; a field never changes its meaning.
-pub(crate) const FORMAT: u32 = 2;
+pub(crate) const FORMAT: u32 = 1;
 
 /// One load: its settings, its metrics, and whether the result is reliable.
 ///

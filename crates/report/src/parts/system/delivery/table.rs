@@ -161,13 +161,11 @@ pub(crate) fn meanings() -> impl Iterator<Item = (&'static str, String, &'static
 
 /// Delivery accounting; `None` if records were not followed.
 pub(crate) fn ledger(model: &Model) -> Option<Table> {
-    let account = model.account.as_ref()?;
+    model.account.as_ref()?;
     let mut columns = columns(model);
     columns.extend(KINDS.iter().map(|kind| {
-        let is_known = account.is_told_apart || kind.name != "rejected_delivered";
         Column::numbers(kind.head, move |at: &AtProbe<'_>| {
-            let ledger = at.ledger.filter(|_| is_known);
-            let field = ledger.map_or_else(Field::empty, kind.field);
+            let field = at.ledger.map_or_else(Field::empty, kind.field);
             match at.sample.filter(|_| is_of_sample(kind)) {
                 Some(sample) => field.with_aside(words::sample(sample)),
                 None => field,

@@ -26,9 +26,7 @@ pub fn sentences(model: &Model) -> Vec<String> {
         None => "Duplicates: none.".to_owned(),
     };
     let mut sentences = vec![missing, duplicates];
-    if account.is_told_apart
-        && let Some((rejected, _)) = told(&account.rejected)
-    {
+    if let Some((rejected, _)) = told(&account.rejected) {
         sentences.push(rejected_records(
             &rejected,
             told(&account.rejected_delivered),
@@ -45,13 +43,10 @@ pub fn sentences(model: &Model) -> Vec<String> {
             format::count(absent)
         ));
     }
-    sentences.extend(told(&account.stray).map(|(count, place)| {
-        let what = match account.is_told_apart {
-            true => "Never sent",
-            false => "Rejected or never sent",
-        };
-        format!("{what}, but visible: {count} records{place}.")
-    }));
+    sentences.extend(
+        told(&account.stray)
+            .map(|(count, place)| format!("Never sent, but visible: {count} records{place}.")),
+    );
     sentences
 }
 

@@ -38,17 +38,14 @@ pub(crate) fn resources(model: &Model) -> Table {
             |cell: &&CellModel| Field::share(cell.probe_cpu_share),
         ));
     }
-    // Runs of older versions lack it.
-    if model.cells.iter().any(|cell| cell.cpu_steal.is_some()) {
-        columns.extend([
-            Column::numbers("generator lag p99", |cell: &&CellModel| {
-                Field::optional(cell.generator_lag_p99_us.map(|lag| Unit::Time.show(lag)))
-            }),
-            Column::numbers("CPU steal", |cell: &&CellModel| {
-                Field::share(cell.cpu_steal)
-            }),
-        ]);
-    }
+    columns.extend([
+        Column::numbers("generator lag p99", |cell: &&CellModel| {
+            Field::optional(cell.generator_lag_p99_us.map(|lag| Unit::Time.show(lag)))
+        }),
+        Column::numbers("CPU steal", |cell: &&CellModel| {
+            Field::share(cell.cpu_steal)
+        }),
+    ]);
     let components = names(model, |cell| {
         cell.component_cores.iter().map(|(name, _)| name.as_str())
     });
