@@ -15,7 +15,7 @@ mod trial;
 use std::process::ExitCode;
 
 use crate::{
-    arguments::{Arguments, Command, OTHER_NAMES},
+    arguments::{Arguments, Command, FOREIGN_FLAGS},
     commands::{
         compare, documents, history, import, init, load, null_server, plan, report, run, schema,
         system,
@@ -25,7 +25,7 @@ use crate::{
 
 fn main() -> ExitCode {
     exit_code_for_panics();
-    let outcome = match waggle_flags::parse::<Arguments>(OTHER_NAMES).command {
+    let outcome = match waggle_flags::parse::<Arguments>(&FOREIGN_FLAGS).command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Load(arguments) => load::run(&arguments),

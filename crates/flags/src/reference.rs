@@ -129,10 +129,8 @@ fn name(argument: &Arg) -> String {
         return format!("`{values}`");
     }
     let short = argument.get_short().into_iter();
-    let short = short.chain(argument.get_all_short_aliases().unwrap_or_default());
     let mut names: Vec<String> = short.map(|letter| format!("`-{letter}`")).collect();
     let long = argument.get_long().into_iter();
-    let long = long.chain(argument.get_all_aliases().unwrap_or_default());
     let value = match takes_value(argument) {
         None => String::new(),
         Some(true) => format!("[={values}]"),
@@ -233,7 +231,7 @@ mod tests {
             #[arg(value_name = "FILE")]
             file: String,
             /// Requests per second, a < b [default: 5]
-            #[arg(short = 'R', short_alias = 'q', long, value_name = "A|B")]
+            #[arg(short = 'R', long, value_name = "A|B")]
             rate: Option<String>,
             /// Where
             #[arg(long, default_value = "here", help_heading = "Places")]
@@ -282,7 +280,7 @@ tool run [OPTIONS] <FILE>
 
 | flag | meaning | default |
 |---|---|---|
-| `-R`, `-q`, `--rate A\\|B` | Requests per second, a \\< b | 5 |
+| `-R`, `--rate A\\|B` | Requests per second, a \\< b | 5 |
 | `--how[=HOW]` | How: `fast` (soon), `slow` |  |
 
 **Places**

@@ -34,5 +34,5 @@ pub use database::{DatabaseError, DatabaseSettings};
 pub use error::ServeError;
 pub use gateway::serve;
 pub use kafka::{KafkaSettings, LogError, OpenError};
-pub use settings::{BackendName, RENAMED_FLAGS, Settings, SettingsError};
+pub use settings::{BackendName, Settings, SettingsError};
 pub use waggle_influxdb::TOKEN_VARIABLE;

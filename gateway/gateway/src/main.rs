@@ -35,11 +35,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let renamed = [
-        &waggle_gateway::RENAMED_FLAGS[..],
-        &waggle_sink::RENAMED_FLAGS,
-    ];
-    let command = waggle_flags::parse::<Arguments>(&renamed.concat()[..]).command;
+    let command = waggle_flags::parse::<Arguments>(&[]).command;
     let token = std::env::var(TOKEN_VARIABLE).ok();
     program::exit_code(match command {
         Command::Serve(settings) => program::run_until_signal(async |shutdown| {

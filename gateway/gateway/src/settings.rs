@@ -4,24 +4,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use waggle_flags::{RenamedFlag, duration, size};
+use waggle_flags::{duration, size};
 
 use crate::database::DatabaseSettings;
 use crate::kafka::KafkaSettings;
-
-/// Flags of `waggle-gateway serve` that were renamed: an error for an old one names the new one.
-pub const RENAMED_FLAGS: [RenamedFlag; 10] = [
-    ("--operators-listen", "--admin-listen"),
-    ("--readers", "--query-concurrency"),
-    ("--last-series", "--latest-max-series"),
-    ("--last-max-bytes", "--latest-max-bytes"),
-    ("--last-restore-records", "--latest-restore-records"),
-    ("--kafka-message-records", "--kafka-message-max-records"),
-    ("--kafka-message-bytes", "--kafka-message-max-bytes"),
-    ("--kafka-batch-records", "--kafka-batch-min-records"),
-    ("--kafka-timeout", "--kafka-delivery-timeout"),
-    ("--kafka-topic-refresh", "--kafka-metadata-refresh-interval"),
-];
 
 /// Flags of `waggle-gateway serve`.
 #[derive(Debug, Clone, clap::Args)]
@@ -160,32 +146,6 @@ impl Settings {
             (BackendName::Embedded, _, Some(_)) => Err(SettingsError::BrokersUnused),
             (BackendName::Kafka, None, None) => Err(SettingsError::BrokersMissing),
             (BackendName::Kafka, Some(_), _) => Err(SettingsError::StoreUnused),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::Parser;
-
-    use super::*;
-
-    #[derive(Debug, Parser)]
-    struct Program {
-        #[command(flatten)]
-        _settings: Settings,
-    }
-
-    #[test]
-    fn renamed_flags_are_refused_with_their_new_names() {
-        for (old, new) in RENAMED_FLAGS {
-            let arguments = ["serve", "--store=a", old, "1"];
-            let error = waggle_flags::try_parse_from::<Program>(arguments, &RENAMED_FLAGS);
-            let error = error.unwrap_err().to_string();
-            assert!(
-                error.contains(&format!("tip: {old} is now {new}\n")),
-                "{error}"
-            );
         }
     }
 }

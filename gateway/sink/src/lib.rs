@@ -26,4 +26,4 @@ mod writer;
 
 pub use error::SinkError;
 pub use run::run;
-pub use settings::{RENAMED_FLAGS, SettingError, SinkSettings};
+pub use settings::{SettingError, SinkSettings};

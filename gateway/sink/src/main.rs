@@ -16,7 +16,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let settings = waggle_flags::parse::<Arguments>(&waggle_sink::RENAMED_FLAGS).settings;
+    let settings = waggle_flags::parse::<Arguments>(&[]).settings;
     let token = std::env::var(TOKEN_VARIABLE).ok();
     program::exit_code(program::run_until_signal(async |shutdown| {
         waggle_sink::run(settings, token, program::print_address, shutdown).await

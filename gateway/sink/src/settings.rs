@@ -4,25 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use waggle_flags::{RenamedFlag, duration, positive_duration, size};
-
-/// Flags of `waggle-gateway sink` that were renamed: an error for an old one names the new one.
-pub const RENAMED_FLAGS: [RenamedFlag; 14] = [
-    ("--batch-delay", "--linger"),
-    ("--batch-delay-behind", "--linger-busy"),
-    ("--from", "--offset-reset"),
-    ("--instance", "--group-instance-id"),
-    ("--org", "--influxdb-org"),
-    ("--bucket", "--influxdb-bucket"),
-    ("--token-file", "--influxdb-token-file"),
-    ("--connect-timeout", "--influxdb-connect-timeout"),
-    ("--unwritten-max-bytes", "--buffer-max-bytes"),
-    ("--fetched-max-bytes", "--prefetch-max-bytes"),
-    ("--gzip", "--gzip-level"),
-    ("--back-off-min", "--backoff-min"),
-    ("--back-off-max", "--backoff-max"),
-    ("--listen", "--admin-listen"),
-];
+use waggle_flags::{duration, positive_duration, size};
 
 /// Flags of `waggle-gateway sink`.
 #[derive(Debug, Clone, clap::Args)]
@@ -273,19 +255,6 @@ mod tests {
             let error = parse(&["--topic=plant", &format!("--{flag}=0s")]).unwrap_err();
             assert!(
                 error.to_string().contains("expected more than 0"),
-                "{error}"
-            );
-        }
-    }
-
-    #[test]
-    fn renamed_flags_are_refused_with_their_new_names() {
-        for (old, new) in RENAMED_FLAGS {
-            let arguments = ["sink", "--topic=plant", old, "1"];
-            let error = waggle_flags::try_parse_from::<Program>(arguments, &RENAMED_FLAGS);
-            let error = error.unwrap_err().to_string();
-            assert!(
-                error.contains(&format!("tip: {old} is now {new}\n")),
                 "{error}"
             );
         }

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::arguments::{Arguments, other_names::RENAMED_FLAGS};
+use crate::arguments::Arguments;
 
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
@@ -77,7 +77,7 @@ fn documented_commands_can_be_parsed() {
         let page = fs::read_to_string(&path).unwrap();
         for arguments in commands(&page).iter().filter_map(|one| arguments(one)) {
             count += 1;
-            let parsed = waggle_flags::try_parse_from::<Arguments>(&arguments, &RENAMED_FLAGS);
+            let parsed = waggle_flags::try_parse_from::<Arguments>(&arguments, &[]);
             let error = parsed.err().filter(clap::Error::use_stderr);
             mistakes
                 .extend(error.map(|error| format!("{}: {arguments:?}: {error}", path.display())));

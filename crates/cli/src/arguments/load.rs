@@ -1,5 +1,5 @@
-//! The flags of `waggle load`. Flags of wrk, wrk2, oha, hey and curl have the same meaning here. If two of these tools disagree,
-//! docs/design/0011-waggle-load.md says which one is followed and why.
+//! The flags of `waggle load`. One that wrk, wrk2, oha, hey or curl has, too, has the same meaning here. If two of these tools
+//! disagree, docs/design/0011-waggle-load.md says which one is followed and why.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -54,8 +54,8 @@ pub(crate) struct Model {
     /// Requests in flight on each connection [default: 1]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) pipelining: Option<u32>,
-    /// Open load: requests that fall due per second, independent of the answers (wrk2's -R, oha's and hey's -q)
-    #[arg(short = 'R', short_alias = 'q', long, value_name = "PER_SECOND", value_parser = parse::rate)]
+    /// Open load: requests that fall due per second, independent of the answers (wrk2's -R)
+    #[arg(short = 'R', long, value_name = "PER_SECOND", value_parser = parse::rate)]
     pub(crate) rate: Option<f64>,
     /// Open load: distribution of arrivals [default: poisson]
     #[arg(long, value_name = "HOW")]
@@ -70,7 +70,7 @@ pub(crate) struct Model {
     pub(crate) think_time: Option<ThinkText>,
     /// Stages of the load, as in k6: 10s:1000,0s:5000,5s:5000 ramps up to 1000/s in 10 s, jumps to 5000/s and holds it for 5 s.
     /// The load starts at 0. Targets are requests per second, or users with --users
-    #[arg(long, alias = "stage", value_name = "DURATION:TARGET,…", value_delimiter = ',', value_parser = StageText::parse,
+    #[arg(long, value_name = "DURATION:TARGET,…", value_delimiter = ',', value_parser = StageText::parse,
           conflicts_with_all = ["rate", "duration", "warm_up"])]
     pub(crate) stages: Vec<StageText>,
     /// Seed of arrivals and think times [default: random, printed with the result]
@@ -82,9 +82,9 @@ pub(crate) struct Model {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Duration")]
 pub(crate) struct Length {
-    /// Length of the measured phase, as in wrk (oha's and hey's -z): 30s, 2m; a bare number is seconds [default: 10s,
+    /// Length of the measured phase, as in wrk: 30s, 2m; a bare number is seconds [default: 10s,
     /// with --search 5s]
-    #[arg(short, short_alias = 'z', long, value_name = "TIME", value_parser = parse::duration_of_load)]
+    #[arg(short, long, value_name = "TIME", value_parser = parse::duration_of_load)]
     pub(crate) duration: Option<Duration>,
     /// End the load after this number of requests
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -102,8 +102,8 @@ pub(crate) struct Request {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "headers", "content_type", "body_from", "user", "timeout",
           "disable_keepalive", "expect", "http2"])]
     pub(crate) scenario: Option<PathBuf>,
-    /// Method (curl's -X, oha's and hey's -m) [default: GET; POST with a body, PUT with records]
-    #[arg(short = 'X', short_alias = 'm', long, alias = "request", value_name = "METHOD", value_parser = parse::method)]
+    /// Method (curl's -X) [default: GET; POST with a body, PUT with records]
+    #[arg(short = 'X', long, value_name = "METHOD", value_parser = parse::method)]
     pub(crate) method: Option<String>,
     /// A header; may be repeated. As in curl, 'NAME:' removes a header that is sent by default, and 'NAME;' sends one without a
     /// value
@@ -119,12 +119,7 @@ pub(crate) struct Request {
     #[arg(short = 'D', long, value_name = "FILE", group = "body_from")]
     pub(crate) body_file: Option<PathBuf>,
     /// The body as curl's --data sends it: as a form, without the line ends of a @FILE (-d is the duration, as in wrk)
-    #[arg(
-        long,
-        alias = "data-ascii",
-        value_name = "TEXT|@FILE",
-        group = "body_from"
-    )]
+    #[arg(long, value_name = "TEXT|@FILE", group = "body_from")]
     pub(crate) data: Option<String>,
     /// As --data, but a @FILE is sent unchanged
     #[arg(long, value_name = "TEXT|@FILE", group = "body_from")]
@@ -132,11 +127,11 @@ pub(crate) struct Request {
     /// As --data, but an @ at the start has no special meaning
     #[arg(long, value_name = "TEXT", group = "body_from")]
     pub(crate) data_raw: Option<String>,
-    /// Name and password for HTTP Basic authentication (oha's and hey's -a)
-    #[arg(short = 'u', short_alias = 'a', long, value_name = "NAME:PASSWORD", value_parser = parse::user)]
+    /// Name and password for HTTP Basic authentication (curl's -u)
+    #[arg(short = 'u', long, value_name = "NAME:PASSWORD", value_parser = parse::user)]
     pub(crate) user: Option<String>,
     /// Timeout of a request, from sending to the complete answer (curl's --max-time); a bare number is seconds [default: 10s]
-    #[arg(long, alias = "max-time", value_name = "TIME", value_parser = parse::timeout)]
+    #[arg(long, value_name = "TIME", value_parser = parse::timeout)]
     pub(crate) timeout: Option<Duration>,
     /// Ask the server to close the connection after each answer
     #[arg(long)]
@@ -240,7 +235,7 @@ pub(crate) struct ConnectionFlags {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) max_headers: Option<u32>,
     /// Worker threads over all generators (wrk's -t) [default: half of the CPUs, at least one for each generator]
-    #[arg(short = 't', long, alias = "threads", value_name = "N", value_parser = parse::workers)]
+    #[arg(short = 't', long, value_name = "N", value_parser = parse::workers)]
     pub(crate) workers: Option<u32>,
     /// Processes that make the load together, each with its share of connections, rate, users and records: 1 to 10 [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10))]
@@ -333,8 +328,8 @@ pub(crate) struct Search {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Output {
-    /// Print the result as one JSON object (schema: waggle schema load) instead of text (oha's -j)
-    #[arg(short_alias = 'j', long)]
+    /// Print the result as one JSON object (schema: waggle schema load) instead of text
+    #[arg(long)]
     pub(crate) json: bool,
     /// Include the time series in the JSON
     #[arg(long, requires = "json")]
@@ -353,12 +348,9 @@ pub(crate) struct Output {
     #[arg(long, value_name = "TIME", value_parser = parse::interval)]
     pub(crate) interval: Option<Duration>,
     /// Print only the result, no progress
-    #[arg(short = 's', alias = "silent", long, action = ArgAction::SetTrue)]
+    #[arg(short = 's', long, action = ArgAction::SetTrue)]
     pub(crate) quiet: bool,
-    /// Print lines of progress at a terminal too, instead of the live view (oha's --no-tui)
-    #[arg(long, alias = "no-tui", conflicts_with = "quiet")]
+    /// Print lines of progress at a terminal too, instead of the live view
+    #[arg(long, conflicts_with = "quiet")]
     pub(crate) no_live: bool,
-    /// wrk's flag, without effect; percentiles are always printed
-    #[arg(long, hide = true)]
-    pub(crate) latency: bool,
 }

@@ -1,25 +1,9 @@
-//! Flags by other names, which an error explains: earlier ones of waggle, and those of other load tools.
+//! Flags of other load tools, which an error explains.
 
-use waggle_flags::{ForeignFlag, OtherNames, RenamedFlag};
+use waggle_flags::ForeignFlag;
 
-/// Flags that were renamed: an error for an old one names the new one.
-pub(crate) const RENAMED_FLAGS: [RenamedFlag; 12] = [
-    ("--only", "--filter"),
-    ("--keep-awake", "--idle-poll"),
-    ("--think", "--think-time"),
-    ("--records-as", "--records-send-as"),
-    ("--find", "--search"),
-    ("--where", "--condition"),
-    ("--from", "--start"),
-    ("--at-least", "--min"),
-    ("--at-most", "--max"),
-    ("--confirm", "--confirmations"),
-    ("--trials-at-most", "--max-trials"),
-    ("--ready-within", "--ready-timeout"),
-];
-
-/// Flags of other load tools: an error for one names ours.
-const FOREIGN_FLAGS: [ForeignFlag; 17] = [
+/// An error for one of these names ours.
+pub(crate) const FOREIGN_FLAGS: [ForeignFlag; 27] = [
     ("--vus", "--users"),
     ("--stage", "--stages"),
     ("--spawn-rate", "--stages"),
@@ -29,17 +13,22 @@ const FOREIGN_FLAGS: [ForeignFlag; 17] = [
     ("--reps", "--requests"),
     ("--rps", "--rate"),
     ("--qps", "--rate"),
+    ("-q", "--rate"),
     ("--concurrency", "--connections"),
     ("--concurrent", "--connections"),
     ("--clients", "--connections"),
     ("--max-concurrent-streams", "--pipelining"),
     ("--time", "--duration"),
     ("--run-time", "--duration"),
-    ("--latencies", "--latency"),
+    ("-z", "--duration"),
+    ("--request", "--method"),
+    ("-m", "--method"),
+    ("--data-ascii", "--data"),
+    ("-a", "--user"),
+    ("--max-time", "--timeout"),
+    ("--threads", "--workers"),
     ("--output", "--json"),
+    ("-j", "--json"),
+    ("--silent", "--quiet"),
+    ("--no-tui", "--no-live"),
 ];
-
-pub(crate) const OTHER_NAMES: OtherNames<'static> = OtherNames {
-    renamed: &RENAMED_FLAGS,
-    foreign: &FOREIGN_FLAGS,
-};

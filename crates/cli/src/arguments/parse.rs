@@ -357,11 +357,6 @@ impl Expectation {
         if let Some(part) = text.strip_prefix("body_contains=") {
             return Ok(Self::BodyContains(part.to_owned()));
         }
-        for (old, new) in [("body=", "body_equals="), ("contains=", "body_contains=")] {
-            if text.starts_with(old) {
-                return Err(format!("{old} is now {new}"));
-            }
-        }
         let code = |code: &str| {
             code.trim()
                 .parse()

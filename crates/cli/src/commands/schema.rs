@@ -1,6 +1,6 @@
 //! `waggle schema`: the JSON Schema of a file, generated from the code that reads it.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::{
     arguments::{Schema, SchemaOf},
@@ -19,7 +19,6 @@ pub(crate) fn run(arguments: &Schema) -> Result<Exit> {
         SchemaOf::Report => waggle_report::report_schema().to_value(),
         SchemaOf::Compare => waggle_report::compare_schema().to_value(),
         SchemaOf::History => waggle_report::history_schema().to_value(),
-        SchemaOf::Find => bail!("find is now search"),
     };
     let text = serde_json::to_string_pretty(&schema).context("cannot write the schema")?;
     output::print_result(&(text + "\n"))?;

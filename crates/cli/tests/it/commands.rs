@@ -151,11 +151,6 @@ fn filter_and_resume_explain_mistakes() {
     check(&["rnu"], "a similar subcommand exists: 'run'");
     check(&["frobnicate"], "expected run, plan, load");
     check(&["system", "fetch", "ingets"], "; did you mean ingest?");
-    check(
-        &["run", "study.yaml", "--only", "a=1"],
-        "--only is now --filter",
-    );
-    check(&["schema", "find"], "find is now search");
 }
 
 #[test]

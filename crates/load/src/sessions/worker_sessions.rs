@@ -4,6 +4,8 @@
 //! Functions that the worker's loop calls per request are never inlined: prepared requests use the same loop, which must stay
 //! small.
 
+// long: all that happens to the sessions of a worker
+
 use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
 
 use super::{

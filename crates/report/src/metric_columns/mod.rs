@@ -1,9 +1,8 @@
 //! `tables.csv`: one row a trial that has run, the unit at the end of each column's name, numbers in full.
 //!
 //! Each number of the catalogue of metrics has its column; what is no number (verdict, kinds of failure, names) is a text of this
-//! module. Which columns stand first, and in which order, is said in [`order`].
+//! module. Those that say which trial it is stand first, the other texts last.
 
-mod order;
 mod text;
 
 use waggle_analysis::unit_of_metric;
@@ -64,6 +63,13 @@ enum Holds<'a> {
 }
 
 impl<'a> Column<'a> {
+    fn of_text((head, text): (String, Text<'a>)) -> Self {
+        Self {
+            head,
+            holds: Holds::Text(text),
+        }
+    }
+
     fn of_number(model: &Model, named: NamedMetric<'a>) -> Self {
         let of_cell = |cell: u32| Some((cell, model.number_of_cell(&named, cell)?.point()));
         let cells = model.cells.iter().map(|cell| cell.cell);
@@ -119,32 +125,20 @@ impl<'a> Column<'a> {
     }
 }
 
-/// The columns whose places are given, then every other number that some trial has.
+/// Which trial it is, every number that some trial has in the order of the catalogue, and what else is said of it.
 fn columns(model: &Model) -> Vec<Column<'_>> {
-    let mut numbers: Vec<Column<'_>> = numbers(model)
-        .into_iter()
-        .flat_map(|named| {
-            let earliest = is_range(&named).then(|| Column::of_earliest(named));
-            [Column::of_number(model, named)]
-                .into_iter()
-                .chain(earliest)
-        })
-        .collect();
-    let mut columns = Vec::new();
-    for (head, text) in order::leading_columns(model) {
-        let number = numbers.iter().position(|column| column.head == head);
-        columns.extend(match (number, text) {
-            (Some(place), _) => Some(numbers.remove(place)),
-            (None, Some(text)) => Some(Column {
-                head,
-                holds: Holds::Text(text),
-            }),
-            (None, None) => None,
-        });
-    }
-    numbers.retain(|column| column.is_known(model));
-    columns.extend(numbers);
-    columns
+    let numbers = numbers(model).into_iter().flat_map(|named| {
+        let earliest = is_range(&named).then(|| Column::of_earliest(named));
+        [Column::of_number(model, named)]
+            .into_iter()
+            .chain(earliest)
+    });
+    let before = text::before_numbers(model).into_iter().map(Column::of_text);
+    let after = text::after_numbers(model).into_iter().map(Column::of_text);
+    before
+        .chain(numbers.filter(|column| column.is_known(model)))
+        .chain(after)
+        .collect()
 }
 
 /// Whether a probe knows it only to within a range.

@@ -27,7 +27,7 @@ pub(super) enum Text<'a> {
 type OfTrial = fn(&Model, &TrialModel) -> String;
 
 /// A column's name with what it holds.
-pub(super) type Named = (&'static str, OfTrial);
+type Named = (&'static str, OfTrial);
 
 impl Text<'_> {
     pub(super) fn field(&self, model: &Model, trial: &TrialModel) -> String {
@@ -53,19 +53,76 @@ impl Text<'_> {
     }
 }
 
-pub(super) const PLAN: [Named; 4] = [
+/// Texts with the names of their columns.
+pub(super) type Columns<'a> = Vec<(String, Text<'a>)>;
+
+/// Which trial it is, and its verdict.
+pub(super) fn before_numbers(model: &Model) -> Columns<'_> {
+    let mut all = named(&PLAN);
+    // A factor may be called like a column of ours.
+    all.extend(model.factors.iter().map(|factor| {
+        let head = format!("factor_{}", factor.name);
+        (head, Text::Level(&factor.name))
+    }));
+    all.extend(model.info.derived.iter().map(|derived| {
+        let head = format!("derived_{}", derived.name);
+        (head, Text::Derived(&derived.name))
+    }));
+    all.extend(named(&VERDICT));
+    if model.best_and_worst.is_some() {
+        all.extend(named(&BEST_AND_WORST));
+    }
+    all
+}
+
+/// What else there is to say of a trial, as far as the run has it.
+pub(super) fn after_numbers(model: &Model) -> Columns<'_> {
+    let mut all = named(&TOLD);
+    let steps = super::step_names(model).into_iter();
+    all.extend(steps.map(|name| (format!("{name}.failures"), Text::Failures(name))));
+    let numbers = model
+        .trials
+        .iter()
+        .filter_map(|trial| trial.numbers.as_ref());
+    if numbers.filter_map(bottleneck_of_trial).next().is_some() {
+        all.extend(named(&BUSIEST));
+    }
+    if !model.faults.is_empty() {
+        all.extend(named(&KILLED));
+    }
+    if let Some(recovery) = model.info.schedule.recovery {
+        all.extend(named(&RECOVERED));
+        all.extend(recovery.control.iter().flat_map(|_| named(&CONTROL)));
+    }
+    if model.search.is_some() {
+        all.extend(named(&SEARCH));
+    }
+    if !model.operating_points.is_empty() {
+        all.extend(named(&OPERATING_POINT));
+    }
+    all
+}
+
+fn named<'a>(all: &'static [Named]) -> Columns<'a> {
+    let columns = all.iter();
+    columns
+        .map(|(head, text)| ((*head).to_owned(), Text::Of(*text)))
+        .collect()
+}
+
+const PLAN: [Named; 4] = [
     ("cell", |_, trial| trial.key.cell.to_string()),
     ("repetition", |_, trial| trial.key.repetition.to_string()),
     ("position", |_, trial| trial.position.to_string()),
     ("started_utc", |_, trial| trial.started_utc.clone()),
 ];
 
-pub(super) const VERDICT: [Named; 1] = [("verdict", |_, trial| {
+const VERDICT: [Named; 1] = [("verdict", |_, trial| {
     labels::verdict(trial.verdict).to_owned()
 })];
 
 /// `best`, `worst`, or both of a trial without another one; empty of all others.
-pub(super) const BEST_AND_WORST: [Named; 1] = [("best_and_worst", |model, trial| {
+const BEST_AND_WORST: [Named; 1] = [("best_and_worst", |model, trial| {
     let cells = model.best_and_worst.iter().flat_map(|of| &of.cells);
     let own = cells.filter(|one| one.cell == trial.key.cell);
     let ends = own.flat_map(|one| [("best", &one.best), ("worst", &one.worst)]);
@@ -76,7 +133,7 @@ pub(super) const BEST_AND_WORST: [Named; 1] = [("best_and_worst", |model, trial|
     ends.map(|(name, _)| name).collect::<Vec<_>>().join(" ")
 })];
 
-pub(super) const TOLD: [Named; 4] = [
+const TOLD: [Named; 4] = [
     ("failures", |_, trial| {
         let numbers = trial.numbers.as_ref();
         kinds(numbers.map_or(&[], |numbers| &numbers.failures))
@@ -96,7 +153,7 @@ pub(super) const TOLD: [Named; 4] = [
 ];
 
 /// The component that used most CPU.
-pub(super) const BUSIEST: [Named; 3] = [
+const BUSIEST: [Named; 3] = [
     ("busiest_component", |_, trial| {
         busiest(trial).map(|(name, _)| name).unwrap_or_default()
     }),
@@ -117,8 +174,8 @@ fn busiest(trial: &TrialModel) -> Option<(String, f64)> {
     bottleneck_of_trial(trial.numbers.as_ref()?)
 }
 
-/// What was killed on purpose, and when.
-pub(super) const KILLED: [Named; 2] = [
+/// What was killed on purpose and when, and what failed in the whole load.
+const KILLED: [Named; 4] = [
     ("killed", |_, trial| {
         faults_text(trial, |faults| {
             let names = faults.kills.iter().map(|of| of.name());
@@ -132,9 +189,6 @@ pub(super) const KILLED: [Named; 2] = [
             instants.collect::<Vec<_>>().join(" ")
         })
     }),
-];
-
-pub(super) const KILLED_FAILURES: [Named; 2] = [
     ("failures_whole_load", |_, trial| {
         faults_text(trial, |faults| kinds(&faults.failures))
     }),
@@ -148,23 +202,24 @@ fn faults_text(trial: &TrialModel, text: fn(&TrialFaults) -> String) -> String {
 }
 
 /// A time that is not known is no number: how long it was looked for stands in a column of its own.
-pub(super) const RECOVERED: [Named; 1] = [("recovered", |_, trial| {
-    let recovery = trial.recovery.as_ref();
-    match recovery.map(|recovery| recovery.outcome) {
-        Some(Recovery::After(_)) => true.to_string(),
-        Some(Recovery::NotWithin(_)) => false.to_string(),
-        Some(Recovery::NoReference) | None => String::new(),
-    }
-})];
+const RECOVERED: [Named; 2] = [
+    ("recovered", |_, trial| {
+        let recovery = trial.recovery.as_ref();
+        match recovery.map(|recovery| recovery.outcome) {
+            Some(Recovery::After(_)) => true.to_string(),
+            Some(Recovery::NotWithin(_)) => false.to_string(),
+            Some(Recovery::NoReference) | None => String::new(),
+        }
+    }),
+    ("recovery_observed_s", |_, trial| {
+        let recovery = trial.recovery.as_ref();
+        recovery
+            .map(|recovery| number(recovery.load_drop.recovery.duration_s))
+            .unwrap_or_default()
+    }),
+];
 
-pub(super) const LOOKED_FOR: [Named; 1] = [("recovery_observed_s", |_, trial| {
-    let recovery = trial.recovery.as_ref();
-    recovery
-        .map(|recovery| number(recovery.load_drop.recovery.duration_s))
-        .unwrap_or_default()
-})];
-
-pub(super) const CONTROL: [Named; 2] = [
+const CONTROL: [Named; 2] = [
     ("recovery_control_bad", |_, trial| {
         control_text(trial, |control| control.bad)
     }),
@@ -181,7 +236,7 @@ fn control_text(trial: &TrialModel, count: fn(Control) -> usize) -> String {
 }
 
 /// What a trial of a search showed, and the answer of its cell.
-pub(super) const SEARCH: [Named; 9] = [
+const SEARCH: [Named; 9] = [
     ("evidence", |model, trial| {
         let step = step(model, trial);
         step.map(|step| labels::evidence(step.evidence).to_owned())
@@ -221,7 +276,7 @@ pub(super) const SEARCH: [Named; 9] = [
 ];
 
 /// The share of its cell's capacity that a trial had as its load; empty of the steps of a search.
-pub(super) const OPERATING_POINT: [Named; 1] = [("operating_share", |model, trial| {
+const OPERATING_POINT: [Named; 1] = [("operating_share", |model, trial| {
     let search = model.search.as_ref();
     let share = search.and_then(|search| search.info.operating_share(trial.key));
     share.map(number).unwrap_or_default()

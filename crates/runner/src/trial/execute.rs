@@ -1,5 +1,7 @@
 //! Runs the phases of one trial, and its tear-down.
 
+// long: the phases of a trial in their order
+
 use std::{
     cell::RefCell,
     future::{Future, pending},

@@ -9,7 +9,7 @@ use crate::{
         sample::{mean, size, squares_about},
         student::{critical, two_sided},
     },
-    intervals::estimate::{Estimate, resolved_ratio},
+    intervals::range::{Estimate, resolved_ratio},
 };
 
 /// What a 95 % interval leaves out.

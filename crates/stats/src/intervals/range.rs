@@ -100,6 +100,63 @@ impl Range {
     }
 }
 
+/// A number that may be reported: a point with its interval and its count.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    pub point: f64,
+    /// Lower and upper end of the 95 % interval; `None` for a single value, which has no uncertainty.
+    pub interval: Option<(f64, f64)>,
+    /// How many trials the estimate rests on.
+    pub count: usize,
+    /// The lowest that the system's own value may be, if the measurement knows it only to within a range; the point is the highest.
+    pub least: Option<f64>,
+}
+
+impl Estimate {
+    /// The lower end of the range in which the value is known, if it is so far from the point that the point alone says too much.
+    #[must_use]
+    pub fn shown_least(&self) -> Option<f64> {
+        let high = self.point;
+        self.least.filter(|&low| Range { low, high }.is_wide())
+    }
+
+    /// All values that it can have: its interval, or without one the range of its point.
+    #[must_use]
+    pub fn ends(&self) -> (f64, f64) {
+        let point = (self.least.unwrap_or(self.point), self.point);
+        self.interval.unwrap_or(point)
+    }
+
+    /// `None` if the arithmetic overflowed.
+    pub(crate) fn finite(point: f64, interval: Option<(f64, f64)>, count: usize) -> Option<Self> {
+        let interval = interval.filter(|(low, high)| low.is_finite() && high.is_finite());
+        point.is_finite().then_some(Self {
+            point,
+            interval,
+            count,
+            least: None,
+        })
+    }
+
+    /// Full width of the interval as a share of the point; `None` without an interval or around 0.
+    #[must_use]
+    pub fn relative_width(&self) -> Option<f64> {
+        let (low, high) = self.interval?;
+        (self.point != 0.0).then(|| (high - low) / self.point.abs())
+    }
+}
+
+/// The ratios that two numbers can have if each is known to within the resolution; `None` if the second may be 0.
+pub(crate) fn resolved_ratio((new, old): (f64, f64), resolution: f64) -> Option<(f64, f64)> {
+    let half = resolution / 2.0;
+    (old > half).then(|| {
+        (
+            (new - half).max(0.0) / (old + half),
+            (new + half) / (old - half),
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

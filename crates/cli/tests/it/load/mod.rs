@@ -97,7 +97,7 @@ fn each_model_counts_what_the_server_counts() {
         "open",
     );
     assert_eq!((count(&result, "/due"), count(&result, "/seed")), (200, 7));
-    check(&["-q", "400/s", "-z", "500ms"], "open");
+    check(&["-R", "400/s", "-d", "500ms"], "open");
     check(&["--stages", "300ms:400,0s:100,200ms:100"], "open");
     let think_time = "--think-time=uniform:1ms..3ms";
     check(&["--users", "5", think_time, "-d", "0.5"], "users");
@@ -302,7 +302,7 @@ fn conflicting_flags_are_refused() {
         &[&up, "--search", "users", "-p", "9"],
         "--pipelining has no effect on users",
     );
-    check(&[&up, "--search", "rate", "--no-tui"], "has no live view");
+    check(&[&up, "--search", "rate", "--no-live"], "has no live view");
     check(&[&up, "-s", "x.lua"], "write --scenario FILE");
     check(&["-s", "x.lua", &up], "write --scenario FILE");
     check(&[&up, &up], "expected one URL");
@@ -443,9 +443,8 @@ fn bodies_equal_those_of_curl() {
             "@body.txt",
             "-H",
             "Content-Type:",
-            "--max-time",
+            "--timeout",
             "9",
-            "--latency",
         ],
         "POST / HTTP/1.1\nHost: example.test\nContent-Length: 9\n\n@body.txt",
     );

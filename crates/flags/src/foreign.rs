@@ -1,4 +1,4 @@
-//! Flags by other names: one that was renamed, and one of another tool, is refused with an error that names ours.
+//! Flags of other tools: one is refused with an error that names ours.
 
 use std::{ffi::OsString, path::Path};
 
@@ -6,53 +6,27 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error, Parser};
 use waggle_units::nearest_word;
 
-/// Old and new name of a flag, each with its hyphens.
-pub type RenamedFlag = (&'static str, &'static str);
-
-/// A flag of other tools, and ours for the same.
+/// A flag of other tools, and ours for the same, each with its hyphens.
 pub type ForeignFlag = (&'static str, &'static str);
 
-/// The names by which flags are refused with a hint.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct OtherNames<'a> {
-    pub renamed: &'a [RenamedFlag],
-    pub foreign: &'a [ForeignFlag],
-}
-
-impl<'a> From<&'a [RenamedFlag]> for OtherNames<'a> {
-    fn from(renamed: &'a [RenamedFlag]) -> Self {
-        Self {
-            renamed,
-            foreign: &[],
-        }
-    }
-}
-
-impl<'a, const N: usize> From<&'a [RenamedFlag; N]> for OtherNames<'a> {
-    fn from(renamed: &'a [RenamedFlag; N]) -> Self {
-        Self::from(&renamed[..])
-    }
-}
-
 /// The arguments of this process. Wrong arguments end it with an error on stderr, `--help` and `--version` with their text.
-pub fn parse<'a, P: Parser>(others: impl Into<OtherNames<'a>>) -> P {
-    try_parse_from(std::env::args_os(), others).unwrap_or_else(|error| error.exit())
+pub fn parse<P: Parser>(foreign: &[ForeignFlag]) -> P {
+    try_parse_from(std::env::args_os(), foreign).unwrap_or_else(|error| error.exit())
 }
 
 /// The arguments of a program; the first one is the program's name.
 ///
 /// # Errors
-/// For wrong arguments. If one is an old flag and the command has the new one, the error says so: `--only is now --filter`.
-pub fn try_parse_from<'a, P: Parser>(
+/// For wrong arguments. If one is a flag of other tools and the command has ours, the error says so: `--vus of other tools is --users here`.
+pub fn try_parse_from<P: Parser>(
     arguments: impl IntoIterator<Item = impl Into<OsString>>,
-    others: impl Into<OtherNames<'a>>,
+    foreign: &[ForeignFlag],
 ) -> Result<P, Error> {
-    let others = others.into();
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
     P::try_parse_from(&arguments).map_err(|mut error| {
         let program = P::command();
         let command = command(&program, &arguments);
-        let hint = hint(&error, command, others).or_else(|| known_commands(&error, command));
+        let hint = hint(&error, command, foreign).or_else(|| known_commands(&error, command));
         if let Some(hint) = hint {
             error.remove(ContextKind::SuggestedArg);
             let hint = ContextValue::StyledStrs(vec![hint.into()]);
@@ -74,8 +48,8 @@ fn command<'a>(program: &'a Command, arguments: &[OsString]) -> &'a Command {
     command
 }
 
-/// The new name of the unknown argument, or where it may come from.
-fn hint(error: &Error, command: &Command, others: OtherNames<'_>) -> Option<String> {
+/// Our name of the unknown argument, or where it may come from.
+fn hint(error: &Error, command: &Command, foreign: &[ForeignFlag]) -> Option<String> {
     if error.kind() != ErrorKind::UnknownArgument {
         return None;
     }
@@ -91,11 +65,7 @@ fn hint(error: &Error, command: &Command, others: OtherNames<'_>) -> Option<Stri
         let mut arguments = command.get_arguments();
         arguments.any(|argument| argument.get_long() == flag.strip_prefix("--"))
     };
-    let mut renamed = others.renamed.iter();
-    if let Some((old, new)) = renamed.find(|(old, new)| old == unknown && has(new)) {
-        return Some(format!("{old} is now {new}"));
-    }
-    let mut foreign = others.foreign.iter();
+    let mut foreign = foreign.iter();
     let (flag, ours) = foreign.find(|(flag, ours)| flag == unknown && has(ours))?;
     Some(format!("{flag} of other tools is {ours} here"))
 }
@@ -137,18 +107,17 @@ mod tests {
         Show,
     }
 
-    const RENAMED: [RenamedFlag; 1] = [("--only", "--filter")];
+    const FOREIGN: [ForeignFlag; 1] = [("--only", "--filter")];
 
     fn message(arguments: &[&str]) -> String {
         let arguments = ["program"].iter().chain(arguments);
-        let program: Result<Program, Error> = try_parse_from(arguments, &RENAMED);
+        let program: Result<Program, Error> = try_parse_from(arguments, &FOREIGN);
         program.unwrap_err().to_string()
     }
 
     #[test]
-    fn old_flag_is_refused_with_its_new_name() {
-        let expected =
-            "error: unexpected argument '--only' found\n\n  tip: --only is now --filter\n";
+    fn flag_of_other_tools_is_refused_with_ours() {
+        let expected = "error: unexpected argument '--only' found\n\n  tip: --only of other tools is --filter here\n";
         for arguments in [&["run", "--only", "a"][..], &["run", "--only=a"]] {
             let message = message(arguments);
             assert!(message.starts_with(expected), "{message}");
@@ -157,12 +126,12 @@ mod tests {
     }
 
     #[test]
-    fn no_hint_if_the_command_lacks_the_new_flag() {
+    fn no_hint_if_the_command_lacks_our_flag() {
         for arguments in [&["show", "--only"][..], &["run", "--onl"]] {
             let message = message(arguments);
-            assert!(!message.contains("is now"), "{message}");
+            assert!(!message.contains("of other tools"), "{message}");
         }
-        let listed = try_parse_from(["program", "list", "--only"], &RENAMED);
+        let listed = try_parse_from(["program", "list", "--only"], &FOREIGN);
         assert!(matches!(listed, Ok(Program::List { only: true })));
     }
 
