@@ -58,7 +58,7 @@ pub(super) type Columns<'a> = Vec<(String, Text<'a>)>;
 
 /// Which trial it is, and its verdict.
 pub(super) fn before_numbers(model: &Model) -> Columns<'_> {
-    let mut all = named(&PLAN);
+    let mut all = text_columns(&PLAN);
     // A factor may be called like a column of ours.
     all.extend(model.factors.iter().map(|factor| {
         let head = format!("factor_{}", factor.name);
@@ -68,16 +68,16 @@ pub(super) fn before_numbers(model: &Model) -> Columns<'_> {
         let head = format!("derived_{}", derived.name);
         (head, Text::Derived(&derived.name))
     }));
-    all.extend(named(&VERDICT));
+    all.extend(text_columns(&VERDICT));
     if model.best_and_worst.is_some() {
-        all.extend(named(&BEST_AND_WORST));
+        all.extend(text_columns(&BEST_AND_WORST));
     }
     all
 }
 
 /// What else there is to say of a trial, as far as the run has it.
 pub(super) fn after_numbers(model: &Model) -> Columns<'_> {
-    let mut all = named(&TOLD);
+    let mut all = text_columns(&TOLD);
     let steps = super::step_names(model).into_iter();
     all.extend(steps.map(|name| (format!("{name}.failures"), Text::Failures(name))));
     let numbers = model
@@ -85,25 +85,25 @@ pub(super) fn after_numbers(model: &Model) -> Columns<'_> {
         .iter()
         .filter_map(|trial| trial.numbers.as_ref());
     if numbers.filter_map(bottleneck_of_trial).next().is_some() {
-        all.extend(named(&BUSIEST));
+        all.extend(text_columns(&BUSIEST));
     }
     if !model.faults.is_empty() {
-        all.extend(named(&KILLED));
+        all.extend(text_columns(&KILLED));
     }
     if let Some(recovery) = model.info.schedule.recovery {
-        all.extend(named(&RECOVERED));
-        all.extend(recovery.control.iter().flat_map(|_| named(&CONTROL)));
+        all.extend(text_columns(&RECOVERED));
+        all.extend(recovery.control.iter().flat_map(|_| text_columns(&CONTROL)));
     }
     if model.search.is_some() {
-        all.extend(named(&SEARCH));
+        all.extend(text_columns(&SEARCH));
     }
     if !model.operating_points.is_empty() {
-        all.extend(named(&OPERATING_POINT));
+        all.extend(text_columns(&OPERATING_POINT));
     }
     all
 }
 
-fn named<'a>(all: &'static [Named]) -> Columns<'a> {
+fn text_columns<'a>(all: &'static [Named]) -> Columns<'a> {
     let columns = all.iter();
     columns
         .map(|(head, text)| ((*head).to_owned(), Text::Of(*text)))
