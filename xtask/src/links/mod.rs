@@ -9,10 +9,13 @@ mod markdown;
 
 /// The list of the book's pages.
 const SUMMARY: &str = "docs/SUMMARY.md";
-/// `scripts/docs` adds the records of this folder to the book by itself, behind their index.
-const RECORDS: &str = "docs/design/";
-/// The index of the records, by subject.
-const INDEX: &str = "docs/design/README.md";
+/// `scripts/docs` adds the records of these folders to the book by itself, behind their indexes.
+const RECORDS: [(&str, &str); 2] = [
+    ("docs/design/", "docs/design/README.md"),
+    ("gateway/docs/design/", "gateway/docs/design/README.md"),
+];
+/// Every page below them is in the book.
+const BOOK_FOLDERS: [&str; 2] = ["docs/", "gateway/docs/"];
 
 /// Pages of the documentation, by path. Files below `crates` belong to tests.
 pub(crate) fn is_page(file: &str) -> bool {
@@ -89,17 +92,22 @@ fn book(pages: &BTreeMap<String, String>) -> BTreeSet<String> {
     let listed = markdown::links(summary)
         .into_iter()
         .filter_map(|(_, target)| Some(destination(SUMMARY, &target)?.0));
-    let index = pages.get(INDEX).map(String::as_str).unwrap_or_default();
-    let records = markdown::links(index)
-        .into_iter()
-        .filter_map(|(_, target)| Some(destination(INDEX, &target)?.0))
-        .filter(|path| path.starts_with(RECORDS));
+    let records = RECORDS.iter().flat_map(|(folder, index)| {
+        let text = pages.get(*index).map(String::as_str).unwrap_or_default();
+        let targets = markdown::links(text).into_iter();
+        targets
+            .filter_map(|(_, target)| Some(destination(index, &target)?.0))
+            .filter(move |path| path.starts_with(folder))
+    });
     listed.chain(records).collect()
 }
 
 fn missing_pages(pages: &BTreeMap<String, String>, book: &BTreeSet<String>) -> Vec<Breach> {
-    let is_missing =
-        |path: &&String| path.starts_with("docs/") && *path != SUMMARY && !book.contains(*path);
+    let is_missing = |path: &&String| {
+        BOOK_FOLDERS.iter().any(|folder| path.starts_with(folder))
+            && *path != SUMMARY
+            && !book.contains(*path)
+    };
     let missing = pages.keys().filter(is_missing);
     missing
         .map(|path| Breach {
@@ -112,11 +120,9 @@ fn missing_pages(pages: &BTreeMap<String, String>, book: &BTreeSet<String>) -> V
 
 /// The page that has to list a page.
 fn list(path: &str) -> &'static str {
-    if path.starts_with(RECORDS) && path != INDEX {
-        INDEX
-    } else {
-        SUMMARY
-    }
+    let mut records = RECORDS.iter();
+    let of_records = records.find(|(folder, index)| path.starts_with(folder) && path != *index);
+    of_records.map_or(SUMMARY, |(_, index)| index)
 }
 
 /// The path from the project's folder, and the anchor; none for links out of the project.
