@@ -13,6 +13,7 @@ mod fuzz;
 mod links;
 mod outputs;
 mod programs;
+mod rooms;
 mod rules;
 mod steps;
 mod suite;

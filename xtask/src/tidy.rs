@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::{
     circles::{self, Sources},
-    links,
+    links, rooms,
     rules::{self, Breach},
     steps::{Root, cargo_program},
 };
@@ -35,12 +35,17 @@ pub(crate) fn tidy(root: &Root) -> Result<()> {
         }
     }
     breaches.extend(links::breaches(&pages, &files));
+    breaches.extend(rooms::folders(&files));
     let packages = packages(root)?;
     breaches.extend(rules::arrows(&arrows(&packages)));
     for package in &packages {
-        let circles = circles::circles(&package.roots, &sources)
+        let imports = circles::imports(&package.roots, &sources)
             .with_context(|| format!("reading the sources of {}", package.name))?;
-        breaches.extend(circles::breaches(&package.name, &circles));
+        for imports in &imports {
+            let circles = circles::circles(imports);
+            breaches.extend(circles::breaches(&package.name, &circles));
+            breaches.extend(rooms::upward_imports(&package.name, imports));
+        }
     }
     if breaches.is_empty() {
         return Ok(());

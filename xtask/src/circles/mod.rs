@@ -12,29 +12,34 @@ pub(crate) use modules::Sources;
 
 use crate::rules::Breach;
 
+/// The files of a crate, each with those that it imports from.
+pub(crate) type Imports = BTreeMap<String, BTreeSet<String>>;
+
 /// Files of which each imports from some of the others, so that they form a circle.
-pub(crate) type Circle = BTreeMap<String, BTreeSet<String>>;
+pub(crate) type Circle = Imports;
 
 /// Files that may import each other in a circle.
 const FILES_MAX: usize = 3;
 
-/// The circles of a crate that has the root files (`lib.rs`, `main.rs`, …), larger than the limit.
+/// The imports of a crate, for each of its root files (`lib.rs`, `main.rs`, …).
 ///
 /// # Errors
 /// If a file is not Rust.
-pub(crate) fn circles(roots: &[String], sources: &Sources) -> Result<Vec<Circle>, syn::Error> {
-    let mut found = Vec::new();
+pub(crate) fn imports(roots: &[String], sources: &Sources) -> Result<Vec<Imports>, syn::Error> {
+    let mut all = Vec::new();
     for root in roots {
-        let tree = modules::Tree::read(root, sources)?;
-        let imports = imports::imports(&tree);
-        found.extend(
-            components(&imports)
-                .into_iter()
-                .filter(|files| files.len() > FILES_MAX)
-                .map(|files| imports_within(&files, &imports)),
-        );
+        all.push(imports::imports(&modules::Tree::read(root, sources)?));
     }
-    Ok(found)
+    Ok(all)
+}
+
+/// The circles among imports, larger than the limit.
+pub(crate) fn circles(imports: &Imports) -> Vec<Circle> {
+    components(imports)
+        .into_iter()
+        .filter(|files| files.len() > FILES_MAX)
+        .map(|files| imports_within(&files, imports))
+        .collect()
 }
 
 /// The breaches of a crate's circles.

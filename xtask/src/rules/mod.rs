@@ -116,13 +116,13 @@ pub(crate) fn arrows(packages: &BTreeMap<String, Vec<String>>) -> Vec<Breach> {
         .map(|(listed, _)| {
             breach(
                 listed,
-                "is listed in xtask/src/rules.rs, but there is no such crate".to_owned(),
+                "is listed in xtask/src/rules/mod.rs, but there is no such crate".to_owned(),
             )
         })
         .collect();
     for (package, uses) in packages {
         let Some((_, allowed)) = ARROWS.iter().find(|(listed, _)| listed == package) else {
-            let rule = "is not listed in xtask/src/rules.rs with the crates that it may use";
+            let rule = "is not listed in xtask/src/rules/mod.rs with the crates that it may use";
             breaches.push(breach(package, rule.to_owned()));
             continue;
         };
@@ -139,7 +139,7 @@ pub(crate) fn arrows(packages: &BTreeMap<String, Vec<String>>) -> Vec<Breach> {
                 .any(|used| used.strip_prefix("waggle-") == Some(allowed))
         };
         for allowed in allowed.iter().filter(|allowed| !is_used(allowed)) {
-            let rule = format!("may use {allowed} and does not: xtask/src/rules.rs lists it");
+            let rule = format!("may use {allowed} and does not: xtask/src/rules/mod.rs lists it");
             breaches.push(breach(package, rule));
         }
     }
