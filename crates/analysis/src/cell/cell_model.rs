@@ -76,7 +76,7 @@ pub struct CellModel {
     pub doubts: Vec<(Aspect, Vec<Bias>)>,
     /// The metrics that the study asks about.
     pub asked: Vec<AskedMetric>,
-    /// Per second, of what [`super::Counted`] says.
+    /// Per second, of what [`Counted`](crate::info::factor::Counted) says.
     pub goodput: Option<Estimate>,
     /// Answered requests per second, failures included.
     pub throughput: Option<Estimate>,
