@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 use crate::{
     outputs,
     programs::{self, Program},
-    steps::{Failure, Root, Steps, cargo_program, in_parallel},
+    steps::{Failure, Root, Steps, in_parallel},
 };
 
 /// Timeout of a part. The first run of the deployment's on a new machine compiles some thousand packages of Go, beside the other parts:
@@ -34,8 +34,6 @@ const PARTS_PER_CPU: usize = 2;
 #[derive(Debug)]
 enum Part {
     Program(Program),
-    /// Documentation tests.
-    Documentation,
     /// The report in a real browser.
     Browser,
     /// The image's recipe and the chart.
@@ -65,7 +63,6 @@ pub(crate) fn test(root: &Root, chosen: &[String], steps: &mut Steps) {
     let mut parts = vec![Part::Deploy, Part::Browser];
     built.sort_by_key(|program| !program.target.starts_with("--test"));
     parts.extend(built.into_iter().map(Part::Program));
-    parts.push(Part::Documentation);
     parts.retain(|part| {
         chosen.is_empty()
             || chosen
@@ -118,7 +115,6 @@ impl Part {
     fn name(&self) -> String {
         match self {
             Self::Program(program) => format!("{} {}", program.package, program.target),
-            Self::Documentation => "documentation".to_owned(),
             Self::Browser => "browser".to_owned(),
             Self::Deploy => "deploy".to_owned(),
         }
@@ -127,11 +123,6 @@ impl Part {
     fn command(&self, root: &Root) -> Command {
         let mut command = match self {
             Self::Program(program) => return program.command(),
-            Self::Documentation => {
-                let mut cargo = Command::new(cargo_program());
-                cargo.args(["test", "--workspace", "--locked", "--no-fail-fast", "--doc"]);
-                cargo
-            }
             Self::Browser => {
                 let mut node = Command::new("node");
                 node.args(["--test", "--test-reporter=tap", "tests/browser/"]);
@@ -153,7 +144,7 @@ impl Part {
     /// The failed tests, and how to run each alone. If no name is known, the whole part.
     fn failures(&self, output: &str) -> Vec<Failure> {
         let names = match self {
-            Self::Program(_) | Self::Documentation => {
+            Self::Program(_) => {
                 let mut found = outputs::rust(output);
                 found.failed.append(&mut found.running);
                 found.failed
@@ -179,7 +170,7 @@ impl Part {
     fn is_concluded(&self, output: &str) -> bool {
         let starts = |start: &str| output.lines().any(|line| line.starts_with(start));
         match self {
-            Self::Program(_) | Self::Documentation => starts("test result: ok."),
+            Self::Program(_) => starts("test result: ok."),
             Self::Browser => starts("# pass ") && !starts("# pass 0"),
             Self::Deploy => starts("ok "),
         }
@@ -189,7 +180,6 @@ impl Part {
     fn full_command(&self) -> String {
         match self {
             Self::Program(program) => program.full_command(),
-            Self::Documentation => "cargo test --workspace --doc".to_owned(),
             Self::Browser => "node --test tests/browser/".to_owned(),
             Self::Deploy => "gateway/deploy/test".to_owned(),
         }
@@ -199,7 +189,6 @@ impl Part {
     fn test_alone(&self, test: &str) -> String {
         match self {
             Self::Program(program) => program.test_alone(test),
-            Self::Documentation => format!("{} -- {}", self.full_command(), shell_quote(test)),
             Self::Browser => {
                 // The name is a regular expression.
                 let pattern: String = test
@@ -241,7 +230,7 @@ impl Part {
             _ => self.failures(&output),
         };
         let passed = match self {
-            Self::Program(_) | Self::Documentation => Some(outputs::rust(&output).passed),
+            Self::Program(_) => Some(outputs::rust(&output).passed),
             Self::Browser | Self::Deploy => None,
         };
         Ended {
@@ -413,12 +402,6 @@ mod tests {
         let one = format!("{all} -- --exact load::ends");
         check(&program, &failed("load::ends"), &[&one]);
         check(&program, "Segmentation fault", &[all]);
-        let one = "cargo test --workspace --doc -- 'crates/a/src/lib.rs - (line 3)'";
-        check(
-            &Part::Documentation,
-            &failed("crates/a/src/lib.rs - (line 3)"),
-            &[one],
-        );
         let one = r"node --test --test-name-pattern='^it\'\''s drawn \(once\)$' tests/browser/";
         check(&Part::Browser, "not ok 1 - it's drawn (once)\n", &[one]);
         check(

@@ -91,6 +91,7 @@ pub(crate) fn file(file: &str, text: &str) -> Vec<Breach> {
         found.extend(length(text));
         found.extend(names(file, text));
         found.extend(ignored_tests(text));
+        found.extend(code_blocks(text));
     }
     if file == "Cargo.toml" {
         found.extend(reasons(text));
@@ -229,6 +230,27 @@ fn ignored_tests(text: &str) -> impl Iterator<Item = Found> {
         .enumerate()
         .filter(|(_, line)| line.trim_start().starts_with("#[ignore"))
         .map(|(index, _)| (index + 1, "an ignored test".to_owned()))
+}
+
+/// Code in comments, which would be a test that no part of the tests runs.
+fn code_blocks(text: &str) -> Vec<Found> {
+    let mut found = Vec::new();
+    let mut is_open = false;
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim_start();
+        let comment = line
+            .strip_prefix("///")
+            .or_else(|| line.strip_prefix("//!"));
+        let Some(language) = comment.and_then(|comment| comment.trim().strip_prefix("```")) else {
+            continue;
+        };
+        is_open = !is_open;
+        if is_open && language != "text" {
+            let rule = "code in a comment: make it a test, or text (```text)";
+            found.push((index + 1, rule.to_owned()));
+        }
+    }
+    found
 }
 
 /// Paths of the machine that a file was written on.

@@ -80,6 +80,14 @@ fn no_test_is_ignored() {
 }
 
 #[test]
+fn no_code_in_comments() {
+    let refused = "a.rs:3: code in a comment: make it a test, or text (```text)";
+    check("a.rs", "//! A.\n\n/// ```\n/// a();\n/// ```\n", &[refused]);
+    check("a.rs", "//! A.\n\n//! ```rust\n//! ```\n", &[refused]);
+    check("a.rs", "//! A.\n\n/// ```text\n/// a\n/// ```\n", &[]);
+}
+
+#[test]
 fn no_path_of_one_machine() {
     for folder in ["home", "root", "work", "Users"] {
         let wanted = ["a.md:2: a path of one machine"];

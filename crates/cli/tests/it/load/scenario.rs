@@ -199,7 +199,7 @@ fn an_answer_that_fails_a_check_has_its_status() {
     assert_eq!(count(&result, "/failures/check_failed"), 10, "{result}");
     assert_eq!(result["statuses"], serde_json::json!({ "2xx": 10 }));
     let remarks = result["remarks"].as_array().unwrap();
-    let mismatch = r#"over the whole load, step login: 10 × check failed (such as json $.name: expected "unknown", found "ann")"#;
+    let mismatch = r#"over the whole load, step login: 10 × check failed (such as json $.name: expected "unknown", found "ann"; row 1 of feed people)"#;
     assert!(remarks.iter().any(|remark| remark == mismatch), "{result}");
 }
 

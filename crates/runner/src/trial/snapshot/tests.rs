@@ -174,7 +174,7 @@ fn a_damaged_snapshot_is_not_used() {
     let why = case.refusal(|folder| {
         let file = folder.join(MANIFEST);
         let text = fs::read_to_string(&file).unwrap();
-        fs::write(&file, text.replace("\"format\":2", "\"format\":9")).unwrap();
+        fs::write(&file, text.replace("\"format\":1", "\"format\":9")).unwrap();
     });
     assert!(why.contains("it has format 9"), "{why}");
     let why = case.refusal(|folder| {
