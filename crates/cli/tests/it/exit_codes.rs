@@ -25,8 +25,10 @@ pub(crate) fn load_code(result: &Value) -> i32 {
     }
     let thresholds = result["thresholds"].as_array().unwrap();
     let all = |key: &str, wanted: bool| thresholds.iter().all(|one| one[key] == wanted);
-    let is_limited = result["verdict"] == "instrument-limited" && !thresholds.is_empty();
-    let is_fine = ["valid", "contended"].contains(&result["verdict"].as_str().unwrap());
+    let verdict = result["verdict"].as_str().unwrap();
+    // What a doubt leaves open is known: it counts only if it leaves a threshold undecided.
+    let is_doubt = ["instrument-limited", "unsteady"].contains(&verdict) && !thresholds.is_empty();
+    let is_fine = ["valid", "contended"].contains(&verdict);
     if result["verdict"] == "failed" {
         let is_shown = |one: &Value| one["holds"] == false && one["undecided"] == false;
         return if thresholds.iter().any(is_shown) {
@@ -35,7 +37,7 @@ pub(crate) fn load_code(result: &Value) -> i32 {
             5
         };
     }
-    let is_known = (is_fine || is_limited) && all("undecided", false);
+    let is_known = (is_fine || is_doubt) && all("undecided", false);
     code(is_known, all("holds", true))
 }
 
