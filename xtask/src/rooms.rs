@@ -5,88 +5,27 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{circles::Imports, rules::Breach};
 
+/// Where the rooms of the crates are listed, from the ground up.
+pub(crate) const ARCHITECTURE: &str = "ARCHITECTURE.md";
+/// The heading of the list.
+const HEADING: &str = "## Rooms";
+
 /// The rooms of each crate that has them, from the ground up. Files at the top that are not listed are on the ground.
-const ORDERS: [(&str, &[&str]); 6] = [
-    (
-        "waggle-load",
-        &[
-            "machine",
-            "random",
-            "failure",
-            "transport",
-            "requests",
-            "scenario",
-            "inspection",
-            "job",
-            "recording",
-            "protocol",
-            "pacing",
-            "sessions",
-            "control",
-            "worker",
-            "engine",
-            "generators",
-            "calibration",
-        ],
-    ),
-    (
-        "waggle-runner",
-        &[
-            "host", "http", "secrets", "system", "load", "probe", "trial", "run",
-        ],
-    ),
-    (
-        "waggle-stats",
-        &[
-            "arithmetic",
-            "intervals",
-            "over_time",
-            "judgement",
-            "factorial",
-            "scaling_law",
-            "search",
-            "history",
-        ],
-    ),
-    (
-        "waggle-analysis",
-        &[
-            "info",
-            "recording",
-            "trial",
-            "metric",
-            "cell",
-            "factors",
-            "run",
-            "runs",
-        ],
-    ),
-    (
-        "waggle-report",
-        &[
-            "words",
-            "layout",
-            "metric_columns",
-            "parts",
-            "run",
-            "compare",
-            "history",
-        ],
-    ),
-    (
-        "waggle-cli",
-        &[
-            "process",
-            "output",
-            "trial",
-            "arguments",
-            "inputs",
-            "live",
-            "export",
-            "commands",
-        ],
-    ),
-];
+pub(crate) type Orders = BTreeMap<String, Vec<String>>;
+
+/// The orders in the text of [`ARCHITECTURE`]: rows such as ``| `load` | `machine` `random` |`` below the heading.
+pub(crate) fn orders(text: &str) -> Orders {
+    let section = text.lines().skip_while(|line| *line != HEADING).skip(1);
+    let section = section.take_while(|line| !line.starts_with("## "));
+    section
+        .filter_map(|line| {
+            let mut names = line.strip_prefix("| `")?.split('`').step_by(2);
+            let package = format!("waggle-{}", names.next()?);
+            Some((package, names.map(str::to_owned).collect()))
+        })
+        .collect()
+}
+
 /// Most entries of a folder of sources.
 const ENTRIES_MAX: usize = 20;
 /// Folders that may have more until their crates have rooms.
@@ -101,15 +40,18 @@ const LARGE_FOLDERS: [&str; 7] = [
 ];
 
 /// Imports of a crate that point upwards, and folders that are not in the order.
-pub(crate) fn upward_imports(package: &str, imports: &Imports) -> Vec<Breach> {
-    let Some((_, order)) = ORDERS.iter().find(|(name, _)| *name == package) else {
+pub(crate) fn upward_imports(orders: &Orders, package: &str, imports: &Imports) -> Vec<Breach> {
+    let Some(order) = orders.get(package) else {
         return Vec::new();
     };
     let mut breaches = Vec::new();
     for (file, imported) in imports {
         let Place::Floor(floor) = place(order, file) else {
             if place(order, file) == Place::Unknown {
-                breaches.push(breach(file, "its folder is not in xtask/src/rooms.rs"));
+                breaches.push(breach(
+                    file,
+                    "its folder is not among the rooms of ARCHITECTURE.md",
+                ));
             }
             continue;
         };
@@ -166,7 +108,7 @@ enum Place {
     Unknown,
 }
 
-fn place(order: &[&str], file: &str) -> Place {
+fn place(order: &[String], file: &str) -> Place {
     let Some((_, path)) = file.split_once("/src/") else {
         return Place::Unknown;
     };
@@ -174,7 +116,7 @@ fn place(order: &[&str], file: &str) -> Place {
         Some((room, _)) => (room, true),
         None => (path.trim_end_matches(".rs"), false),
     };
-    match order.iter().position(|known| *known == room) {
+    match order.iter().position(|known| known == room) {
         Some(floor) => Place::Floor(floor + 1),
         None if is_folder => Place::Unknown,
         None if matches!(room, "lib" | "main") => Place::Roof,
@@ -201,8 +143,11 @@ mod tests {
     #[test]
     fn rooms_import_downwards_only() {
         let check = |file: &str, imported: &str, expected: &[&str]| {
+            let text = "| `a` | `run` |\n\n## Rooms\n\n| crate | folders |\n|---|---|\n| `r` | files `host` `trial` `run` |\n\n## Next\n";
+            let orders = orders(text);
+            assert_eq!(orders.len(), 1, "{orders:?}");
             let imports = Imports::from([(file.to_owned(), set(&[imported]))]);
-            let found: Vec<String> = upward_imports("waggle-runner", &imports)
+            let found: Vec<String> = upward_imports(&orders, "waggle-r", &imports)
                 .into_iter()
                 .map(|breach| breach.rule)
                 .collect();
@@ -221,7 +166,7 @@ mod tests {
         check(
             "r/src/other/a.rs",
             "r/src/run/b.rs",
-            &["its folder is not in"],
+            &["its folder is not among"],
         );
     }
 

@@ -36,6 +36,10 @@ pub(crate) fn tidy(root: &Root) -> Result<()> {
     }
     breaches.extend(links::breaches(&pages, &files));
     breaches.extend(rooms::folders(&files));
+    let orders = rooms::orders(pages.get(rooms::ARCHITECTURE).map_or("", String::as_str));
+    if orders.is_empty() {
+        bail!("{} lists no rooms", rooms::ARCHITECTURE);
+    }
     let packages = packages(root)?;
     breaches.extend(rules::arrows(&arrows(&packages)));
     for package in &packages {
@@ -44,7 +48,7 @@ pub(crate) fn tidy(root: &Root) -> Result<()> {
         for imports in &imports {
             let circles = circles::circles(imports);
             breaches.extend(circles::breaches(&package.name, &circles));
-            breaches.extend(rooms::upward_imports(&package.name, imports));
+            breaches.extend(rooms::upward_imports(&orders, &package.name, imports));
         }
     }
     if breaches.is_empty() {

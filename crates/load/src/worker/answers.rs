@@ -14,10 +14,14 @@ use crate::{
     },
     recording::{
         examples::{Examples, answer_text},
+        outcome::Example,
         recorder::Recorder,
         request_outcomes::{RequestOutcome, RequestOutcomes},
     },
-    sessions::{answer_checks::headers, worker_sessions::Whole},
+    sessions::{
+        answer_checks::headers,
+        worker_sessions::{Sessions, Whole},
+    },
 };
 
 /// How often one connection may fill the whole buffer before the other connections are served.
@@ -205,10 +209,8 @@ impl Worker {
                             Failure::WrongBody if is_whole => answer_text(answer.status, body),
                             _ => String::new(),
                         };
-                        let new = self.examples.note(failure, step, text);
-                        if let (Some(new), Some(sessions)) = (new, &self.sessions) {
-                            new.rows = sessions.rows(id);
-                        }
+                        let example = self.examples.note(failure, step, text);
+                        add_rows(example, self.sessions.as_deref(), id);
                         connection.failed_body.clear();
                     }
                     (body, is_whole) = (&[], true);
@@ -256,10 +258,8 @@ impl Worker {
                 };
                 if let Err(failure @ Failure::Status(status)) = judged {
                     let text = || connection.failed_body.take_text(status);
-                    let new = self.examples.note(failure, step, text);
-                    if let (Some(new), Some(sessions)) = (new, &self.sessions) {
-                        new.rows = sessions.rows(id);
-                    }
+                    let example = self.examples.note(failure, step, text);
+                    add_rows(example, self.sessions.as_deref(), id);
                 }
                 note(&mut self.recorder, &mut self.account, flight, judged, done);
                 self.end(id, Ending::Agreed, done);
@@ -325,6 +325,13 @@ impl Worker {
                 }
             }
         }
+    }
+}
+
+/// Adds the rows of its session to a new example.
+fn add_rows(example: Option<&mut Example>, sessions: Option<&Sessions>, id: u32) {
+    if let (Some(example), Some(sessions)) = (example, sessions) {
+        example.rows = sessions.rows(id);
     }
 }
 

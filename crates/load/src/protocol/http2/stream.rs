@@ -17,7 +17,7 @@ use crate::{
         flight::Flight,
         http1::reader::{Answer, ReadError},
     },
-    recording::examples::FailedBody,
+    recording::examples::{FailedBody, answer_text},
 };
 
 /// A request in flight.
@@ -29,7 +29,10 @@ pub(super) struct Stream {
     /// From the head on, if answers are inspected.
     inspection: Option<Box<Inspection>>,
     received: u64,
+    /// Of an answer with an unexpected status.
     failed_body: FailedBody,
+    /// Of an expected one whose body is judged: all of it, if it came in one piece.
+    only_piece: Option<Bytes>,
 }
 
 /// The part of a body that was not handed over yet, for lack of flow-control window.
@@ -63,6 +66,7 @@ impl Stream {
             inspection: None,
             received: 0,
             failed_body: FailedBody::default(),
+            only_piece: None,
         }
     }
 
@@ -101,9 +105,12 @@ impl Stream {
                     Poll::Ready(Some(Err(error))) => return Some(Err(failure(judge, &error))),
                     Poll::Ready(Some(Ok(piece))) => {
                         judge.matcher.body(&mut self.body_match, &piece);
-                        let may_fail =
-                            judge.matcher.judges_bodies() || !judge.matcher.expects(*status);
-                        if may_fail && !judge.examples.covers_status(*status, None) {
+                        if judge.matcher.expects(*status) {
+                            // A piece is shared, not copied; the last one is often empty.
+                            if judge.matcher.judges_bodies() && !piece.is_empty() {
+                                self.only_piece = (self.received == 0).then(|| piece.clone());
+                            }
+                        } else if !judge.examples.covers_status(*status, None) {
                             self.failed_body.push(&piece);
                         }
                         if let (Some(inspector), Some(inspection)) =
@@ -143,9 +150,14 @@ impl Stream {
             (Some(inspector), Some(inspection)) => inspection.finish(inspector, status, judged),
             _ => judged.map(|()| None),
         };
-        if let Err(failure @ (Failure::Status(_) | Failure::WrongBody)) = judged {
-            let text = || self.failed_body.take_text(status);
-            judge.examples.note(failure, None, text);
+        if let Err(failure) = judged {
+            judge.examples.note(failure, None, || match failure {
+                Failure::Status(_) => self.failed_body.take_text(status),
+                Failure::WrongBody => {
+                    answer_text(status, self.only_piece.as_deref().unwrap_or_default())
+                }
+                _ => String::new(),
+            });
         }
         judged
     }

@@ -236,6 +236,21 @@ fn failure_of_a_stream_does_not_affect_others() {
 }
 
 #[test]
+fn a_wrong_body_is_shown() {
+    let server = StreamServer::start(Settings::default(), |_| Reply::Answer {
+        status: 200,
+        body: Bytes::from_static(b"bad"),
+    });
+    let mut job = http2_job(&server, closed_model(1, 1));
+    job.max_requests = Some(3);
+    expect(&mut job).body = BodyCheck::Contains(vec![b"fine".to_vec()]);
+    let ended = run(job);
+    let examples = ended.outcome.examples.iter();
+    let said: Vec<_> = examples.map(|one| (one.failure, &*one.text)).collect();
+    assert_eq!(said, [(Failure::WrongBody, "200 bad")]);
+}
+
+#[test]
 fn a_request_that_is_not_answered_times_out_alone() {
     let server = StreamServer::start(Settings::default(), |seen| {
         if seen.number == 3 {

@@ -68,7 +68,7 @@ fn example_remark(example: &Example, names: &[String], secrets: &Secrets) -> Str
     };
     let rows = match rows_in_words(&example.rows) {
         words if words.is_empty() => words,
-        words => format!(" with {words}"),
+        words => format!(" ({words})"),
     };
     format!("{step}{kind}, such as{rows}: {shown}")
 }
@@ -101,7 +101,7 @@ mod tests {
             };
             let names = ["login".to_owned(), "list".to_owned()];
             let expected =
-                format!("step list, status 401, such as with row 17 of feed users: {expected}");
+                format!("step list, status 401, such as (row 17 of feed users): {expected}");
             assert_eq!(example_remark(&example, &names, &secrets), expected);
         };
         check(
