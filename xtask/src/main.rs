@@ -179,9 +179,9 @@ mod tests {
     #[test]
     fn options_of_check() {
         let check = |text, expected: Option<Option<u64>>| {
-            let found = check_options(&words(text)).ok();
+            let options = check_options(&words(text)).ok();
             let expected = expected.map(|seconds| seconds.map(Duration::from_secs));
-            assert_eq!(found, expected, "{text}");
+            assert_eq!(options, expected, "{text}");
         };
         check("", Some(Some(30)));
         check("--no-fuzz", Some(None));
@@ -194,10 +194,10 @@ mod tests {
     #[test]
     fn options_of_fuzz() {
         let check = |text, expected: Option<(u64, &str)>| {
-            let found = fuzz_options(&words(text)).ok();
+            let options = fuzz_options(&words(text)).ok();
             let expected =
                 expected.map(|(seconds, targets)| (Duration::from_secs(seconds), words(targets)));
-            assert_eq!(found, expected, "{text}");
+            assert_eq!(options, expected, "{text}");
         };
         check("", Some((30, "")));
         check("--seconds 5 a b", Some((5, "a b")));

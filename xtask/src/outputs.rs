@@ -14,13 +14,13 @@ const NOT_TESTED: &str = " was not tested: ";
 
 /// Lines in which tests say what this machine does not let them check. Each once: several tests may say the same.
 pub(crate) fn not_tested(output: &str) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
+    let mut lines: Vec<String> = Vec::new();
     for line in output.lines().filter(|line| line.contains(NOT_TESTED)) {
-        if !found.iter().any(|other| other == line) {
-            found.push(line.to_owned());
+        if !lines.iter().any(|other| other == line) {
+            lines.push(line.to_owned());
         }
     }
-    found
+    lines
 }
 
 const RESULT: &str = "test result: ";
@@ -29,21 +29,21 @@ const RUNS_LONG: &str = " has been running for over 60 seconds";
 /// Reads libtest's plain output. Names are indented between `failures:` and the result line, so that output of tests is not
 /// mistaken for one.
 pub(crate) fn rust(output: &str) -> Rust {
-    let mut found = Rust::default();
+    let mut outcome = Rust::default();
     let lines: Vec<&str> = output.lines().collect();
     for (index, line) in lines.iter().enumerate() {
         if let Some(counts) = line.strip_prefix(RESULT) {
-            found.passed += passed_count(counts);
-            found.failed.extend(names_before(&lines[..index]));
+            outcome.passed += passed_count(counts);
+            outcome.failed.extend(names_before(&lines[..index]));
         }
         if let Some(name) = test_name(line) {
             let ended = format!("test {name} ... ");
             if !lines[index..].iter().any(|line| line.starts_with(&ended)) {
-                found.running.push(name.to_owned());
+                outcome.running.push(name.to_owned());
             }
         }
     }
-    found
+    outcome
 }
 
 /// `FAILED. 3 passed; 1 failed; …`
@@ -166,9 +166,9 @@ test result: FAILED. 2 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; 
 
     #[test]
     fn failed_tests_of_a_program() {
-        let found = rust(ONE_PROGRAM);
-        assert_eq!(found.failed, names(&["load::ends", "plan::long_name"]));
-        assert!(found.running.is_empty());
+        let outcome = rust(ONE_PROGRAM);
+        assert_eq!(outcome.failed, names(&["load::ends", "plan::long_name"]));
+        assert!(outcome.running.is_empty());
         let passed =
             "\nrunning 1 test\ntest a ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored\n\n";
         let expected = Rust {
@@ -180,13 +180,13 @@ test result: FAILED. 2 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; 
 
     #[test]
     fn failed_tests_of_several_programs() {
-        let one = |name: &str| {
+        let program = |name: &str| {
             format!(
                 "   Doc-tests a\n\nfailures:\n    {name}\n\ntest result: FAILED. 3 passed; 1 failed; 0 ignored\n"
             )
         };
-        let output =
-            one("crates/a/src/lib.rs - a (line 3)") + &one("crates/b/src/lib.rs - (line 9)");
+        let output = program("crates/a/src/lib.rs - a (line 3)")
+            + &program("crates/b/src/lib.rs - (line 9)");
         let expected = Rust {
             failed: names(&[
                 "crates/a/src/lib.rs - a (line 3)",

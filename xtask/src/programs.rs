@@ -142,8 +142,8 @@ mod tests {
             message("test", "it", true, "\"/t/it\""),
             "{\"reason\":\"build-finished\",\"success\":true}".to_owned(),
         ];
-        let found = programs(&messages.join("\n"), &names).unwrap();
-        let alone: Vec<String> = found.iter().map(super::Program::full_command).collect();
+        let entries = programs(&messages.join("\n"), &names).unwrap();
+        let alone: Vec<String> = entries.iter().map(super::Program::full_command).collect();
         assert_eq!(
             alone,
             [
@@ -153,11 +153,11 @@ mod tests {
             ]
         );
         assert_eq!(
-            found[2].test_alone("load::stops"),
+            entries[2].test_alone("load::stops"),
             "cargo build -p waggle-a --examples && cargo test -p waggle-a --test it -- --exact load::stops"
         );
         assert!(
-            found
+            entries
                 .iter()
                 .all(|program| program.folder.ends_with("crates/a"))
         );

@@ -147,12 +147,12 @@ mod tests {
             let orders = orders(text);
             assert_eq!(orders.len(), 1, "{orders:?}");
             let imports = Imports::from([(file.to_owned(), set(&[imported]))]);
-            let found: Vec<String> = upward_imports(&orders, "waggle-r", &imports)
+            let rules: Vec<String> = upward_imports(&orders, "waggle-r", &imports)
                 .into_iter()
                 .map(|breach| breach.rule)
                 .collect();
-            assert_eq!(found.len(), expected.len(), "{found:?}");
-            for (rule, beginning) in found.iter().zip(expected) {
+            assert_eq!(rules.len(), expected.len(), "{rules:?}");
+            for (rule, beginning) in rules.iter().zip(expected) {
                 assert!(rule.starts_with(beginning), "{rule}");
             }
         };
@@ -174,9 +174,9 @@ mod tests {
     fn folders_are_small_and_modules_have_one_form() {
         let mut files = set(&["a/src/b.rs", "a/src/b/c.rs", "a/src/d/mod.rs", "a/src/e.md"]);
         files.extend((0..=ENTRIES_MAX).map(|number| format!("a/f/{number}.rs")));
-        let found: Vec<String> = folders(&files).iter().map(Breach::to_string).collect();
+        let breaches: Vec<String> = folders(&files).iter().map(Breach::to_string).collect();
         assert_eq!(
-            found,
+            breaches,
             [
                 "a/f: 21 entries, more than 20",
                 "a/src/b.rs: lies beside a folder of its name; it is mod.rs in the folder",

@@ -145,9 +145,9 @@ impl Part {
     fn failures(&self, output: &str) -> Vec<Failure> {
         let names = match self {
             Self::Program(_) => {
-                let mut found = outputs::rust(output);
-                found.failed.append(&mut found.running);
-                found.failed
+                let mut outcome = outputs::rust(output);
+                outcome.failed.append(&mut outcome.running);
+                outcome.failed
             }
             Self::Browser => outputs::tap(output),
             Self::Deploy => outputs::go(output),
@@ -287,14 +287,14 @@ fn ended_within(child: &mut Child, at_most: Duration) -> io::Result<Option<ExitS
 fn kill_all(pid: u32) -> io::Result<()> {
     let mut halted = Vec::new();
     for _ in 0..HALT_ROUNDS {
-        let mut found = descendants(pid);
-        found.push(pid);
-        found.retain(|pid| !halted.contains(pid));
-        if found.is_empty() {
+        let mut processes = descendants(pid);
+        processes.push(pid);
+        processes.retain(|pid| !halted.contains(pid));
+        if processes.is_empty() {
             break;
         }
-        signal("-STOP", &found)?;
-        halted.append(&mut found);
+        signal("-STOP", &processes)?;
+        halted.append(&mut processes);
     }
     signal("-KILL", &halted)
 }
@@ -308,17 +308,17 @@ fn signal(name: &str, pids: &[u32]) -> io::Result<()> {
 
 /// All descendants of a process.
 fn descendants(pid: u32) -> Vec<u32> {
-    let mut found = vec![pid];
+    let mut processes = vec![pid];
     let mut next = 0;
-    while let Some(parent) = found.get(next).copied() {
+    while let Some(parent) = processes.get(next).copied() {
         next += 1;
         let threads = fs::read_dir(format!("/proc/{parent}/task"));
         for thread in threads.into_iter().flatten().filter_map(Result::ok) {
             let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
-            found.extend(children.split_whitespace().flat_map(str::parse::<u32>));
+            processes.extend(children.split_whitespace().flat_map(str::parse::<u32>));
         }
     }
-    found.split_off(1)
+    processes.split_off(1)
 }
 
 /// Quotes a word for a shell.
@@ -344,12 +344,12 @@ mod tests {
     const PIPE_ENDS_WITHIN: Duration = Duration::from_secs(20);
 
     fn check(part: &Part, output: &str, expected: &[&str]) {
-        let found: Vec<String> = part
+        let failures: Vec<String> = part
             .failures(output)
             .into_iter()
             .map(|failure| failure.alone)
             .collect();
-        assert_eq!(found, expected, "{part:?}");
+        assert_eq!(failures, expected, "{part:?}");
     }
 
     /// Kills the script of a shell as soon as it prints that it is up.
@@ -399,11 +399,11 @@ mod tests {
             )
         };
         let all = "cargo build -p waggle-cli --examples && cargo test -p waggle-cli --test it";
-        let one = format!("{all} -- --exact load::ends");
-        check(&program, &failed("load::ends"), &[&one]);
+        let command = format!("{all} -- --exact load::ends");
+        check(&program, &failed("load::ends"), &[&command]);
         check(&program, "Segmentation fault", &[all]);
-        let one = r"node --test --test-name-pattern='^it\'\''s drawn \(once\)$' tests/browser/";
-        check(&Part::Browser, "not ok 1 - it's drawn (once)\n", &[one]);
+        let command = r"node --test --test-name-pattern='^it\'\''s drawn \(once\)$' tests/browser/";
+        check(&Part::Browser, "not ok 1 - it's drawn (once)\n", &[command]);
         check(
             &Part::Browser,
             "no Chromium",

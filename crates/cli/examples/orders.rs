@@ -98,11 +98,13 @@ impl Desk {
                 let all = self.kept.iter().enumerate();
                 let page = all.skip(usize::try_from(offset).unwrap());
                 let page = page.take(usize::try_from(limit).unwrap());
-                (200, page.map(|(at, order)| row(at, order)).collect())
+                (200, page.map(|(index, order)| row(index, order)).collect())
             }
             "/sent" => (
                 200,
-                between_times().map(|(at, order)| row(at, order)).collect(),
+                between_times()
+                    .map(|(index, order)| row(index, order))
+                    .collect(),
             ),
             "/sent.csv" => {
                 let line = |(_, order): (usize, &Order)| {
@@ -111,8 +113,8 @@ impl Desk {
                 let lines: String = between_times().map(line).collect();
                 (200, format!("run,key,time\n{lines}"))
             }
-            one => {
-                let id = one
+            route => {
+                let id = route
                     .trim_start_matches("/orders/")
                     .parse()
                     .unwrap_or(usize::MAX);

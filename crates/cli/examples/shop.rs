@@ -58,7 +58,7 @@ fn answer(request: &Request, asked_for_stock: &AtomicU64) -> Answer {
         "GET" if path.starts_with("/orders/") => {
             let id = path.trim_start_matches("/orders/");
             match customer(request) {
-                Some(name) if ids(&name).any(|own| own == id) => {
+                Some(name) if ids(&name).any(|order_id| order_id == id) => {
                     let body = format!(r#"{{"id":"{id}","of":"{name}"}}"#);
                     Answer("order", 200, String::new(), body)
                 }

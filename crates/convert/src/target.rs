@@ -110,14 +110,14 @@ mod tests {
     fn urls_are_parsed() {
         let check = |text: &str, expected: (&str, &str, u16, &str, &str)| {
             let target = Target::parse(text).unwrap();
-            let found = (
+            let parts = (
                 &*target.url,
                 &*target.host,
                 target.port,
                 &*target.authority,
                 &*target.path,
             );
-            assert_eq!(found, expected, "{text}");
+            assert_eq!(parts, expected, "{text}");
         };
         check(
             "localhost:8080",

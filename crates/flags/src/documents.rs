@@ -90,8 +90,8 @@ fn visible_subcommands(command: &Command) -> impl Iterator<Item = &Command> {
 fn find_subcommand<'a>(program: &'a Command, names: &[String]) -> Result<&'a Command, ManError> {
     let mut command = program;
     for name in names {
-        let found = visible_subcommands(command).find(|subcommand| subcommand.get_name() == name);
-        command = found.ok_or_else(|| unknown_subcommand(command, name))?;
+        let child = visible_subcommands(command).find(|subcommand| subcommand.get_name() == name);
+        command = child.ok_or_else(|| unknown_subcommand(command, name))?;
     }
     Ok(command)
 }

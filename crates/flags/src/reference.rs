@@ -40,29 +40,31 @@ fn write_command(page: &mut String, command: &mut Command, parent: &str) {
     let about = command.get_long_about().or(command.get_about());
     let about = about.map(ToString::to_string).unwrap_or_default();
     let _ = write!(page, "\n## `{name}`\n\n{}\n\n", sentence(&about));
-    let is_group = command.get_subcommands().any(|one| !one.is_hide_set());
+    let is_group = command
+        .get_subcommands()
+        .any(|subcommand| !subcommand.is_hide_set());
     if is_group {
         page.push_str("| command | what it does |\n|---|---|\n");
-        for one in visible_commands(command) {
-            let what = one.get_about().map(ToString::to_string);
+        for subcommand in visible_commands(command) {
+            let what = subcommand.get_about().map(ToString::to_string);
             let what = table_cell(&what.unwrap_or_default());
-            let link = format!("{name}-{}", one.get_name()).replace(' ', "-");
-            let _ = writeln!(page, "| [`{}`](#{link}) | {what} |", one.get_name());
+            let link = format!("{name}-{}", subcommand.get_name()).replace(' ', "-");
+            let _ = writeln!(page, "| [`{}`](#{link}) | {what} |", subcommand.get_name());
         }
     } else {
         let _ = writeln!(page, "```text\n{usage}\n```");
         write_arguments(page, command);
     }
-    for one in command.get_subcommands_mut() {
-        if !one.is_hide_set() && one.get_name() != "help" {
-            write_command(page, one, &format!("{name} "));
+    for subcommand in command.get_subcommands_mut() {
+        if !subcommand.is_hide_set() && subcommand.get_name() != "help" {
+            write_command(page, subcommand, &format!("{name} "));
         }
     }
 }
 
 fn visible_commands(command: &Command) -> impl Iterator<Item = &Command> {
     let commands = command.get_subcommands();
-    commands.filter(|one| !one.is_hide_set() && one.get_name() != "help")
+    commands.filter(|subcommand| !subcommand.is_hide_set() && subcommand.get_name() != "help")
 }
 
 /// The table of arguments, then one of flags for each heading, in the order of the help.
@@ -72,7 +74,7 @@ fn write_arguments(page: &mut String, command: &Command) {
         .filter(|argument| !argument.is_hide_set() && !is_built_in(argument))
         .collect();
     let (positional, flags): (Vec<&Arg>, Vec<&Arg>) =
-        shown.into_iter().partition(|one| one.is_positional());
+        shown.into_iter().partition(|entry| entry.is_positional());
     write_table(page, None, "argument", &positional);
     let mut headings: Vec<Option<&str>> = Vec::new();
     for flag in &flags {
@@ -122,7 +124,7 @@ fn name(argument: &Arg) -> String {
         .get_value_names()
         .unwrap_or_default()
         .iter()
-        .map(|one| one.as_str())
+        .map(|value_name| value_name.as_str())
         .collect();
     let values = values.join(" ");
     if argument.is_positional() {
@@ -153,7 +155,7 @@ fn meaning(argument: &Arg) -> (String, String) {
     let (help, mut default) = without_default(&sentence(&help));
     let takes_values = argument
         .get_num_args()
-        .is_some_and(|one| one.takes_values());
+        .is_some_and(|range| range.takes_values());
     let defaults: Vec<_> = argument
         .get_default_values()
         .iter()
@@ -193,7 +195,8 @@ fn without_default(help: &str) -> (String, String) {
 /// Lines of one paragraph joined.
 fn sentence(text: &str) -> String {
     let paragraphs = text.trim().split("\n\n");
-    let joined = paragraphs.map(|one| one.split_whitespace().collect::<Vec<_>>().join(" "));
+    let joined =
+        paragraphs.map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
     joined.collect::<Vec<_>>().join("\n\n")
 }
 

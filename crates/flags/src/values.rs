@@ -56,12 +56,16 @@ pub fn duration_within(
     text: &str,
     bounds: RangeInclusive<Duration>,
 ) -> Result<Duration, BoundsError> {
-    let found = duration(text)?;
-    if bounds.contains(&found) {
-        return Ok(found);
+    let value = duration(text)?;
+    if bounds.contains(&value) {
+        return Ok(value);
     }
     let (min, max) = bounds.into_inner();
-    Err(BoundsError::Outside { min, max, found })
+    Err(BoundsError::Outside {
+        min,
+        max,
+        found: value,
+    })
 }
 
 #[cfg(test)]
@@ -82,8 +86,12 @@ mod tests {
         assert_eq!(positive_duration("5"), syntax);
         let (min, max) = (Duration::from_secs(1), Duration::from_secs(60));
         assert_eq!(duration_within("1m", min..=max), Ok(max));
-        let found = Duration::from_millis(999);
-        let outside = BoundsError::Outside { min, max, found };
+        let value = Duration::from_millis(999);
+        let outside = BoundsError::Outside {
+            min,
+            max,
+            found: value,
+        };
         assert_eq!(duration_within("999ms", min..=max), Err(outside));
     }
 }

@@ -51,8 +51,8 @@ impl NamedMetric<'_> {
         if self.row.subject != Subject::SystemMetric {
             return self;
         }
-        let own = ROWS.iter().flatten();
-        let mut rows = own.chain(CATALOGUE);
+        let system_rows = ROWS.iter().flatten();
+        let mut rows = system_rows.chain(CATALOGUE);
         let row = rows.find(|row| row.metric == self.row.metric && row.unit == unit);
         Self {
             row: row.unwrap_or(self.row),

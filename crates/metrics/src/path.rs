@@ -53,10 +53,10 @@ impl NamedMetric<'_> {
             heading += &statistic.name().replace('_', ".");
         }
         match (self.row.subject, self.of) {
-            (Subject::Probe, Some(of)) => heading + " at " + of,
-            (Subject::Preparation, Some(of)) => format!("{heading} of preparation {of}"),
-            (Subject::Background, Some(of)) => format!("{heading} of background load {of}"),
-            (_, Some(of)) => heading + " of " + of,
+            (Subject::Probe, Some(owner)) => heading + " at " + owner,
+            (Subject::Preparation, Some(owner)) => format!("{heading} of preparation {owner}"),
+            (Subject::Background, Some(owner)) => format!("{heading} of background load {owner}"),
+            (_, Some(owner)) => heading + " of " + owner,
             (_, None) => heading,
         }
     }
@@ -65,9 +65,9 @@ impl NamedMetric<'_> {
     #[must_use]
     pub fn column(&self) -> String {
         let before = match (self.row.subject, self.of) {
-            (Subject::Component, Some(of)) => format!("component_{of}_"),
-            (Subject::SystemMetric, Some(of)) => format!("metric_{of}_"),
-            (_, Some(of)) => format!("{of}."),
+            (Subject::Component, Some(owner)) => format!("component_{owner}_"),
+            (Subject::SystemMetric, Some(owner)) => format!("metric_{owner}_"),
+            (_, Some(owner)) => format!("{owner}."),
             (_, None) => String::new(),
         };
         let column = self.row.column;
@@ -121,7 +121,7 @@ fn load<'a>(path: &[&'a str]) -> Option<NamedMetric<'a>> {
 
 fn find_row<'a>(
     subjects: &[Subject],
-    of: Option<&'a str>,
+    owner: Option<&'a str>,
     rest: &[&str],
 ) -> Option<NamedMetric<'a>> {
     let (name, statistic) = match rest {
@@ -131,18 +131,19 @@ fn find_row<'a>(
     };
     let mut rows = CATALOGUE.iter();
     let row = rows.find(|row| subjects.contains(&row.subject) && row.name == *name)?;
-    let found = statistic.and_then(|statistic| {
+    let row_statistic = statistic.and_then(|statistic| {
         let mut all = row.statistics.iter();
-        all.find(|one| one.name() == *statistic).copied()
+        all.find(|candidate| candidate.name() == *statistic)
+            .copied()
     });
     let is_whole = match statistic {
-        Some(_) => found.is_some(),
+        Some(_) => row_statistic.is_some(),
         None => row.statistics.is_empty(),
     };
     is_whole.then_some(NamedMetric {
         row,
-        statistic: found,
-        of,
+        statistic: row_statistic,
+        of: owner,
     })
 }
 
@@ -154,8 +155,8 @@ mod tests {
 
     fn check(path: &str, expected: Option<(Metric, Option<Statistic>, Option<&str>)>) {
         let path: Vec<&str> = path.split('.').collect();
-        let found = resolve(&path).map(|found| (found.row.metric, found.statistic, found.of));
-        assert_eq!(found, expected, "{path:?}");
+        let metric = resolve(&path).map(|metric| (metric.row.metric, metric.statistic, metric.of));
+        assert_eq!(metric, expected, "{path:?}");
     }
 
     #[test]
@@ -241,8 +242,8 @@ mod tests {
     fn request_name_is_optional_in_a_load() {
         let check = |path: &str, expected: Option<(Metric, Option<&str>)>| {
             let path: Vec<&str> = path.split('.').collect();
-            let found = resolve_in_load(&path).map(|found| (found.row.metric, found.of));
-            assert_eq!(found, expected, "{path:?}");
+            let metric = resolve_in_load(&path).map(|metric| (metric.row.metric, metric.of));
+            assert_eq!(metric, expected, "{path:?}");
         };
         check("goodput", Some((Metric::Goodput, None)));
         check("response_time.p99", Some((Metric::ResponseTime, None)));

@@ -34,8 +34,9 @@ impl Row {
 
     /// All values of the metric: each of its statistics, or `None` for the only value.
     pub fn all_statistics(&self) -> impl Iterator<Item = Option<Statistic>> + use<> {
-        let one = self.statistics.is_empty().then_some(None);
-        one.into_iter()
+        let value = self.statistics.is_empty().then_some(None);
+        value
+            .into_iter()
             .chain(self.statistics.iter().copied().map(Some))
     }
 }

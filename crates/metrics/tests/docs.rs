@@ -134,14 +134,18 @@ fn page() -> String {
 }
 
 fn line(before: &str, row: &'static Row) -> String {
-    let statistics: Vec<&str> = row.statistics.iter().map(|one| one.name()).collect();
+    let statistics: Vec<&str> = row
+        .statistics
+        .iter()
+        .map(|statistic| statistic.name())
+        .collect();
     let number = match statistics[..] {
         [] => format!("`{before}{}`", row.name),
         _ => format!("`{before}{}.` {}", row.name, list_text(&statistics)),
     };
     let column = match row.statistics {
         [] => metric_path(row, None),
-        [one] => metric_path(row, Some(*one)),
+        [statistic] => metric_path(row, Some(*statistic)),
         [first, ..] => metric_path(row, Some(*first)) + ", …",
     };
     format!(
@@ -159,13 +163,21 @@ fn list_text(names: &[&str]) -> String {
 }
 
 fn metric_path(row: &'static Row, statistic: Option<Statistic>) -> String {
-    let of = match row.subject {
+    let owner = match row.subject {
         Subject::Component | Subject::SystemMetric | Subject::Preparation | Subject::Background => {
             Some("NAME")
         }
         _ => None,
     };
-    format!("`{}`", NamedMetric { row, statistic, of }.column())
+    format!(
+        "`{}`",
+        NamedMetric {
+            row,
+            statistic,
+            of: owner
+        }
+        .column()
+    )
 }
 
 fn counted_in(unit: Unit) -> &'static str {

@@ -149,7 +149,7 @@ impl FieldType {
     }
 
     fn note_number(&mut self, value: &FieldValue, place: impl Fn() -> (usize, usize)) {
-        let found = |value: String| {
+        let example = |value: String| {
             let (line, column) = place();
             Place {
                 line,
@@ -159,22 +159,22 @@ impl FieldType {
         };
         match *value {
             FieldValue::Float(value) if self.float.is_none() => {
-                self.float = Some(found(value.to_string()));
+                self.float = Some(example(value.to_string()));
             }
             FieldValue::Integer(value) => {
                 if value < 0 && self.negative.is_none() {
-                    self.negative = Some(found(value.to_string()));
+                    self.negative = Some(example(value.to_string()));
                 }
                 if self.inexact.is_none() && !is_exact(value.into()) {
-                    self.inexact = Some(found(value.to_string()));
+                    self.inexact = Some(example(value.to_string()));
                 }
             }
             FieldValue::Unsigned(value) => {
                 if self.unsigned.is_none() {
-                    self.unsigned = Some(found(value.to_string()));
+                    self.unsigned = Some(example(value.to_string()));
                 }
                 if self.inexact.is_none() && !is_exact(value.into()) {
-                    self.inexact = Some(found(value.to_string()));
+                    self.inexact = Some(example(value.to_string()));
                 }
             }
             _ => {}

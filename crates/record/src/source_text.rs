@@ -37,15 +37,15 @@ impl<'a> SourceText<'a> {
         }
     }
 
-    /// The problem with its line and column; `at` is an offset of a character in the text, or its end.
-    pub(crate) fn mistake(&self, at: usize, problem: String) -> Mistake {
-        let (line, column) = self.place(at);
+    /// The problem with its line and column; `offset` is an offset of a character in the text, or its end.
+    pub(crate) fn mistake(&self, offset: usize, problem: String) -> Mistake {
+        let (line, column) = self.place(offset);
         Mistake::new(line, column, problem)
     }
 
     /// Line and column of an offset of a character in the text, or of its end.
-    pub(crate) fn place(&self, at: usize) -> (usize, usize) {
-        let before = self.text.get(..at).unwrap_or(self.text);
+    pub(crate) fn place(&self, offset: usize) -> (usize, usize) {
+        let before = self.text.get(..offset).unwrap_or(self.text);
         let (line_start, columns_before) = match before.rfind('\n') {
             Some(newline) => (newline + 1, 0),
             None => (0, self.columns_before),
@@ -58,9 +58,9 @@ impl<'a> SourceText<'a> {
 
     /// A piece of this text that lies after another one, whose text begins at an offset of this one.
     pub(crate) fn piece_after(&self, (from, last): (usize, Self), piece: &'a str) -> (usize, Self) {
-        let at = self.offset_of(piece);
+        let start = self.offset_of(piece);
         let passed = Self {
-            text: self.text.get(from..at).unwrap_or_default(),
+            text: self.text.get(from..start).unwrap_or_default(),
             ..last
         };
         let (line, column) = passed.place(passed.text.len());
@@ -69,7 +69,7 @@ impl<'a> SourceText<'a> {
             first_line: line,
             columns_before: column - 1,
         };
-        (at, source)
+        (start, source)
     }
 
     /// The offset of a piece of this text.

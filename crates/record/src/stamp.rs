@@ -99,9 +99,9 @@ pub fn body(records: &[Record], run: &str, format: Format) -> Result<Body, Unwri
         if index > 0 {
             bytes.extend_from_slice(between);
         }
-        let one = stamp(record, run, format)?;
-        slots.push((bytes.len() + one.key_at, bytes.len() + one.time_at));
-        bytes.extend_from_slice(&one.bytes);
+        let entry = stamp(record, run, format)?;
+        slots.push((bytes.len() + entry.key_at, bytes.len() + entry.time_at));
+        bytes.extend_from_slice(&entry.bytes);
     }
     bytes.extend_from_slice(close);
     Ok(Body { bytes, slots })

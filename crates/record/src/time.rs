@@ -161,6 +161,6 @@ fn in_range(time: jiff::Timestamp, text: &str) -> Result<i64, String> {
         .ok_or_else(|| out_of_range(text))
 }
 
-fn out_of_range(found: &str) -> String {
-    format!("expected a time between 1677-09-21 and 2262-04-11, found {found}")
+fn out_of_range(time: &str) -> String {
+    format!("expected a time between 1677-09-21 and 2262-04-11, found {time}")
 }

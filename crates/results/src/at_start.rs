@@ -68,16 +68,16 @@ impl AtStartInfo {
 }
 
 /// Written out, so that the sum does not depend on the form of `run.json`.
-fn condition(of: &ThresholdInfo) -> String {
-    let op = match of.op {
+fn condition(threshold: &ThresholdInfo) -> String {
+    let op = match threshold.op {
         Comparison::Less => "<",
         Comparison::LessOrEqual => "<=",
         Comparison::Greater => ">",
         Comparison::GreaterOrEqual => ">=",
         Comparison::Equal => "==",
     };
-    let metric = of.metric.join(".");
-    format!("{}\n{metric} {op} {}", of.text, of.value)
+    let metric = threshold.metric.join(".");
+    format!("{}\n{metric} {op} {}", threshold.text, threshold.value)
 }
 
 /// SHA-256 of texts, each with its length before it.

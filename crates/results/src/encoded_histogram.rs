@@ -265,12 +265,16 @@ fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
     None
 }
 
-fn be_u32(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+fn be_u32(bytes: &[u8], offset: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(
+        bytes.get(offset..offset + 4)?.try_into().ok()?,
+    ))
 }
 
-fn be_u64(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_be_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+fn be_u64(bytes: &[u8], offset: usize) -> Option<u64> {
+    Some(u64::from_be_bytes(
+        bytes.get(offset..offset + 8)?.try_into().ok()?,
+    ))
 }
 
 #[cfg(test)]

@@ -92,9 +92,9 @@ impl RunFolder {
     pub fn add_trials(&self, added: &[AddedTrial], after: TrialKey) -> Result<(), WriteError> {
         let mut info = RunInfo::clone(&self.info());
         let before = info.order.iter().position(|key| *key == after);
-        let at = before.ok_or(WriteError::NotPlanned { key: after })? + 1;
+        let index = before.ok_or(WriteError::NotPlanned { key: after })? + 1;
         info.order
-            .splice(at..at, added.iter().map(|added| added.key));
+            .splice(index..index, added.iter().map(|added| added.key));
         info.added.extend_from_slice(added);
         write_info(&self.path, &info)?;
         self.info.replace(Arc::new(info));

@@ -67,8 +67,8 @@ impl ProbeFiles {
         head: LineHead<'_>,
         delays: &DelayHistograms<'_>,
     ) -> Result<(), WriteError> {
-        let at = (self.folder.as_path(), self.started_unix_s);
-        self.delays = delays.write_optional(at, serializer, head)?;
+        let origin = (self.folder.as_path(), self.started_unix_s);
+        self.delays = delays.write_optional(origin, serializer, head)?;
         let mut out = OutputFile::log(&self.folder, DELIVERY_DELAY, self.started_unix_s)?;
         out.histogram(serializer, head, delays.delivery)?;
         self.delays.push(out);

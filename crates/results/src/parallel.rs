@@ -33,8 +33,9 @@ pub fn parallel_map<T: Sync, R: Send>(items: &[T], each: impl Fn(&T) -> R + Sync
     };
     let mut made: Vec<_> = thread::scope(|scope| {
         let all: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        let of_one = |one: thread::ScopedJoinHandle<'_, _>| {
-            one.join()
+        let of_one = |worker: thread::ScopedJoinHandle<'_, _>| {
+            worker
+                .join()
                 .unwrap_or_else(|panicked| panic::resume_unwind(panicked))
         };
         all.into_iter().flat_map(of_one).collect()
@@ -51,8 +52,8 @@ mod tests {
     fn the_order_stays() {
         let check = |count: u32| {
             let items: Vec<u32> = (0..count).collect();
-            let expected: Vec<u32> = items.iter().map(|one| one * 2).collect();
-            assert_eq!(parallel_map(&items, |one| one * 2), expected, "{count}");
+            let expected: Vec<u32> = items.iter().map(|item| item * 2).collect();
+            assert_eq!(parallel_map(&items, |item| item * 2), expected, "{count}");
         };
         [0, 1, 2, 3, 31, 32, 33, 1_000].into_iter().for_each(check);
     }
@@ -60,6 +61,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "of item 7")]
     fn a_panic_is_passed_on() {
-        parallel_map(&[1, 7], |one| assert!(*one != 7, "of item {one}"));
+        parallel_map(&[1, 7], |item| assert!(*item != 7, "of item {item}"));
     }
 }

@@ -83,8 +83,8 @@ pub fn read_intervals(text: &[u8]) -> Result<Vec<IntervalRow>, TextError> {
         .position(|pair| pair[1].start_s <= pair[0].start_s)
     {
         None => Ok(rows),
-        Some(at) => Err(TextError::at_line(
-            at + 2,
+        Some(index) => Err(TextError::at_line(
+            index + 2,
             "`start_s` is not after the one of the line before",
         )),
     }

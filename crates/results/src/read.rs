@@ -270,13 +270,13 @@ fn trial_folders(
             folders.push((entry.path(), name));
         }
     }
-    let found = parallel_map(&folders, |(folder, name)| {
+    let pairs = parallel_map(&folders, |(folder, name)| {
         Ok(trial_in(info, folder, name, limits)?.map(|trial| (folder.clone(), trial)))
     });
-    let found = found.into_iter().collect::<Result<Vec<_>, ReadError>>()?;
-    let mut found: Vec<(PathBuf, TrialInfo)> = found.into_iter().flatten().collect();
-    found.sort_by_key(|(_, trial)| trial.position);
-    Ok(found)
+    let pairs = pairs.into_iter().collect::<Result<Vec<_>, ReadError>>()?;
+    let mut pairs: Vec<(PathBuf, TrialInfo)> = pairs.into_iter().flatten().collect();
+    pairs.sort_by_key(|(_, trial)| trial.position);
+    Ok(pairs)
 }
 
 /// The folder of the one trial, if it has a result. Its name follows from the trial's position in the order.
@@ -360,11 +360,11 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
         }
     };
     let of_step = |(index, step): (usize, &StepInfo)| {
-        let of = step_folder(index, &step.name);
+        let step_path = step_folder(index, &step.name);
         Ok(StepLogs {
-            response_time: by_interval(&format!("{of}/{RESPONSE_TIME}"))?,
-            service_time: by_interval(&format!("{of}/{SERVICE_TIME}"))?,
-            failed_time: by_interval(&format!("{of}/{FAILED_TIME}"))?,
+            response_time: by_interval(&format!("{step_path}/{RESPONSE_TIME}"))?,
+            service_time: by_interval(&format!("{step_path}/{SERVICE_TIME}"))?,
+            failed_time: by_interval(&format!("{step_path}/{FAILED_TIME}"))?,
         })
     };
     let steps = info.steps.iter().enumerate().map(of_step);
@@ -457,13 +457,13 @@ impl Series<'_> {
     }
 
     /// The files of a probe on the records' way, in a folder of their own.
-    fn probe_logs(&self, of: &str) -> Result<ProbeLogs, ReadError> {
+    fn probe_logs(&self, folder: &str) -> Result<ProbeLogs, ReadError> {
         let delay = |name: &str| {
-            let log = self.read(&format!("{of}/{name}"), hlog::read_histograms)?;
+            let log = self.read(&format!("{folder}/{name}"), hlog::read_histograms)?;
             Ok::<_, ReadError>(delay(&log))
         };
         Ok(ProbeLogs {
-            backlog: self.read(&format!("{of}/{BACKLOG}"), parse::read_backlog)?,
+            backlog: self.read(&format!("{folder}/{BACKLOG}"), parse::read_backlog)?,
             delivery_delay: delay(DELIVERY_DELAY)?,
             earliest_delay: delay(EARLIEST_DELAY)?,
             end_to_end_delay: delay(END_TO_END_DELAY)?,

@@ -394,8 +394,8 @@ impl TrialWriter {
         let serializer = &mut load.serializer;
         load.delivery_delay
             .histogram(serializer, head, delays.delivery)?;
-        let at = (self.partial.as_path(), load.started_unix_s);
-        load.optional_delays = delays.write_optional(at, serializer, head)?;
+        let origin = (self.partial.as_path(), load.started_unix_s);
+        load.optional_delays = delays.write_optional(origin, serializer, head)?;
         Ok(())
     }
 
@@ -408,8 +408,8 @@ impl TrialWriter {
         index: usize,
         delays: &DelayHistograms<'_>,
     ) -> Result<(), WriteError> {
-        let (out, serializer, at) = self.probe(index)?;
-        out.write_delays(serializer, at, delays)
+        let (out, serializer, head) = self.probe(index)?;
+        out.write_delays(serializer, head, delays)
     }
 
     fn probe(
@@ -424,12 +424,12 @@ impl TrialWriter {
             .intermediate_probes
             .get_mut(index)
             .ok_or_else(not_started)?;
-        let at = LineHead {
+        let head = LineHead {
             tag: &load.tag,
             start_s: 0.0,
             length_s: load.end_s,
         };
-        Ok((out, &mut load.serializer, at))
+        Ok((out, &mut load.serializer, head))
     }
 
     /// Makes everything durable, writes `trial.json` and gives the folder its name, which is returned.

@@ -241,7 +241,7 @@ mod tests {
         }
         events.end().await;
         let counts = received_intervals(&mut receiver);
-        let counts = counts.iter().map(|(_, one)| one.counts.succeeded);
+        let counts = counts.iter().map(|(_, entry)| entry.counts.succeeded);
         assert_eq!(counts.sum::<u64>(), 20);
     }
 }

@@ -36,7 +36,7 @@ pub(crate) fn quantiles(times: &Histogram<u64>) -> Option<QuantilesInfo> {
         .map(|step| 1.0 - 10_f64.powf(-f64::from(step) / f64::from(QUANTILES_PER_DECADE)));
     let mut all: Vec<f64> = named.into_iter().chain(spectrum).collect();
     all.sort_by(f64::total_cmp);
-    all.dedup_by(|one, other| (*one - *other).abs() < 1e-9);
+    all.dedup_by(|candidate, other| (*candidate - *other).abs() < 1e-9);
     let point = |quantile: f64| QuantilePoint {
         quantile,
         us: as_f64(times.value_at_quantile(quantile)),

@@ -129,7 +129,7 @@ impl<const N: usize> Histogram<N> {
     /// Counts a value.
     pub fn note(&self, value: u64) {
         let bucket = self.bounds.iter().position(|bound| value <= *bound);
-        let bucket = bucket.map_or(&self.above, |at| &self.buckets[at]);
+        let bucket = bucket.map_or(&self.above, |index| &self.buckets[index]);
         bucket.fetch_add(1, Ordering::Relaxed);
         self.sum.fetch_add(value, Ordering::Relaxed);
     }

@@ -31,9 +31,9 @@ fn answer(line: &str) -> Option<String> {
     };
     let runs: Vec<HistoryRun> = line.split_whitespace().map(run).collect::<Option<_>>()?;
     let start = Instant::now();
-    let found = change_points(&runs, Scale::default(), LIMITS)?;
+    let changes = change_points(&runs, Scale::default(), LIMITS)?;
     let mut answer = start.elapsed().as_micros().to_string();
-    for change in found {
+    for change in changes {
         answer += &format!(" {}:{}", change.index, change.ratio.point);
     }
     Some(answer)

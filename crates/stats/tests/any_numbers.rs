@@ -108,7 +108,7 @@ proptest! {
         series in (numbers(), numbers(), numbers()),
     ) {
         let totals = RunningTotals { at_s: &series.0, asked: &series.1, done: &series.2 };
-        let found = check(&TrialFacts {
+        let outcome = check(&TrialFacts {
             model,
             measured: counts.0,
             totals: counts.1,
@@ -125,8 +125,8 @@ proptest! {
             bin_s: 1.0,
             ..TrialFacts::default()
         });
-        let verdict = verdict_of(&found.reasons);
-        prop_assert_eq!(found.reasons.is_empty(), verdict == Verdict::Valid);
+        let verdict = verdict_of(&outcome.reasons);
+        prop_assert_eq!(outcome.reasons.is_empty(), verdict == Verdict::Valid);
     }
 
     #[test]
@@ -136,15 +136,15 @@ proptest! {
             (1..).zip(values).map(sample).collect()
         };
         let compared = ratio(&samples(&new), &samples(&old), resolution);
-        let found = [
+        let outcome = [
             estimate(&new, Scale::from_resolution(resolution)),
             median(&new),
-            compared.map(|found| found.estimate),
+            compared.map(|outcome| outcome.estimate),
         ];
-        for found in found.into_iter().flatten() {
-            prop_assert!(found.point.is_finite());
-            if let Some((low, high)) = found.interval {
-                prop_assert!(low <= high, "{found:?}");
+        for outcome in outcome.into_iter().flatten() {
+            prop_assert!(outcome.point.is_finite());
+            if let Some((low, high)) = outcome.interval {
+                prop_assert!(low <= high, "{outcome:?}");
             }
         }
         let _ = backlog_grows(&new, &old, &new);
@@ -154,13 +154,13 @@ proptest! {
     /// The unit does not matter, nor does the order of time to whether there is a change.
     #[test]
     fn steadiness_has_no_unit_and_no_direction(values in prop::collection::vec(1.0..1_000.0_f64, 4..40)) {
-        let of = |values: &[f64]| steady(&SteadyBins { throughput: values, ..SteadyBins::default() });
-        let is_steady = of(&values) == Steadiness::Steady;
+        let steadiness = |values: &[f64]| steady(&SteadyBins { throughput: values, ..SteadyBins::default() });
+        let is_steady = steadiness(&values) == Steadiness::Steady;
         let scaled: Vec<f64> = values.iter().map(|value| value * 1_024.0).collect();
-        prop_assert_eq!(of(&scaled) == Steadiness::Steady, is_steady);
+        prop_assert_eq!(steadiness(&scaled) == Steadiness::Steady, is_steady);
         let mut reversed = values;
         reversed.reverse();
-        prop_assert_eq!(of(&reversed) == Steadiness::Steady, is_steady);
+        prop_assert_eq!(steadiness(&reversed) == Steadiness::Steady, is_steady);
     }
 
     #[test]
@@ -169,8 +169,8 @@ proptest! {
         let runs = values.into_iter().zip(errors);
         let runs: Vec<HistoryRun> = runs.map(|(value, log_error)| HistoryRun { value, log_error }).collect();
         let limits = ChangeLimits { false_alarms: 0.5, min_change };
-        let found = change_points(&runs, Scale::default(), limits).unwrap_or_default();
-        prop_assert!(found.windows(2).all(|pair| pair[0].index < pair[1].index));
-        prop_assert!(found.iter().all(|change| (1..runs.len()).contains(&change.index)));
+        let outcome = change_points(&runs, Scale::default(), limits).unwrap_or_default();
+        prop_assert!(outcome.windows(2).all(|pair| pair[0].index < pair[1].index));
+        prop_assert!(outcome.iter().all(|change| (1..runs.len()).contains(&change.index)));
     }
 }

@@ -112,10 +112,10 @@ pub(crate) fn cells(root: &Node, findings: &mut Vec<Finding>) -> Cells {
 impl Cells {
     fn extend_by_derived(&mut self, cells: Vec<Levels>) {
         for (number, mut cell) in (1..).zip(cells) {
-            let mut found = Vec::new();
-            self.derived.extend(&mut cell, &mut found);
-            let found = found.into_iter().map(|finding| (number, finding));
-            self.in_cells.extend(found);
+            let mut findings = Vec::new();
+            self.derived.extend(&mut cell, &mut findings);
+            let findings = findings.into_iter().map(|finding| (number, finding));
+            self.in_cells.extend(findings);
             self.cells.push(cell);
         }
     }
@@ -169,9 +169,12 @@ fn cross(rows: Part, of_factors: Part, entry: &Entry, findings: &mut Vec<Finding
 
 /// The name of a row with the levels of the factors that vary: `half, technology=go`.
 fn crossed_name(label: &CellLabel, combination: &Levels, all: &[Levels]) -> Option<String> {
-    let varies = |at: usize| all.iter().any(|other| other[at].1 != combination[at].1);
+    let varies = |index: usize| {
+        all.iter()
+            .any(|other| other[index].1 != combination[index].1)
+    };
     let levels = combination.iter().enumerate();
-    let levels = levels.filter(|(at, _)| varies(*at));
+    let levels = levels.filter(|(index, _)| varies(*index));
     let levels = levels.map(|(_, (factor, level, _))| format!(", {factor}={level}"));
     Some(label.name.clone()? + &levels.collect::<String>())
 }

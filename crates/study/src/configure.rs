@@ -85,12 +85,12 @@ impl System {
         if let Some(component) = with_identity.next() {
             self.remove_own_identity(&component.name);
         }
-        while let Some(at) = self.components.iter().position(|component| {
+        while let Some(index) = self.components.iter().position(|component| {
             needed.contains(&component.name)
                 && component.external.is_none()
                 && !self.is_in_use(&component.name)
         }) {
-            let removed = self.components.remove(at);
+            let removed = self.components.remove(index);
             needed.extend(removed.depends_on);
             self.metrics
                 .retain(|metric| metric.component != removed.name);

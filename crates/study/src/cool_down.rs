@@ -52,10 +52,10 @@ impl CoolDownBound {
 
     /// The value that is farther from the end of the cool-down.
     #[must_use]
-    pub fn worse(self, one: f64, other: f64) -> f64 {
+    pub fn worse(self, value: f64, other: f64) -> f64 {
         match self {
-            Self::Below(_) | Self::AtMost(_) => one.max(other),
-            Self::Above(_) | Self::AtLeast(_) => one.min(other),
+            Self::Below(_) | Self::AtMost(_) => value.max(other),
+            Self::Above(_) | Self::AtLeast(_) => value.min(other),
         }
     }
 }

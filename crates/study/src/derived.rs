@@ -130,16 +130,16 @@ impl Derived {
     pub(crate) fn levels(&self) -> Vec<DerivedLevel> {
         let mut factors: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for read in &self.ordered {
-            let mut own: Vec<String> = Vec::new();
+            let mut dependencies: Vec<String> = Vec::new();
             for (used, _) in read.formula.names() {
                 let through = factors.get(used.as_str());
                 for factor in through.cloned().unwrap_or_else(|| vec![used.clone()]) {
-                    if !own.contains(&factor) {
-                        own.push(factor);
+                    if !dependencies.contains(&factor) {
+                        dependencies.push(factor);
                     }
                 }
             }
-            factors.insert(&read.name, own);
+            factors.insert(&read.name, dependencies);
         }
         let level = |(name, _): &Named| {
             let read = self.ordered.iter().find(|read| read.name == *name)?;
@@ -155,28 +155,28 @@ impl Derived {
     /// Adds the derived levels to those of a cell, in the order of the file. A level whose formula has no value there is left out,
     /// and is a finding.
     pub(crate) fn extend(&self, cell: &mut Levels, findings: &mut Vec<Finding>) {
-        let mut found: BTreeMap<&str, (Level, Position)> = BTreeMap::new();
+        let mut results: BTreeMap<&str, (Level, Position)> = BTreeMap::new();
         for read in &self.ordered {
             let names = read.formula.names();
             let is_left_out = |name: &String| {
                 let is_factor = cell.iter().any(|(factor, ..)| factor == name);
-                !is_factor && !found.contains_key(name.as_str())
+                !is_factor && !results.contains_key(name.as_str())
             };
             if names.iter().any(|(name, _)| is_left_out(name)) {
                 continue;
             }
             let value = |name: &str| {
-                let own = cell.iter().find(|(factor, ..)| factor == name);
-                let level = own.map(|(_, level, _)| level);
+                let entry = cell.iter().find(|(factor, ..)| factor == name);
+                let level = entry.map(|(_, level, _)| level);
                 number(
                     name,
-                    level.or_else(|| found.get(name).map(|(level, _)| level)),
+                    level.or_else(|| results.get(name).map(|(level, _)| level)),
                 )
             };
             match read.formula.evaluate(&value) {
                 Ok(value) => match level(value) {
                     Some(level) => {
-                        found.insert(&read.name, (level, read.written.position));
+                        results.insert(&read.name, (level, read.written.position));
                     }
                     None => {
                         let what = format!("derived.{} is {value}", read.name);
@@ -191,7 +191,7 @@ impl Derived {
             }
         }
         let levels = self.names.iter().filter_map(|(name, _)| {
-            let (level, position) = found.remove(name.as_str())?;
+            let (level, position) = results.remove(name.as_str())?;
             Some((name.clone(), level, position))
         });
         cell.extend(levels);
@@ -333,17 +333,17 @@ fn cycle(waiting: &[Read], first: &Read) -> (String, Position) {
     let next = |read: &Read| {
         let mut names = read.formula.names().iter();
         names.find_map(|(name, place)| {
-            let found = waiting.iter().find(|other| other.name == *name)?;
-            Some((found, read.written.position(*place)))
+            let successor = waiting.iter().find(|other| other.name == *name)?;
+            Some((successor, read.written.position(*place)))
         })
     };
     let position = next(first).map_or(first.written.position, |(_, position)| position);
     let mut way = vec![first.name.as_str()];
     let mut last = first;
-    while let Some((found, _)) = next(last) {
-        let is_closed = way.contains(&found.name.as_str());
-        way.push(&found.name);
-        last = found;
+    while let Some((successor, _)) = next(last) {
+        let is_closed = way.contains(&successor.name.as_str());
+        way.push(&successor.name);
+        last = successor;
         if is_closed {
             break;
         }

@@ -114,8 +114,8 @@ impl fmt::Display for ExternalPort {
         if self.at.is_empty() {
             return write!(f, "{} of a kubeconfig", self.name);
         }
-        let at: Vec<String> = self.at.iter().map(ToString::to_string).collect();
-        write!(f, "{} {}", self.name, at.join(", "))
+        let addresses: Vec<String> = self.at.iter().map(ToString::to_string).collect();
+        write!(f, "{} {}", self.name, addresses.join(", "))
     }
 }
 
@@ -174,13 +174,13 @@ mod tests {
     #[test]
     fn addresses_are_taken_apart() {
         let check = |text: &str, expected: Result<(&str, u16), &str>| {
-            let found = address(text, None);
-            let read = found
+            let result = address(text, None);
+            let read = result
                 .as_ref()
                 .map(|address| (address.host.as_str(), address.port));
             assert_eq!(read.map_err(|why| *why), expected, "{text}");
-            if let Ok(found) = &found {
-                assert_eq!(found.to_string(), text);
+            if let Ok(result) = &result {
+                assert_eq!(result.to_string(), text);
             }
         };
         check("127.0.0.1:9092", Ok(("127.0.0.1", 9092)));

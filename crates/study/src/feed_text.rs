@@ -21,7 +21,7 @@ pub(crate) fn read(name: &str, text: &str) -> Result<FeedTable, Vec<Finding>> {
         .to_lowercase();
     // Spreadsheets write a byte order mark first.
     let text = text.trim_start_matches('\u{feff}');
-    let (table, found) = match ending.as_str() {
+    let (table, findings) = match ending.as_str() {
         "csv" => csv(text),
         "ndjson" | "jsonl" => ndjson(text),
         _ => {
@@ -32,14 +32,14 @@ pub(crate) fn read(name: &str, text: &str) -> Result<FeedTable, Vec<Finding>> {
             ]);
         }
     };
-    let mut found: Vec<Finding> = found.into_iter().take(MAX_MISTAKES).collect();
-    if found.is_empty() {
-        found.extend(check(&table));
+    let mut findings: Vec<Finding> = findings.into_iter().take(MAX_MISTAKES).collect();
+    if findings.is_empty() {
+        findings.extend(check(&table));
     }
-    if found.is_empty() {
+    if findings.is_empty() {
         Ok(table)
     } else {
-        Err(found)
+        Err(findings)
     }
 }
 
@@ -77,9 +77,9 @@ struct Field {
 }
 
 fn csv(text: &str) -> (FeedTable, Vec<Finding>) {
-    let mut found = Vec::new();
+    let mut findings = Vec::new();
     let mut rows = CsvRows::new(text);
-    let header = rows.next_row(&mut found).unwrap_or_default();
+    let header = rows.next_row(&mut findings).unwrap_or_default();
     let mut table = FeedTable {
         columns: header.iter().map(|field| field.text.clone()).collect(),
         rows: Vec::new(),
@@ -90,11 +90,11 @@ fn csv(text: &str) -> (FeedTable, Vec<Finding>) {
             .any(|before| before.text == field.text)
         {
             let what = format!("the column {} is there twice", quote(&field.text));
-            found.push(Finding::new(field.position, what).with_expected("each column once"));
+            findings.push(Finding::new(field.position, what).with_expected("each column once"));
         }
     }
-    while let Some(row) = rows.next_row(&mut found) {
-        if found.len() >= MAX_MISTAKES || table.rows.len() > MAX_ROWS {
+    while let Some(row) = rows.next_row(&mut findings) {
+        if findings.len() >= MAX_MISTAKES || table.rows.len() > MAX_ROWS {
             break;
         }
         // An empty line is no row, but one of a single empty column is.
@@ -104,14 +104,14 @@ fn csv(text: &str) -> (FeedTable, Vec<Finding>) {
         if row.len() != header.len() {
             let what = format!("this row has {} fields", row.len());
             let expected = format!("{} as in the header", header.len());
-            found.push(Finding::new(row[0].position, what).with_expected(expected));
+            findings.push(Finding::new(row[0].position, what).with_expected(expected));
             continue;
         }
         table
             .rows
             .push(row.into_iter().map(|field| field.text).collect());
     }
-    (table, found)
+    (table, findings)
 }
 
 struct CsvRows<'a> {
@@ -139,13 +139,13 @@ impl<'a> CsvRows<'a> {
     }
 
     /// The next row, at least one field long; `None` at the end of the text.
-    fn next_row(&mut self, found: &mut Vec<Finding>) -> Option<Vec<Field>> {
+    fn next_row(&mut self, findings: &mut Vec<Finding>) -> Option<Vec<Field>> {
         self.rest.peek()?;
         let mut row = Vec::new();
         loop {
             let position = self.position;
             let text = if self.rest.peek() == Some(&'"') {
-                self.read_quoted(position, found)
+                self.read_quoted(position, findings)
             } else {
                 self.read_unquoted()
             };
@@ -159,7 +159,7 @@ impl<'a> CsvRows<'a> {
                 Some('\n' | '\r') | None => return Some(row),
                 Some(_) => {
                     let what = "text behind the closing quote of a field";
-                    found.push(
+                    findings.push(
                         Finding::new(position, what)
                             .with_expected("a comma or the end of the line"),
                     );
@@ -186,7 +186,7 @@ impl<'a> CsvRows<'a> {
     }
 
     /// A field in quotes; two quotes are one.
-    fn read_quoted(&mut self, position: Position, found: &mut Vec<Finding>) -> String {
+    fn read_quoted(&mut self, position: Position, findings: &mut Vec<Finding>) -> String {
         let mut text = String::new();
         self.next_char();
         while let Some(next) = self.next_char() {
@@ -199,25 +199,26 @@ impl<'a> CsvRows<'a> {
                 return text;
             }
         }
-        found.push(Finding::new(position, "a quote is not closed").with_expected("a closing \""));
+        findings
+            .push(Finding::new(position, "a quote is not closed").with_expected("a closing \""));
         text
     }
 }
 
 fn ndjson(text: &str) -> (FeedTable, Vec<Finding>) {
-    let mut found = Vec::new();
+    let mut findings = Vec::new();
     let mut table = FeedTable {
         columns: Vec::new(),
         rows: Vec::new(),
     };
     for (number, line) in (1..).zip(text.lines()) {
-        if found.len() >= MAX_MISTAKES || table.rows.len() > MAX_ROWS {
+        if findings.len() >= MAX_MISTAKES || table.rows.len() > MAX_ROWS {
             break;
         }
         if line.trim().is_empty() {
             continue;
         }
-        let at = |column: usize| Position {
+        let position = |column: usize| Position {
             line: number,
             column: u32::try_from(column.max(1)).unwrap_or(u32::MAX),
             ..Position::START
@@ -226,8 +227,8 @@ fn ndjson(text: &str) -> (FeedTable, Vec<Finding>) {
             Ok(object) => object,
             Err(error) => {
                 let what = "this line is no JSON object";
-                found.push(
-                    Finding::new(at(error.column()), what).with_expected("one object a line"),
+                findings.push(
+                    Finding::new(position(error.column()), what).with_expected("one object a line"),
                 );
                 continue;
             }
@@ -237,10 +238,12 @@ fn ndjson(text: &str) -> (FeedTable, Vec<Finding>) {
         }
         match json_row(&table.columns, &object) {
             Ok(row) => table.rows.push(row),
-            Err((what, expected)) => found.push(Finding::new(at(1), what).with_expected(expected)),
+            Err((what, expected)) => {
+                findings.push(Finding::new(position(1), what).with_expected(expected))
+            }
         }
     }
-    (table, found)
+    (table, findings)
 }
 
 /// The values of a line in the order of the columns, or the mistake and what was expected.
@@ -281,7 +284,7 @@ mod tests {
                 all.extend(table.rows);
                 all
             })
-            .map_err(|found| found.iter().map(shown).collect::<Vec<_>>().join("; "));
+            .map_err(|findings| findings.iter().map(shown).collect::<Vec<_>>().join("; "));
         let expected = expected
             .map(|rows| {
                 rows.iter()

@@ -21,10 +21,10 @@ pub(crate) struct Use {
 
 /// Every `${name}` under a node.
 pub(crate) fn uses(node: &Node) -> Vec<Use> {
-    let mut found = Vec::new();
+    let mut entries = Vec::new();
     visit_texts(node, &mut Vec::new(), &mut |text, position, path| {
         let mut add = |name: Option<&str>| {
-            found.push(Use {
+            entries.push(Use {
                 name: name.map(str::to_owned),
                 position,
                 path: path.to_vec(),
@@ -42,7 +42,7 @@ pub(crate) fn uses(node: &Node) -> Vec<Use> {
             }
         }
     });
-    found
+    entries
 }
 
 /// Calls `visit` with every text under a node, its position, and the keys that lead to it.

@@ -6,19 +6,19 @@ impl Study {
     /// Whether two cells can have their trials on the same prepared system: they are the same, or differ only in the level of the
     /// factor with which it grows.
     #[must_use]
-    pub fn share_preparation(&self, one: &Cell, other: &Cell) -> bool {
+    pub fn share_preparation(&self, first_cell: &Cell, other: &Cell) -> bool {
         let Some(grow) = &self.grow else {
-            return one.number == other.number;
+            return first_cell.number == other.number;
         };
         let fixed = |cell: &Cell| {
             let levels = cell.levels.iter();
             let levels = levels.filter(|(factor, _)| factor != grow);
             levels.cloned().collect::<Vec<_>>()
         };
-        one.version == other.version
-            && one.parameters == other.parameters
-            && one.network == other.network
-            && fixed(one) == fixed(other)
+        first_cell.version == other.version
+            && first_cell.parameters == other.parameters
+            && first_cell.network == other.network
+            && fixed(first_cell) == fixed(other)
     }
 
     /// The cells in an order in which a prepared system grows: those that share it follow the first of them, smallest first.

@@ -16,8 +16,8 @@ impl Study {
             return Ok(());
         };
         let cluster = given.read(values).map_err(|why| {
-            let at = given.at;
-            EnvironmentError::Kubeconfig { why, at }
+            let position = given.at;
+            EnvironmentError::Kubeconfig { why, at: position }
         })?;
         let origin = Origin::File(given.file);
         let identity = cluster.authorization.as_ref();
@@ -82,7 +82,7 @@ impl Study {
 impl Credential {
     /// Reads its value, if it comes from outside; returns it then.
     fn resolve(&mut self, values: Values<'_>) -> Result<Option<TakenValue>, EnvironmentError> {
-        let (key, at) = (self.key, self.at);
+        let (key, position) = (self.key, self.at);
         let origin = match &self.origin {
             None | Some(Origin::Secret(_)) => return Ok(None),
             Some(origin) => origin.clone(),
@@ -94,13 +94,17 @@ impl Credential {
                     key,
                     origin,
                     why,
-                    at,
+                    at: position,
                 });
             }
         };
         if value.is_empty() || value.len() > VALUE_MAX_BYTES || value.chars().any(char::is_control)
         {
-            return Err(EnvironmentError::UnusableCredential { key, origin, at });
+            return Err(EnvironmentError::UnusableCredential {
+                key,
+                origin,
+                at: position,
+            });
         }
         self.value = Some(value.clone());
         Ok(Some(TakenValue { origin, value }))

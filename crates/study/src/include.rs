@@ -12,7 +12,7 @@ use crate::{
 pub(crate) fn include_scenario(
     root: &mut Node,
     sources: Option<&Sources<'_>>,
-    found: &mut Vec<Finding>,
+    findings: &mut Vec<Finding>,
 ) -> Option<Source> {
     let scenario = root.child_mut("load")?.child_mut("scenario")?;
     let named = scenario.entry("file")?.clone();
@@ -27,25 +27,25 @@ pub(crate) fn include_scenario(
         .filter(|entry| !is_endpoint(entry) && entry.key != "file")
     {
         let what = format!("load.scenario has both file and {}", entry.key);
-        found.push(Finding::new(entry.position, what).with_expected("one of the two"));
+        findings.push(Finding::new(entry.position, what).with_expected("one of the two"));
     }
     scenario.value = Value::Invalid;
     if name.contains("${") {
         let what = "load.scenario.file is the same in every cell; ${…} is not allowed in it";
-        found.push(Finding::new(named.node.position, what).with_expected("the name of a file"));
+        findings.push(Finding::new(named.node.position, what).with_expected("the name of a file"));
         return None;
     }
-    let (tree, source) = sources?.tree(name, named.node.position, found)?;
+    let (tree, source) = sources?.tree(name, named.node.position, findings)?;
     let Value::Map(mut entries) = tree.value else {
         let what = format!("the scenario is {}", tree.kind());
-        found.push(
+        findings.push(
             Finding::new(tree.position, what).with_expected("a mapping with name, feeds, flows"),
         );
         return None;
     };
     refuse_keys_of_study(
         &Node::new(Value::Map(entries.clone()), tree.position),
-        found,
+        findings,
     );
     entries.retain(|entry| !OF_STUDY.contains(&entry.key.as_str()));
     entries.extend(included.iter().find(is_endpoint).cloned());
@@ -55,11 +55,11 @@ pub(crate) fn include_scenario(
 }
 
 /// Reports the keys that only a scenario in a study may have.
-pub(crate) fn refuse_keys_of_study(scenario: &Node, found: &mut Vec<Finding>) {
+pub(crate) fn refuse_keys_of_study(scenario: &Node, findings: &mut Vec<Finding>) {
     for entry in scenario.entries() {
         if OF_STUDY.contains(&entry.key.as_str()) {
             let what = format!("the key {:?} has a meaning in a study only", entry.key);
-            found.push(
+            findings.push(
                 Finding::new(entry.position, what).with_expected("name, on_failure, feeds, flows"),
             );
         }

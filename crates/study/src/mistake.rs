@@ -156,7 +156,7 @@ impl Findings {
     /// cells.
     pub(crate) fn into_mistakes(self, sources: &[Source], cells: u32) -> Mistakes {
         let mut lines: Vec<Option<Vec<&str>>> = vec![None; sources.len()];
-        let found = self.0.len();
+        let count = self.0.len();
         let mut mistakes: Vec<_> = self
             .0
             .into_iter()
@@ -171,9 +171,9 @@ impl Findings {
                 }
             })
             .collect();
-        if let (Some(last), true) = (mistakes.last(), found > MAX_MISTAKES) {
+        if let (Some(last), true) = (mistakes.last(), count > MAX_MISTAKES) {
             let more = Mistake {
-                what: format!("{} more mistakes are not shown", found - MAX_MISTAKES),
+                what: format!("{} more mistakes are not shown", count - MAX_MISTAKES),
                 expected: None,
                 did_you_mean: None,
                 excerpt: String::new(),

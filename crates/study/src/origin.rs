@@ -121,9 +121,9 @@ pub(crate) fn next_opening(
     text: &str,
     openings: &'static [&'static str],
 ) -> Option<(usize, &'static str)> {
-    let found = openings.iter();
-    let found = found.filter_map(|opening| Some((text.find(opening)?, *opening)));
-    found.min()
+    let places = openings.iter();
+    let places = places.filter_map(|opening| Some((text.find(opening)?, *opening)));
+    places.min()
 }
 
 /// Escapes the text, so that nothing in it is read as a value from outside.

@@ -66,21 +66,21 @@ pub(crate) fn first_place(
     let mut mistakes = Vec::new();
     let mut root = parse(&source.text, &mut mistakes).ok()?;
     include_scenario(&mut root, Some(&sources), &mut mistakes);
-    let mut found: Option<Position> = None;
+    let mut hit: Option<Position> = None;
     visit_texts(&root, &mut Vec::new(), &mut |text, position, path| {
-        if found.is_none() && is_wanted(text, path) {
-            found = Some(position);
+        if hit.is_none() && is_wanted(text, path) {
+            hit = Some(position);
         }
     });
-    let at = found?;
+    let place = hit?;
     let file = sources
         .into_sources()
-        .get(usize::from(at.file))?
+        .get(usize::from(place.file))?
         .name
         .clone();
     Some(Place {
         file,
-        line: at.line,
-        column: at.column,
+        line: place.line,
+        column: place.column,
     })
 }

@@ -72,12 +72,14 @@ pub fn plan(study: &Study) -> Plan {
     let mut shuffle = Shuffle::new(study.seed);
     // Two cells that run at the same time stay together.
     let mut cells = || {
-        let own = study.cells.iter().filter(|cell| !cell.is_sentinel);
-        let mut own: Vec<&Cell> = own.filter(|cell| !study.follows_partner(cell)).collect();
+        let regular_cells = study.cells.iter().filter(|cell| !cell.is_sentinel);
+        let mut regular_cells: Vec<&Cell> = regular_cells
+            .filter(|cell| !study.follows_partner(cell))
+            .collect();
         if study.order == Order::Shuffled {
-            shuffle.shuffle(&mut own);
+            shuffle.shuffle(&mut regular_cells);
         }
-        let each = study.grown(own).into_iter();
+        let each = study.grown(regular_cells).into_iter();
         let each = each.flat_map(|cell| [Some(cell), study.duet_partner(cell)]);
         each.flatten().map(|cell| cell.number).collect::<Vec<u32>>()
     };
@@ -99,8 +101,8 @@ pub fn plan(study: &Study) -> Plan {
         (Some(cell), Some(every)) => Some((cell, sentinel_trials(trials, every))),
         _ => None,
     };
-    let of_sentinel = |of: &dyn Fn(&Cell) -> Duration, trials: usize| {
-        sentinels(trials).map_or(Duration::ZERO, |(cell, count)| of(cell) * count)
+    let of_sentinel = |duration: &dyn Fn(&Cell) -> Duration, trials: usize| {
+        sentinels(trials).map_or(Duration::ZERO, |(cell, count)| duration(cell) * count)
     };
     let trials = (1..)
         .zip(with_sentinel(study, each))
@@ -110,10 +112,11 @@ pub fn plan(study: &Study) -> Plan {
             repetition,
         })
         .collect();
-    let over_cells = |of: &dyn Fn(&Cell) -> Duration, repetitions: u32| {
-        let own = study.cells.iter().filter(|cell| !cell.is_sentinel);
-        let trials = own.clone().count() * usize::try_from(repetitions).unwrap_or(usize::MAX);
-        own.map(of).sum::<Duration>() * repetitions + of_sentinel(of, trials)
+    let over_cells = |duration: &dyn Fn(&Cell) -> Duration, repetitions: u32| {
+        let regular_cells = study.cells.iter().filter(|cell| !cell.is_sentinel);
+        let trials =
+            regular_cells.clone().count() * usize::try_from(repetitions).unwrap_or(usize::MAX);
+        regular_cells.map(duration).sum::<Duration>() * repetitions + of_sentinel(duration, trials)
     };
     // A cell that runs at the same time as another one adds only its start and its end.
     let own_duration = |cell: &Cell| match study.follows_partner(cell) {
@@ -156,7 +159,7 @@ pub fn expected_duration(cell: &Cell) -> Duration {
     let settle = cell
         .preparation
         .as_ref()
-        .and_then(|one| one.settle.as_ref());
+        .and_then(|preparation| preparation.settle.as_ref());
     let settle = match settle {
         Some(Settle::Time(time)) => *time,
         Some(Settle::Quiet { quiet_period, .. }) => *quiet_period,

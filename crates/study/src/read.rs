@@ -76,20 +76,20 @@ pub fn unknown_system(study: &Source, known: &[String]) -> Mistakes {
 /// # Errors
 /// Every mistake in it.
 pub fn read_system(source: &Source) -> Result<System, Mistakes> {
-    let mut found = Vec::new();
-    let system = parse(&source.text, &mut found)
-        .map_err(|end| found.push(end))
+    let mut mistakes = Vec::new();
+    let system = parse(&source.text, &mut mistakes)
+        .map_err(|end| mistakes.push(end))
         .ok()
         .and_then(|mut root| {
-            found.extend(validate(&SYSTEM, &mut root, "the system"));
-            let raw = read_raw::<raw::System>(&root, &mut found)?;
+            mistakes.extend(validate(&SYSTEM, &mut root, "the system"));
+            let raw = read_raw::<raw::System>(&root, &mut mistakes)?;
             let mut checker = Checker::new(&root);
             let system = check::system(&mut checker, raw);
-            found.append(&mut checker.findings);
+            mistakes.append(&mut checker.findings);
             system
         });
     let mut findings = Findings::default();
-    findings.add_all(found);
+    findings.add_all(mistakes);
     system
         .filter(|_| findings.is_empty())
         .ok_or_else(|| findings.into_mistakes(slice::from_ref(source), 0))
@@ -132,9 +132,9 @@ pub fn read_study_and_files(
 /// Every mistake in it and in the feeds' files.
 pub fn read_scenario(source: &Source, files: Files<'_>) -> Result<Scenario, Mistakes> {
     let sources = Sources::new(source, files);
-    let mut found = Vec::new();
-    let scenario = parse(&source.text, &mut found)
-        .map_err(|end| found.push(end))
+    let mut mistakes = Vec::new();
+    let scenario = parse(&source.text, &mut mistakes)
+        .map_err(|end| mistakes.push(end))
         .ok()
         .and_then(|mut root| {
             for used in uses(&root) {
@@ -144,10 +144,10 @@ pub fn read_scenario(source: &Source, files: Files<'_>) -> Result<Scenario, Mist
                     .filter(|name| is_meant_from_outside(name))
                 {
                     let path: Vec<_> = used.path.iter().map(String::as_str).collect();
-                    found.extend(misuse_of_environment(&used, name, &path));
+                    mistakes.extend(misuse_of_environment(&used, name, &path));
                     if Origin::parse(name).is_some_and(|origin| !origin.is_outside_system()) {
                         let what = "secrets and tokens belong to a study, and this scenario belongs to none";
-                        found.push(
+                        mistakes.push(
                             Finding::new(used.position, what)
                                 .with_expected("${env.NAME} or ${file:PATH}"),
                         );
@@ -155,23 +155,23 @@ pub fn read_scenario(source: &Source, files: Files<'_>) -> Result<Scenario, Mist
                     continue;
                 }
                 let what = "${…} is filled in by a study, and this scenario belongs to no study";
-                found.push(Finding::new(used.position, what).with_expected("a value"));
+                mistakes.push(Finding::new(used.position, what).with_expected("a value"));
             }
             root = fill(&root, &|_| None);
-            found.extend(validate(&SCENARIO, &mut root, "the scenario"));
-            refuse_keys_of_study(&root, &mut found);
-            let raw = read_raw::<raw::Scenario>(&root, &mut found)?;
+            mistakes.extend(validate(&SCENARIO, &mut root, "the scenario"));
+            refuse_keys_of_study(&root, &mut mistakes);
+            let raw = read_raw::<raw::Scenario>(&root, &mut mistakes)?;
             let mut checker = Checker::with_files(&root, Some(&sources));
             let around = Around {
                 path: &[],
                 model: None,
             };
             let scenario = check::scenario(&mut checker, raw, around);
-            found.append(&mut checker.findings);
+            mistakes.append(&mut checker.findings);
             scenario
         });
     let mut findings = Findings::default();
-    findings.add_all(found);
+    findings.add_all(mistakes);
     scenario
         .filter(|_| findings.is_empty())
         .ok_or_else(|| findings.into_mistakes(&sources.into_sources(), 0))
@@ -221,36 +221,36 @@ struct AllCells<'a> {
 impl Examined {
     /// Without a system, only what does not depend on it is checked. Without sources, no file that the study names is read.
     fn read(&mut self, source: &Source, inputs: Inputs<'_>) {
-        let mut found = Vec::new();
-        match parse(&source.text, &mut found) {
-            Ok(root) if is_scenario(&root) => found.push(
+        let mut findings = Vec::new();
+        match parse(&source.text, &mut findings) {
+            Ok(root) if is_scenario(&root) => findings.push(
                 Finding::new(root.position, "this is a scenario, and not a study").with_expected(
                     "a study that names it (load: { scenario: { file: … } }); `waggle load URL --scenario FILE` runs it without one",
                 ),
             ),
-            Ok(root) if is_system(&root) => found.push(
+            Ok(root) if is_system(&root) => findings.push(
                 Finding::new(root.position, "this is a system, and not a study").with_expected(
                     "a study that names it (system: NAME, with the file in systems/NAME/system.yaml); `waggle system` runs it without one",
                 ),
             ),
             Ok(mut root) => {
-                let scenario = include_scenario(&mut root, inputs.sources, &mut found);
-                self.examine(&root, inputs, &mut found);
+                let scenario = include_scenario(&mut root, inputs.sources, &mut findings);
+                self.examine(&root, inputs, &mut findings);
                 self.study = self.study.take().map(|study| Study {
                     scenario_file: scenario,
                     ..study
                 });
             }
-            Err(end) => found.push(end),
+            Err(end) => findings.push(end),
         }
-        self.findings.add_all(found);
+        self.findings.add_all(findings);
     }
 
     fn examine(
         &mut self,
         root: &Node,
         Inputs { system, sources }: Inputs<'_>,
-        found: &mut Vec<Finding>,
+        findings: &mut Vec<Finding>,
     ) {
         let Cells {
             names,
@@ -259,14 +259,14 @@ impl Examined {
             complete,
             derived,
             in_cells,
-        } = cells::cells(root, found);
+        } = cells::cells(root, findings);
         let body = without_cells(root);
         let known = KnownNames {
             factors: &names,
             derived: &derived,
             complete,
         };
-        check_uses(&body, &known, system, found);
+        check_uses(&body, &known, system, findings);
         for (cell, finding) in in_cells {
             self.findings.add_in_cell(cell, [finding]);
         }
@@ -277,7 +277,7 @@ impl Examined {
                 "the study has {expanded} bytes over its {} cells",
                 cells.len()
             );
-            found.push(
+            findings.push(
                 Finding::new(Position::START, what)
                     .with_expected(format!("at most {MAX_EXPANDED_BYTES}")),
             );
@@ -397,25 +397,25 @@ impl Examined {
             factors,
         }: AllCells<'_>,
     ) {
-        let mut own = checker.without_findings();
-        self.study = check::study_without_cells(&mut own, raw, system, (cells, factors));
-        self.findings.add_all(own.findings);
+        let mut part_checker = checker.without_findings();
+        self.study = check::study_without_cells(&mut part_checker, raw, system, (cells, factors));
+        self.findings.add_all(part_checker.findings);
         let system = raw.system.as_ref();
         let name = system.and_then(|system| system.name.clone());
         self.system = name.map(|raw::Name(name)| (name, checker.position_of(&["system", "use"])));
-        let mut own = Checker::new(checker.root());
-        self.server = system.and_then(|system| check::server(&mut own, system));
-        self.findings.add_all(own.findings);
+        let mut part_checker = Checker::new(checker.root());
+        self.server = system.and_then(|system| check::server(&mut part_checker, system));
+        self.findings.add_all(part_checker.findings);
     }
 }
 
-fn read_raw<'de, T: Deserialize<'de>>(root: &Node, found: &mut Vec<Finding>) -> Option<T> {
+fn read_raw<'de, T: Deserialize<'de>>(root: &Node, findings: &mut Vec<Finding>) -> Option<T> {
     match T::deserialize(NodeReader(root)) {
         Ok(raw) => Some(raw),
         Err(error) => {
             // The validation has better messages; this one is for a mistake that the validation missed.
-            if found.is_empty() {
-                found.push(Finding::new(
+            if findings.is_empty() {
+                findings.push(Finding::new(
                     root.position,
                     format!("cannot be read: {error}"),
                 ));
@@ -426,14 +426,14 @@ fn read_raw<'de, T: Deserialize<'de>>(root: &Node, found: &mut Vec<Finding>) -> 
 }
 
 /// The tree of one cell, with every invalid node marked.
-fn cell_tree(body: &Node, levels: &Levels, found: &mut Vec<Finding>) -> Node {
+fn cell_tree(body: &Node, levels: &Levels, findings: &mut Vec<Finding>) -> Node {
     let mut tree = fill(body, &|name| {
         levels
             .iter()
             .find(|(known, ..)| known == name)
             .map(|(_, level, position)| (level, *position))
     });
-    found.extend(validate(&STUDY, &mut tree, "the study"));
+    findings.extend(validate(&STUDY, &mut tree, "the study"));
     tree
 }
 

@@ -69,7 +69,10 @@ impl Cell {
     /// Passes the texts of each request of its preparation, its background loads and its load to `change`, with the endpoint that
     /// gets the request.
     pub(crate) fn change_requests<E>(&mut self, change: &mut ChangeAt<'_, E>) -> Result<(), E> {
-        let loads = self.preparation.iter_mut().flat_map(|one| &mut one.loads);
+        let loads = self
+            .preparation
+            .iter_mut()
+            .flat_map(|preparation| &mut preparation.loads);
         for load in loads {
             let PrepareLoad {
                 scenario,

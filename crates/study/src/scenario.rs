@@ -299,13 +299,13 @@ impl Scenario {
     /// The indices of the steps whose requests carry a record: path, headers or body have the record's key.
     #[must_use]
     pub fn steps_with_record(&self) -> Vec<usize> {
-        let mut found = Vec::new();
+        let mut steps = Vec::new();
         for flow in &self.flows {
-            add_steps_with_record(&flow.actions, &mut found);
+            add_steps_with_record(&flow.actions, &mut steps);
         }
-        found.sort_unstable();
-        found.dedup();
-        found
+        steps.sort_unstable();
+        steps.dedup();
+        steps
     }
 }
 
@@ -317,21 +317,21 @@ impl Step {
     }
 }
 
-fn add_steps_with_record(actions: &[Action], found: &mut Vec<usize>) {
+fn add_steps_with_record(actions: &[Action], steps: &mut Vec<usize>) {
     for action in actions {
         match action {
-            Action::Request(step) if step.carries_record() => found.push(step.step),
-            Action::Repeat { actions, .. } => add_steps_with_record(actions, found),
+            Action::Request(step) if step.carries_record() => steps.push(step.step),
+            Action::Repeat { actions, .. } => add_steps_with_record(actions, steps),
             Action::Request(_) | Action::Pause(_) => {}
         }
     }
 }
 
 fn longest_timeout(actions: &[Action]) -> Duration {
-    let one = |action: &Action| match action {
+    let timeout = |action: &Action| match action {
         Action::Request(step) => step.timeout,
         Action::Pause(_) => Duration::ZERO,
         Action::Repeat { actions, .. } => longest_timeout(actions),
     };
-    actions.iter().map(one).max().unwrap_or_default()
+    actions.iter().map(timeout).max().unwrap_or_default()
 }

@@ -41,7 +41,7 @@ pub fn study_schema() -> Value {
     for part in PARTS_PER_CELL {
         let keep: Vec<_> = STUDY_WIDE
             .iter()
-            .filter(|[of, _]| *of == part)
+            .filter(|[parent, _]| *parent == part)
             .map(|[_, key]| *key)
             .collect();
         admit_factors(&mut schema["properties"][part], &keep);

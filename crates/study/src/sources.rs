@@ -62,21 +62,21 @@ impl<'a> Sources<'a> {
         Ok((number, text))
     }
 
-    /// The tree of a YAML file; `None` if it has a mistake, which is added to `found`.
+    /// The tree of a YAML file; `None` if it has a mistake, which is added to `findings`.
     pub(crate) fn tree(
         &self,
         name: &str,
         named_at: Position,
-        found: &mut Vec<Finding>,
+        findings: &mut Vec<Finding>,
     ) -> Option<(Node, Source)> {
         let (number, text) = self
             .fetch(name, named_at)
-            .map_err(|finding| found.push(finding))
+            .map_err(|finding| findings.push(finding))
             .ok()?;
-        let mut own = Vec::new();
-        let root = parse(&text, &mut own);
-        let root = root.map_err(|end| own.push(end)).ok();
-        found.extend(own.into_iter().map(|finding| Finding {
+        let mut file_findings = Vec::new();
+        let root = parse(&text, &mut file_findings);
+        let root = root.map_err(|end| file_findings.push(end)).ok();
+        findings.extend(file_findings.into_iter().map(|finding| Finding {
             position: Position {
                 file: number,
                 ..finding.position
@@ -101,7 +101,7 @@ impl<'a> Sources<'a> {
             .fetch(name, named_at)
             .map_err(|finding| vec![finding])
             .and_then(|(number, text)| {
-                feed_text::read(name, &text).map_err(|found| {
+                feed_text::read(name, &text).map_err(|findings| {
                     let in_file = |finding: Finding| Finding {
                         position: Position {
                             file: number,
@@ -109,7 +109,7 @@ impl<'a> Sources<'a> {
                         },
                         ..finding
                     };
-                    found.into_iter().map(in_file).collect()
+                    findings.into_iter().map(in_file).collect()
                 })
             })
             .map(Arc::new);

@@ -33,8 +33,8 @@ impl Component {
         let setup = self.setup.iter().flat_map(|step| {
             let undo = step.undo.iter();
             let undo = undo.flat_map(|undo| values(&undo.headers).chain([&undo.path, &undo.body]));
-            let own = values(&step.headers).chain([&step.path, &step.body]);
-            own.chain(undo)
+            let step_texts = values(&step.headers).chain([&step.path, &step.body]);
+            step_texts.chain(undo)
         });
         let authorities = self.tls.iter().filter_map(|tls| match &tls.trust {
             Trust::File(file) => Some(file),
@@ -97,8 +97,8 @@ impl System {
     /// Removes headers with secrets of the system that say to a component who one is.
     pub(crate) fn remove_own_identity(&mut self, component: &str) {
         let components = self.components.iter_mut();
-        let own = components.filter(|known| known.name == component);
-        for step in own.flat_map(|component| &mut component.setup) {
+        let targets = components.filter(|known| known.name == component);
+        for step in targets.flat_map(|component| &mut component.setup) {
             remove_own_identity(&mut step.headers);
             if let Some(undo) = &mut step.undo {
                 remove_own_identity(&mut undo.headers);
@@ -110,7 +110,8 @@ impl System {
         // That another identity is refused cannot be asked with the only one that there is.
         self.verify.retain(|check| {
             let status = &check.expect.status;
-            let is_refusal = !status.is_empty() && status.iter().all(|one| REFUSALS.contains(one));
+            let is_refusal =
+                !status.is_empty() && status.iter().all(|code| REFUSALS.contains(code));
             !(is_refusal && names.contains(&check.endpoint.as_str()))
         });
         let checks = self.verify.iter_mut();

@@ -46,8 +46,8 @@ impl System {
         let endpoints = self.endpoints.iter().filter(|known| known.name == endpoint);
         let mut ports = endpoints.flat_map(|endpoint| {
             let components = self.components.iter();
-            let own = components.filter(|known| known.name == endpoint.component);
-            own.map(|component| component.is_encrypted(&endpoint.port))
+            let owners = components.filter(|known| known.name == endpoint.component);
+            owners.map(|component| component.is_encrypted(&endpoint.port))
         });
         ports.any(|is_encrypted| is_encrypted)
     }

@@ -129,9 +129,9 @@ fn is_word(text: &str) -> bool {
 fn split_quoted(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut chars = text.char_indices();
-    while let Some((at, c)) = chars.next() {
+    while let Some((offset, c)) = chars.next() {
         match c {
-            '"' => return Some((value, &text[at + 1..])),
+            '"' => return Some((value, &text[offset + 1..])),
             '\\' => match chars.next()?.1 {
                 'n' => value.push('\n'),
                 other => value.push(other),

@@ -34,10 +34,10 @@ pub(crate) fn check_uses(
     body: &Node,
     known: &KnownNames<'_>,
     system: Option<&System>,
-    found: &mut Vec<Finding>,
+    findings: &mut Vec<Finding>,
 ) {
     let uses = uses(body);
-    found.extend(
+    findings.extend(
         uses.iter()
             .filter_map(|used| misuse(used, known))
             .take(MAX_MISTAKES),
@@ -73,7 +73,7 @@ pub(crate) fn check_uses(
         let is_factor = known.factors.iter().any(|(factor, _)| factor == name);
         let kind = if is_factor { "factor" } else { "derived level" };
         let what = format!("{kind} {name} is used nowhere");
-        found.push(
+        findings.push(
             Finding::new(*position, what)
                 .with_expected(expected)
                 .with_suggestion(near),

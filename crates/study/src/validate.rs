@@ -289,7 +289,7 @@ fn has_type(schema: &Schema, name: &str) -> bool {
     let is = |schema: &Schema| schema == name || (schema == "number" && name == "integer");
     match &schema["type"] {
         Schema::Array(types) => types.iter().any(is),
-        one => is(one),
+        value => is(value),
     }
 }
 

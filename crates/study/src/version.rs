@@ -49,7 +49,9 @@ impl Study {
     #[must_use]
     pub fn duet_partner(&self, cell: &Cell) -> Option<&Cell> {
         let version = cell.version.filter(|_| self.has_duets())?;
-        self.cells.iter().find(|one| one.number == version.partner)
+        self.cells
+            .iter()
+            .find(|candidate| candidate.number == version.partner)
     }
 
     /// Whether two versions run at the same time.
@@ -65,6 +67,6 @@ impl Study {
         self.has_duets()
             && cell
                 .version
-                .is_some_and(|own| own.version == Version::Changed)
+                .is_some_and(|version| version.version == Version::Changed)
     }
 }

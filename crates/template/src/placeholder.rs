@@ -13,16 +13,16 @@ pub enum Part<'a> {
 pub fn parts(text: &str) -> Option<Vec<Part<'_>>> {
     let mut parts = Vec::new();
     let mut rest = text;
-    while let Some(at) = rest.find("${") {
-        if rest[..at].ends_with('$') {
-            parts.push(Part::Literal(&rest[..at - 1]));
+    while let Some(start) = rest.find("${") {
+        if rest[..start].ends_with('$') {
+            parts.push(Part::Literal(&rest[..start - 1]));
             parts.push(Part::Literal("${"));
-            rest = &rest[at + 2..];
+            rest = &rest[start + 2..];
             continue;
         }
-        parts.push(Part::Literal(&rest[..at]));
-        let end = rest[at..].find('}')? + at;
-        parts.push(Part::Name(&rest[at + 2..end]));
+        parts.push(Part::Literal(&rest[..start]));
+        let end = rest[start..].find('}')? + start;
+        parts.push(Part::Name(&rest[start + 2..end]));
         rest = &rest[end + 1..];
     }
     parts.push(Part::Literal(rest));

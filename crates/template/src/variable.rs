@@ -34,18 +34,18 @@ const CLOSE: &str = "}}";
 /// If braces are not closed, or a name has other characters than letters, digits, `_`, `-` and `.`.
 pub fn parts(text: &str) -> Result<Vec<Part<'_>>, Slip<'_>> {
     let mut parts = Vec::new();
-    let mut at = 0;
-    while let Some(open) = text[at..].find(OPEN).map(|open| at + open) {
-        parts.push(Part::Text(&text[at..open]));
+    let mut position = 0;
+    while let Some(open) = text[position..].find(OPEN).map(|open| position + open) {
+        parts.push(Part::Text(&text[position..open]));
         let inside = open + OPEN.len();
         if text[inside..].starts_with(OPEN) {
             parts.push(Part::Text(OPEN));
-            at = inside + OPEN.len();
+            position = inside + OPEN.len();
             continue;
         }
         if text[inside..].starts_with(BRACE) {
             parts.push(Part::Text(BRACE));
-            at = open + BRACE.len();
+            position = open + BRACE.len();
             continue;
         }
         let Some(length) = text[inside..].find(CLOSE) else {
@@ -62,9 +62,9 @@ pub fn parts(text: &str) -> Result<Vec<Part<'_>>, Slip<'_>> {
             });
         }
         parts.push(Part::Variable(name));
-        at = inside + length + CLOSE.len();
+        position = inside + length + CLOSE.len();
     }
-    parts.push(Part::Text(&text[at..]));
+    parts.push(Part::Text(&text[position..]));
     parts.retain(|part| *part != Part::Text(""));
     Ok(parts)
 }
@@ -95,7 +95,7 @@ pub fn without_variables(text: &str) -> Option<String> {
 /// Whether a variable is in a text.
 #[must_use]
 pub fn names(text: &str, variable: &str) -> bool {
-    variables(text).is_ok_and(|found| found.contains(&variable))
+    variables(text).is_ok_and(|occurrences| occurrences.contains(&variable))
 }
 
 /// Whether a variable may be called so.
@@ -118,8 +118,8 @@ mod tests {
     /// Parts as text, variables in angle brackets; or the place of the slip.
     #[track_caller]
     fn check(text: &str, expected: Result<&[&str], usize>) {
-        let found = parts(text).map_err(|slip| slip.at);
-        let found = found.map(|parts| {
+        let result = parts(text).map_err(|slip| slip.at);
+        let result = result.map(|parts| {
             let shown = parts.iter().map(|part| match part {
                 Part::Text(text) => (*text).to_owned(),
                 Part::Variable(name) => format!("<{name}>"),
@@ -127,7 +127,7 @@ mod tests {
             shown.collect::<Vec<String>>()
         });
         let expected = expected.map(|parts| parts.iter().map(ToString::to_string).collect());
-        assert_eq!(found, expected, "{text:?}");
+        assert_eq!(result, expected, "{text:?}");
     }
 
     #[test]

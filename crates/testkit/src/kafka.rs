@@ -174,8 +174,12 @@ fn launch(folder: &TempDir, before: &[String], address: SocketAddr) -> Process {
     let program = program("kafka", "kafka-server-start.sh");
     let settings = folder.path().join("server.properties");
     let text = |path: &Path| path.to_str().expect("a path in UTF-8").to_owned();
-    let own = [text(&program), text(&settings)];
-    let command: Vec<&str> = before.iter().chain(&own).map(String::as_str).collect();
+    let arguments = [text(&program), text(&settings)];
+    let command: Vec<&str> = before
+        .iter()
+        .chain(&arguments)
+        .map(String::as_str)
+        .collect();
     let mut process = Process::start(
         "kafka",
         folder.path(),

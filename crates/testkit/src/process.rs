@@ -79,7 +79,7 @@ impl Process {
     /// Returns when `is_so` is true; panics with the end of the log if the process ends first, or on timeout.
     pub fn wait_until(&mut self, what: &str, mut is_so: impl FnMut() -> bool) {
         let (mut ended, mut starts) = (None, 1);
-        let found = try_for(UP_WITHIN, || {
+        let outcome = try_for(UP_WITHIN, || {
             ended = self.child.try_wait().expect("a child of ours");
             if is_so() {
                 return Some(true);
@@ -93,7 +93,7 @@ impl Process {
             ended.is_some().then_some(false)
         });
         assert!(
-            found == Some(true),
+            outcome == Some(true),
             "{} did not come to {what} ({ended:?}):\n{}",
             self.name,
             self.log_end()

@@ -30,9 +30,9 @@ pub fn try_for<T>(deadline: Duration, mut find: impl FnMut() -> Option<T>) -> Op
     loop {
         // Polled once more after the deadline: the thread may not have run for all that time.
         let is_last = begun.elapsed() > deadline;
-        let found = find();
-        if found.is_some() || is_last {
-            return found;
+        let value = find();
+        if value.is_some() || is_last {
+            return value;
         }
         thread::sleep(LOOK_EVERY);
     }

@@ -141,12 +141,12 @@ impl Writers {
     }
 
     pub fn counts(&self) -> AnswerCounts {
-        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         AnswerCounts {
-            acknowledged: of(&self.shared.acknowledged),
-            refused: of(&self.shared.refused),
-            unknown: of(&self.shared.unknown),
-            repeated: of(&self.shared.repeated),
+            acknowledged: count(&self.shared.acknowledged),
+            refused: count(&self.shared.refused),
+            unknown: count(&self.shared.unknown),
+            repeated: count(&self.shared.repeated),
         }
     }
 

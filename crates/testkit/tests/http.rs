@@ -139,11 +139,11 @@ fn a_listener_hands_out_connections() {
 #[test]
 fn a_wait_gives_up() {
     let mut looked = 0;
-    let found: Option<()> = try_for(Duration::ZERO, || {
+    let value: Option<()> = try_for(Duration::ZERO, || {
         looked += 1;
         None
     });
-    assert_eq!(found, None);
+    assert_eq!(value, None);
     assert!(looked > 0);
     assert_eq!(try_for(Duration::ZERO, || Some(7)), Some(7));
 }

@@ -47,11 +47,11 @@ fn influxdb_is_set_up_and_keeps_its_records_over_a_kill() {
     assert_eq!(status, 204, "{answer}");
     influxdb.kill();
     influxdb.restart();
-    let found = influxdb.query(&format!(
+    let rows = influxdb.query(&format!(
         "from(bucket:\"{}\") |> range(start: 0) |> filter(fn: (r) => r._measurement == \"m\")",
         influxdb.bucket()
     ));
-    assert!(found.contains(",1.5,"), "{found}");
+    assert!(rows.contains(",1.5,"), "{rows}");
 }
 
 #[test]

@@ -55,9 +55,12 @@ mod tests {
     #[test]
     fn the_unit_says_what_is_counted() {
         let check = |text: &str, dimension, value: f64| {
-            let found = parse_amount(text).expect("a number");
-            assert_eq!(found.dimension, dimension, "{text}");
-            assert!((found.value - value).abs() <= 1e-12 * value.abs(), "{text}");
+            let amount = parse_amount(text).expect("a number");
+            assert_eq!(amount.dimension, dimension, "{text}");
+            assert!(
+                (amount.value - value).abs() <= 1e-12 * value.abs(),
+                "{text}"
+            );
         };
         check("50", Dimension::Count, 50.0);
         check("0.5", Dimension::Count, 0.5);

@@ -262,7 +262,7 @@ impl Number {
 
     fn plus(self, other: Self) -> Self {
         match (self, other) {
-            (Self::Whole(one), Self::Whole(two)) => Self::Whole(one + two),
+            (Self::Whole(left), Self::Whole(two)) => Self::Whole(left + two),
             _ => Self::Float(self.as_float() + other.as_float()),
         }
     }
@@ -279,7 +279,7 @@ impl Number {
 
     fn is_less(self, other: Self) -> bool {
         match (self, other) {
-            (Self::Whole(one), Self::Whole(two)) => one < two,
+            (Self::Whole(left), Self::Whole(two)) => left < two,
             _ => self.as_float() < other.as_float(),
         }
     }
@@ -304,7 +304,7 @@ impl Value {
         })
     }
 
-    fn add(&mut self, aggregate: Aggregate, at: i64, raw: RawValue<'_>) {
+    fn add(&mut self, aggregate: Aggregate, timestamp: i64, raw: RawValue<'_>) {
         match self {
             Self::Count(count) => *count += 1,
             Self::Mean { sum, count } => {
@@ -319,8 +319,8 @@ impl Value {
                 }
             }
             Self::Edge { time, value } => {
-                if replaces(aggregate, at, *time) {
-                    *time = at;
+                if replaces(aggregate, timestamp, *time) {
+                    *time = timestamp;
                     *value = raw.to_value();
                 }
             }
@@ -352,8 +352,10 @@ impl Value {
                     *kept = kept.combine(aggregate, number);
                 }
             }
-            (Self::Edge { time, value }, Part::At(at, other)) if replaces(aggregate, at, *time) => {
-                (*time, *value) = (at, other);
+            (Self::Edge { time, value }, Part::At(timestamp, other))
+                if replaces(aggregate, timestamp, *time) =>
+            {
+                (*time, *value) = (timestamp, other);
             }
             // Parts belong to the requested aggregate.
             _ => {}
@@ -374,12 +376,12 @@ impl Value {
     }
 }
 
-/// Whether a value of the time `at` replaces one that came before it.
-fn replaces(aggregate: Aggregate, at: i64, before: i64) -> bool {
+/// Whether a value of the time `timestamp` replaces one that came before it.
+fn replaces(aggregate: Aggregate, timestamp: i64, before: i64) -> bool {
     if aggregate == Aggregate::First {
-        at < before
+        timestamp < before
     } else {
-        at >= before
+        timestamp >= before
     }
 }
 

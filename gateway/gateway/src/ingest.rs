@@ -242,7 +242,7 @@ fn precision(query: &str) -> Result<Precision, Problem> {
     if query.is_empty() {
         return Ok(Precision::Nanoseconds);
     }
-    let mut found = None;
+    let mut choice = None;
     for pair in query.split('&') {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         if name != "precision" {
@@ -254,9 +254,9 @@ fn precision(query: &str) -> Result<Precision, Problem> {
         let precision = Precision::from_name(value).ok_or_else(|| {
             Problem::new(400, format!("precision is ns, us, ms or s, not {value:?}"))
         })?;
-        if found.replace(precision).is_some() {
+        if choice.replace(precision).is_some() {
             return Err(Problem::new(400, "precision is given twice"));
         }
     }
-    Ok(found.unwrap_or_default())
+    Ok(choice.unwrap_or_default())
 }

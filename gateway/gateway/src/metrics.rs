@@ -43,11 +43,11 @@ pub(crate) struct WorkerMetrics {
 
 impl WorkerMetrics {
     pub(crate) fn count_answer(&self, call: Call, status: u16) {
-        let at = STATUSES
+        let index = STATUSES
             .iter()
             .position(|known| *known == status)
             .unwrap_or(STATUSES.len() - 1);
-        add(&self.requests[call as usize][at], 1);
+        add(&self.requests[call as usize][index], 1);
     }
 }
 
@@ -177,8 +177,8 @@ pub(crate) fn write_workers(page: &mut Page, workers: &[Arc<WorkerMetrics>]) {
     let statuses = || STATUSES.iter().enumerate();
     let calls = CALLS.iter().enumerate();
     let series = calls.flat_map(|(call, name)| {
-        statuses().filter_map(move |(at, status)| {
-            let count = sum(&|worker| &worker.requests[call][at]);
+        statuses().filter_map(move |(index, status)| {
+            let count = sum(&|worker| &worker.requests[call][index]);
             let status = match status {
                 0 => "other".to_owned(),
                 known => known.to_string(),

@@ -217,9 +217,9 @@ impl Csv {
     /// The database's error instead of rows.
     fn error_text(&self) -> Option<String> {
         let position = |name: &str| self.columns.iter().position(|column| column.name == name);
-        let at = position("error")
+        let index = position("error")
             .filter(|_| position("reference").is_some() && position("_value").is_none())?;
-        Some(self.cells[at].clone())
+        Some(self.cells[index].clone())
     }
 }
 
@@ -258,9 +258,9 @@ mod tests {
     #[track_caller]
     fn check(text: &str, rows: &[&str], ended: Result<(), CsvError>) {
         for piece in [text.len().max(1), 1, 2, 7] {
-            let found = read(text, piece);
-            assert_eq!(found.0, rows, "in pieces of {piece}");
-            assert_eq!(found.1, ended, "in pieces of {piece}");
+            let result = read(text, piece);
+            assert_eq!(result.0, rows, "in pieces of {piece}");
+            assert_eq!(result.1, ended, "in pieces of {piece}");
         }
     }
 

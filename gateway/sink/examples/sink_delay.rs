@@ -94,9 +94,9 @@ fn send(
         let due = (begun.elapsed().as_secs_f64() * f64::from(arguments.rate)) as u64;
         while sent < due {
             text.clear();
-            let at = nanoseconds();
+            let moment = nanoseconds();
             for line in 0..u64::from(arguments.lines) {
-                let (series, time) = ((sent + line) % 1000, at + line);
+                let (series, time) = ((sent + line) % 1000, moment + line);
                 writeln!(
                     text,
                     "delay,run={run},host=h{series} cpu=12.5,memory={series}i,waggle_key={}i {time}",
@@ -107,12 +107,16 @@ fn send(
             if marked.elapsed() >= MARK_EVERY {
                 marked = Instant::now();
                 key += 1;
-                writeln!(text, "mark,run={run} waggle_key={key}i {at}")?;
+                writeln!(text, "mark,run={run} waggle_key={key}i {moment}")?;
                 mark = Some((key, marked));
             }
             put(producer, &arguments.topic, partition, text.trim_end())?;
-            if let Some((key, at)) = mark {
-                marks.lock().map_err(|_| "a panic")?.sent.insert(key, at);
+            if let Some((key, moment)) = mark {
+                marks
+                    .lock()
+                    .map_err(|_| "a panic")?
+                    .sent
+                    .insert(key, moment);
             }
             partition = (partition + 1) % arguments.partitions;
             sent += u64::from(arguments.lines);

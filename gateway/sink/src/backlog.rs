@@ -229,8 +229,12 @@ impl Backlog {
     /// Offsets that can be committed and are not confirmed yet.
     pub(crate) fn to_commit(&self) -> Vec<(Arc<Source>, i64)> {
         let inner = self.lock();
-        let of = |(slot, offset)| Some((inner.sources.by_slot(slot)?, offset));
-        inner.offsets.to_commit().filter_map(of).collect()
+        let source_offset = |(slot, offset)| Some((inner.sources.by_slot(slot)?, offset));
+        inner
+            .offsets
+            .to_commit()
+            .filter_map(source_offset)
+            .collect()
     }
 
     /// The broker has confirmed an offset.

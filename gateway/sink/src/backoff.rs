@@ -43,12 +43,8 @@ mod tests {
             first: Duration::from_millis(100),
             most: Duration::from_secs(2),
         };
-        let found = backoff.wait(failures, asked.map(Duration::from_secs), chance);
-        assert_eq!(
-            found,
-            Duration::from_millis(expected_ms),
-            "after {failures}"
-        );
+        let wait = backoff.wait(failures, asked.map(Duration::from_secs), chance);
+        assert_eq!(wait, Duration::from_millis(expected_ms), "after {failures}");
     }
 
     #[test]
@@ -76,11 +72,14 @@ mod tests {
 
     #[test]
     fn chance_varies() {
-        let found: Vec<f64> = (0..20).map(|_| chance()).collect();
+        let chances: Vec<f64> = (0..20).map(|_| chance()).collect();
         assert!(
-            found.iter().all(|chance| (0.0..=1.0).contains(chance)),
-            "{found:?}"
+            chances.iter().all(|chance| (0.0..=1.0).contains(chance)),
+            "{chances:?}"
         );
-        assert!(found.iter().any(|chance| *chance != found[0]), "{found:?}");
+        assert!(
+            chances.iter().any(|chance| *chance != chances[0]),
+            "{chances:?}"
+        );
     }
 }

@@ -335,15 +335,15 @@ pub(crate) mod tests {
         let now = Instant::now();
         let mut batcher = Batcher::new(LIMITS);
         add(&mut batcher, now, values);
-        let mut found = Vec::new();
+        let mut batches = Vec::new();
         while let Next::Batch(batch) = batcher.next(now + LIMITS.linger, false) {
             assert_eq!(
                 batch.lines.len(),
                 batch.body.iter().filter(|byte| **byte == b'\n').count()
             );
-            found.push(batch.lines());
+            batches.push(batch.lines());
         }
-        assert_eq!(found, expected, "{values:?}");
+        assert_eq!(batches, expected, "{values:?}");
     }
 
     #[test]

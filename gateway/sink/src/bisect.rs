@@ -81,9 +81,9 @@ mod tests {
                 at_fault.extend(bisection.on_refusal(&named, "why"));
             }
         }
-        at_fault.sort_by_key(|found| found.line);
-        let found: Vec<usize> = at_fault.iter().map(|found| found.line).collect();
-        assert_eq!(found, wrong);
+        at_fault.sort_by_key(|fault| fault.line);
+        let fault: Vec<usize> = at_fault.iter().map(|fault| fault.line).collect();
+        assert_eq!(fault, wrong);
         let good: Vec<usize> = (0..lines).filter(|line| !wrong.contains(line)).collect();
         assert_eq!(written, good, "in order");
         writes

@@ -138,8 +138,8 @@ impl Reader<'_> {
         let since = Instant::now();
         // Polls even if there is no room for messages, to stay in the group.
         let mut polled = self.group.poll(POLL);
-        while let Some(found) = polled.take() {
-            let has_room = match found {
+        while let Some(event) = polled.take() {
+            let has_room = match event {
                 Ok(message) => self.take(&message),
                 Err(error) => {
                     self.handle_error(&error);

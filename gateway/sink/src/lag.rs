@@ -56,8 +56,8 @@ fn round(shared: &Shared, group: &Group, stop: &AtomicBool) -> KafkaResult<()> {
             StartOffset::Earliest => low,
             StartOffset::Latest => high,
         };
-        let at = committed.or(known.get(&key).copied()).unwrap_or(begin);
-        lags.insert(key, (high - at.max(low)).max(0));
+        let position = committed.or(known.get(&key).copied()).unwrap_or(begin);
+        lags.insert(key, (high - position.max(low)).max(0));
     }
     shared.metrics.set_lags(lags);
     discover_topics(shared, group)
@@ -70,10 +70,10 @@ fn discover_topics(shared: &Shared, group: &Group) -> KafkaResult<()> {
     }
     for topic in &shared.settings.topic {
         let answer = group.fetch_metadata(Some(topic), ANSWER_WITHIN)?;
-        let found = (answer.topics().iter()).any(|found| {
-            found.name() == topic && found.error().is_none() && !found.partitions().is_empty()
+        let hit = (answer.topics().iter()).any(|hit| {
+            hit.name() == topic && hit.error().is_none() && !hit.partitions().is_empty()
         });
-        if !found {
+        if !hit {
             return Ok(());
         }
     }

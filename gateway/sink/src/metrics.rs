@@ -107,8 +107,8 @@ impl Metrics {
     }
 
     pub(crate) fn count_answer(&self, status: u16, took: Duration) {
-        let at = STATUSES.iter().position(|known| *known == status);
-        add(&self.answers[at.unwrap_or(STATUSES.len() - 1)], 1);
+        let index = STATUSES.iter().position(|known| *known == status);
+        add(&self.answers[index.unwrap_or(STATUSES.len() - 1)], 1);
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         self.write.note(micros);
     }

@@ -99,10 +99,10 @@ impl Offsets {
 
 impl Partition {
     fn on_written(&mut self, batch: BatchId) {
-        let Ok(at) = (self.waiting).binary_search_by_key(&batch, |stretch| stretch.batch) else {
+        let Ok(index) = (self.waiting).binary_search_by_key(&batch, |stretch| stretch.batch) else {
             return;
         };
-        self.waiting[at].done = true;
+        self.waiting[index].done = true;
         while let Some(first) = self.waiting.pop_front_if(|first| first.done) {
             // A message can be read twice after a pause; written offsets stay written.
             self.written = self.written.max(Some(first.end));
@@ -127,8 +127,8 @@ mod tests {
         }
         for (batch, expected) in done {
             offsets.on_written(BatchId(*batch));
-            let found: Vec<(Slot, i64)> = offsets.to_commit().collect();
-            assert_eq!(found, *expected, "after batch {batch} of {read:?}");
+            let commits: Vec<(Slot, i64)> = offsets.to_commit().collect();
+            assert_eq!(commits, *expected, "after batch {batch} of {read:?}");
         }
     }
 

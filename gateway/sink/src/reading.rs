@@ -156,17 +156,17 @@ mod tests {
         // Lines of an earlier message are dropped.
         reading.read(b"a b=1 1\nx");
         reading.read(value.as_bytes());
-        let found: Vec<(usize, &str)> = (reading.lines.iter())
+        let lines: Vec<(usize, &str)> = (reading.lines.iter())
             .map(|line| (line.number, &value[line.text.clone()]))
             .collect();
-        assert_eq!(found, good, "good lines of {value:?}");
-        let found: Vec<(usize, &str)> = (reading.wrong.iter())
+        assert_eq!(lines, good, "good lines of {value:?}");
+        let lines: Vec<(usize, &str)> = (reading.wrong.iter())
             .map(|line| (line.number, &value[line.text.clone()]))
             .collect();
         let expected: Vec<(usize, &str)> = (wrong.iter())
             .map(|(number, text, _)| (*number, *text))
             .collect();
-        assert_eq!(found, expected, "wrong lines of {value:?}");
+        assert_eq!(lines, expected, "wrong lines of {value:?}");
         for (line, (_, _, reason)) in reading.wrong.iter().zip(wrong) {
             assert!(line.reason.contains(reason), "{:?}", line.reason);
         }

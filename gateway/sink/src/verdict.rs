@@ -177,7 +177,7 @@ impl Refusal {
                 measurement_text(line.measurement()) == *measurement
                     && line
                         .fields()
-                        .any(|found| kind_of(found.value) == kind && name_text(found.key) == *field)
+                        .any(|pair| kind_of(pair.value) == kind && name_text(pair.key) == *field)
             }
             Cause::TooOld { first_ns } => line
                 .time

@@ -89,7 +89,7 @@ impl Writer {
             };
             let at_fault = bisection.on_refusal(&named, &reason);
             let letters: Vec<Unwritten> = (at_fault.into_iter())
-                .map(|found| batch.unwritten(found.line, found.reason))
+                .map(|fault| batch.unwritten(fault.line, fault.reason))
                 .collect();
             self.put_aside(dead, &letters).await;
         }

@@ -156,7 +156,7 @@ impl Tree {
         pending: &mut Pending,
     ) -> Option<Meaning> {
         let (first, mut rest) = path.split_first()?;
-        let mut at = match first.as_str() {
+        let mut scope = match first.as_str() {
             "crate" => 0,
             "self" => from,
             "super" => self.modules[from].parent?,
@@ -167,23 +167,23 @@ impl Tree {
         };
         while let Some((name, more)) = rest.split_first() {
             if name == "super" {
-                at = self.modules[at].parent?;
+                scope = self.modules[scope].parent?;
             } else {
-                match self.lookup(at, name, pending) {
-                    Some(Meaning::Module(module)) => at = module,
+                match self.lookup(scope, name, pending) {
+                    Some(Meaning::Module(module)) => scope = module,
                     Some(item) => return Some(item),
                     // Defined by a macro there.
-                    None => return Some(Meaning::Item(at)),
+                    None => return Some(Meaning::Item(scope)),
                 }
             }
             rest = more;
         }
-        Some(Meaning::Module(at))
+        Some(Meaning::Module(scope))
     }
 
     fn lookup(&self, module: ModuleId, name: &str, pending: &mut Pending) -> Option<Meaning> {
-        let found = &self.modules[module];
-        let path = match found.names.get(name) {
+        let scope = &self.modules[module];
+        let path = match scope.names.get(name) {
             Some(Name::Item) => return Some(Meaning::Item(module)),
             Some(Name::Module(child)) => return Some(Meaning::Module(*child)),
             // `use serde;` names a crate, not itself.
@@ -197,7 +197,7 @@ impl Tree {
         }
         let meaning = match path {
             Some(path) => self.resolve_in(module, path, pending),
-            None => found.globs.iter().find_map(|path| {
+            None => scope.globs.iter().find_map(|path| {
                 let Meaning::Module(taken) = self.resolve_in(module, path, pending)? else {
                     return None;
                 };

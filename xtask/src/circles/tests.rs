@@ -12,7 +12,7 @@ fn sources(files: &[(&str, &str)]) -> Sources {
 /// Imports of a crate as lines `file: files`, of files that have any.
 fn check(files: &[(&str, &str)], expected: &[&str]) {
     let tree = Tree::read("lib.rs", &sources(files)).unwrap();
-    let found: Vec<String> = imports::imports(&tree)
+    let lines: Vec<String> = imports::imports(&tree)
         .into_iter()
         .filter(|(_, imported)| !imported.is_empty())
         .map(|(file, imported)| {
@@ -20,7 +20,7 @@ fn check(files: &[(&str, &str)], expected: &[&str]) {
             format!("{file}: {}", imported.join(" "))
         })
         .collect();
-    assert_eq!(found, expected, "{files:?}");
+    assert_eq!(lines, expected, "{files:?}");
 }
 
 #[test]
@@ -131,12 +131,12 @@ fn circles_of(sources: &Sources) -> Vec<Circle> {
 
 #[test]
 fn a_circle_of_more_than_three_files_is_refused() {
-    let found = |length| circles_of(&ring(length));
+    let circles = |length| circles_of(&ring(length));
     for length in 1..=3 {
-        assert_eq!(found(length), [], "{length}");
-        assert_eq!(breaches("new", &found(length)), []);
+        assert_eq!(circles(length), [], "{length}");
+        assert_eq!(breaches("new", &circles(length)), []);
     }
-    let four = found(4);
+    let four = circles(4);
     let files: Vec<usize> = four.iter().map(BTreeMap::len).collect();
     assert_eq!(files, [4]);
     let refused = breaches("new", &four);
@@ -162,8 +162,8 @@ fn two_circles_are_distinguished_and_a_chain_is_none() {
     sources.insert("z.rs".to_owned(), "use crate::m0::T0;".to_owned());
     let lib = sources.get_mut("lib.rs").unwrap();
     lib.push_str("mod n0; mod n1; mod n2; mod n3; mod z;");
-    let found = circles_of(&sources);
-    let mut files: Vec<String> = found
+    let circles = circles_of(&sources);
+    let mut files: Vec<String> = circles
         .iter()
         .map(|circle| {
             circle

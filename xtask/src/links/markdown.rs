@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// The targets of the links in a text, each with its line, counted from 1.
 pub(super) fn links(text: &str) -> Vec<(usize, String)> {
-    let mut found = Vec::new();
+    let mut targets = Vec::new();
     let mut is_code = false;
     for (line, content) in prose(text) {
         // Code goes over the end of a line, but not of a paragraph.
@@ -14,11 +14,11 @@ pub(super) fn links(text: &str) -> Vec<(usize, String)> {
         while let Some(start) = rest.find("](") {
             rest = &rest[start + 2..];
             let Some(end) = rest.find(')') else { break };
-            found.push((line, rest[..end].trim().to_owned()));
+            targets.push((line, rest[..end].trim().to_owned()));
             rest = &rest[end..];
         }
     }
-    found
+    targets
 }
 
 /// The anchors of the headings of a text, as GitHub and mdBook make them: letters, digits, `-` and `_` in lower case, `-` for each
@@ -33,7 +33,7 @@ pub(super) fn anchors(text: &str) -> BTreeSet<String> {
         let anchor = anchor(title.trim());
         let numbered = (1..).map(|number| format!("{anchor}-{number}"));
         let mut candidates = std::iter::once(anchor.clone()).chain(numbered);
-        let free = candidates.find(|one| !anchors.contains(one));
+        let free = candidates.find(|candidate| !anchors.contains(candidate));
         anchors.extend(free);
     }
     anchors

@@ -66,7 +66,7 @@ struct Places<'a> {
 impl Places<'_> {
     fn mistake(&self, file: &str, anchor: Option<&str>) -> Option<String> {
         let folder = format!("{file}/");
-        let is_folder = file.is_empty() || self.files.iter().any(|one| one.starts_with(&folder));
+        let is_folder = file.is_empty() || self.files.iter().any(|path| path.starts_with(&folder));
         if !is_folder && !self.files.contains(file) {
             return Some(format!("there is no {file}"));
         }

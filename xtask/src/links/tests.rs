@@ -21,11 +21,11 @@ fn check(page: &str, expected: &[&str]) {
     .into();
     let mut files: BTreeSet<String> = pages.keys().cloned().collect();
     files.insert("studies/one.yaml".to_owned());
-    let found: Vec<String> = breaches(&pages, &files)
+    let messages: Vec<String> = breaches(&pages, &files)
         .iter()
         .map(ToString::to_string)
         .collect();
-    assert_eq!(found, expected, "{page}");
+    assert_eq!(messages, expected, "{page}");
 }
 
 #[test]
@@ -71,13 +71,13 @@ fn the_book_is_complete() {
     let pages = ["docs/design/0002-two.md", "docs/lost.md"]
         .map(|path| (path.to_owned(), String::new()))
         .into();
-    let found = breaches(&pages, &BTreeSet::new());
-    let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+    let messages = breaches(&pages, &BTreeSet::new());
+    let messages: Vec<String> = messages.iter().map(ToString::to_string).collect();
     let expected = [
         "docs/design/0002-two.md: the page is not in docs/design/README.md",
         "docs/lost.md: the page is not in docs/SUMMARY.md",
     ];
-    assert_eq!(found, expected);
+    assert_eq!(messages, expected);
 }
 
 #[test]

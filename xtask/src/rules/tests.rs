@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::{ARROWS, arrows, file};
 
 fn check(name: &str, text: &str, expected: &[&str]) {
-    let found: Vec<String> = file(name, text).iter().map(ToString::to_string).collect();
-    assert_eq!(found, expected, "{name}: {text}");
+    let breaches: Vec<String> = file(name, text).iter().map(ToString::to_string).collect();
+    assert_eq!(breaches, expected, "{name}: {text}");
 }
 
 /// The text of a source file whose second line this is.

@@ -193,13 +193,13 @@ fn now() -> u64 {
 }
 
 fn ring_at(timer: &OwnedFd, instant: u64) -> Result<(), Box<dyn Error>> {
-    let at = |ns: u64| Timespec {
+    let timespec = |ns: u64| Timespec {
         tv_sec: (ns / NS_PER_S) as i64,
         tv_nsec: (ns % NS_PER_S) as i64,
     };
     let once = Itimerspec {
-        it_interval: at(0),
-        it_value: at(instant),
+        it_interval: timespec(0),
+        it_value: timespec(instant),
     };
     rustix::time::timerfd_settime(timer, TimerfdTimerFlags::ABSTIME, &once)?;
     Ok(())

@@ -81,9 +81,9 @@ pub(crate) fn limits_of(info: &RunInfo, named: &NamedMetric<'_>) -> Option<Vec<(
         return None;
     }
     let conditions = info.search.iter().flat_map(|search| &search.conditions);
-    let own = info.thresholds.iter().chain(conditions);
-    let own = own.filter(|one| without_names(&one.metric, info).as_ref() == Some(named));
-    Some(own.map(|one| (one.op, one.value)).collect())
+    let limits = info.thresholds.iter().chain(conditions);
+    let limits = limits.filter(|limit| without_names(&limit.metric, info).as_ref() == Some(named));
+    Some(limits.map(|limit| (limit.op, limit.value)).collect())
 }
 
 /// Whether the width of an interval leaves something open: that of the headline always does, that of a metric with limits only if
@@ -155,12 +155,18 @@ pub(crate) fn asked_readings(info: &RunInfo, trial: &TrialModel) -> Vec<AskedRea
 /// What trials that came to their end have of each metric that is asked about.
 pub(crate) fn estimate_readings(trials: &[&[AskedReading]]) -> Vec<Asked> {
     let metrics = trials.first().map_or(0, |readings| readings.len());
-    let estimate = |at: usize| {
-        let own: Vec<&AskedReading> = trials.iter().filter_map(|trial| trial.get(at)).collect();
-        let first = own.first()?;
-        let scale = own.iter().map(|one| one.scale).reduce(Scale::coarser)?;
+    let estimate = |index: usize| {
+        let asked_readings: Vec<&AskedReading> =
+            trials.iter().filter_map(|trial| trial.get(index)).collect();
+        let first = asked_readings.first()?;
+        let scale = asked_readings
+            .iter()
+            .map(|entry| entry.scale)
+            .reduce(Scale::coarser)?;
         let number = |reading: &dyn Fn(Reading) -> Reading| {
-            let readings = own.iter().map(|one| one.reading.map(reading));
+            let readings = asked_readings
+                .iter()
+                .map(|entry| entry.reading.map(reading));
             aggregate::aggregate(first.over_trials, &readings.collect::<Vec<_>>(), scale)
         };
         // More trials do not narrow the range in which a value is known.
@@ -169,14 +175,16 @@ pub(crate) fn estimate_readings(trials: &[&[AskedReading]]) -> Vec<Asked> {
             Some(Number::Exact(_) | Number::Within(_)) | None => None,
         };
         let known = number(&|reading| reading);
-        let biases = own.iter().map(|one| one.biases.clone());
+        let biases = asked_readings.iter().map(|entry| entry.biases.clone());
         let biases = shared_biases(&biases.collect::<Vec<_>>());
         let limits = first.limits.as_deref();
         let is_wide = known.is_some_and(|number| number.shown_least().is_some());
-        let is_unbounded = own.iter().any(|one| one.has_lag && !one.biases.is_empty());
+        let is_unbounded = asked_readings
+            .iter()
+            .any(|entry| entry.has_lag && !entry.biases.is_empty());
         Some(Asked {
             aspect: first.aspect,
-            estimate: estimate.filter(|one| is_width_open(limits, one)),
+            estimate: estimate.filter(|entry| is_width_open(limits, entry)),
             is_open: known.is_none_or(|number| is_doubt_open(limits, number, &biases)),
             is_open_by_lag: is_wide || is_unbounded,
         })

@@ -196,10 +196,11 @@ impl CellModel {
     pub fn biases(&self, metric: Metric) -> Vec<Bias> {
         let aspect = aspect(metric);
         let mut doubts = self.doubts.iter();
-        let own = doubts.find(|(of, _)| *of == aspect);
+        let doubt = doubts.find(|(doubt_aspect, _)| *doubt_aspect == aspect);
         resolve_biases(
             metric,
-            own.into_iter()
+            doubt
+                .into_iter()
                 .flat_map(|(_, biases)| biases.iter().copied()),
         )
     }
@@ -208,8 +209,8 @@ impl CellModel {
     #[must_use]
     pub fn number(&self, path: &[String]) -> Option<Number> {
         let mut numbers = self.numbers.iter();
-        let found = numbers.find(|known| known.path == path)?;
-        Some(found.number)
+        let entry = numbers.find(|known| known.path == path)?;
+        Some(entry.number)
     }
 
     /// Whether a path names a metric of a background load that is absent in the cell, or of faults in a cell without any.
@@ -217,10 +218,10 @@ impl CellModel {
     pub fn lacks(&self, path: &[String]) -> bool {
         resolve_path(path).is_some_and(|named| {
             let mut absent = self.absent_background.iter();
-            let of = |name: &&str| absent.any(|known| known == name);
+            let is_absent = |name: &&str| absent.any(|known| known == name);
             match named.row.subject {
                 Subject::Fault => self.is_without_faults,
-                Subject::Background => named.of.as_ref().is_some_and(of),
+                Subject::Background => named.of.as_ref().is_some_and(is_absent),
                 _ => false,
             }
         })
@@ -263,19 +264,21 @@ pub(crate) fn cell(
 ) -> CellModel {
     let ran = trials.iter().filter(|trial| trial.key.cell == cell.cell);
     let ran: Vec<&TrialModel> = ran.collect();
-    let counted = ran.iter().filter_map(|one| Some((*one, one.counts()?)));
+    let counted = ran
+        .iter()
+        .filter_map(|trial_run| Some((*trial_run, trial_run.counts()?)));
     let counted: Vec<(&TrialModel, &TrialNumbers)> = counted.collect();
     let of_all = || counted.iter().map(|(_, numbers)| *numbers);
-    let own: Vec<&TrialModel> = counted.iter().map(|(trial, _)| *trial).collect();
+    let counted_trials: Vec<&TrialModel> = counted.iter().map(|(trial, _)| *trial).collect();
     let raw_of = |trial: &&TrialModel| raw.iter().find(|raw| raw.info.key == trial.key);
-    let own_raw: Vec<&Trial> = own.iter().filter_map(raw_of).collect();
+    let own_raw: Vec<&Trial> = counted_trials.iter().filter_map(raw_of).collect();
     let all = NamedMetric::of_all;
-    let over = |metric| aggregate::estimate(&all(metric), &own);
-    let times = |metric| distribution::over_trials(&all(metric), &own);
-    let point = |metric| aggregate::over_trials(&all(metric), &own).map(Number::point);
+    let over = |metric| aggregate::estimate(&all(metric), &counted_trials);
+    let times = |metric| distribution::over_trials(&all(metric), &counted_trials);
+    let point = |metric| aggregate::over_trials(&all(metric), &counted_trials).map(Number::point);
     let of_cell: Vec<Reason> = change_reason(change.as_ref()).into_iter().collect();
-    let (verdict, reasons) = verdict(&ran, &estimate_asked(info, &own), &of_cell);
-    let (component_cores, whole_component_cores) = cores(&counted, &own);
+    let (verdict, reasons) = verdict(&ran, &estimate_asked(info, &counted_trials), &of_cell);
+    let (component_cores, whole_component_cores) = cores(&counted, &counted_trials);
     CellModel {
         cell: cell.cell,
         name: cell.name.clone(),
@@ -289,7 +292,7 @@ pub(crate) fn cell(
         reasons,
         causes: causes::over_trials(&ran),
         doubts: doubts(&ran, &of_cell),
-        asked: estimate_asked_metrics(info, &own, &of_cell),
+        asked: estimate_asked_metrics(info, &counted_trials, &of_cell),
         change,
         goodput: over(Metric::Goodput),
         throughput: over(Metric::Throughput),
@@ -303,7 +306,7 @@ pub(crate) fn cell(
         ),
         delay: times(Metric::Delay),
         arrival: times(Metric::ArrivalDelay),
-        intermediate_probes: probe_delays::over_trials(&own),
+        intermediate_probes: probe_delays::over_trials(&counted_trials),
         succeeded: of_all().map(|numbers| numbers.succeeded).sum(),
         failed: of_all().map(|numbers| numbers.failed).sum(),
         failures: histogram::by_kind(of_all().flat_map(|numbers| &numbers.failures)),
@@ -311,33 +314,36 @@ pub(crate) fn cell(
         error_rate: point(Metric::ErrorRate),
         achieved_ratio: point(Metric::AchievedRatio),
         ledger: ledger(&counted),
-        delay_sample: delay_sample(&own),
+        delay_sample: delay_sample(&counted_trials),
         system_cpu_us_per_request: over(Metric::SystemCpuPerRequest),
         generator_cpu_us_per_request: over(Metric::GeneratorCpuPerRequest),
-        system_rss_max_bytes: peak_memory(&own),
+        system_rss_max_bytes: peak_memory(&counted_trials),
         component_cores,
         bottleneck: bottleneck::of_cell(&whole_component_cores, of_all(), info),
-        metrics: system_over_trials::over_trials(&own),
+        metrics: system_over_trials::over_trials(&counted_trials),
         whole_component_cores,
-        component_limits: limits::of_cell(&ran, |component| throttled_estimate(component, &own)),
+        component_limits: limits::of_cell(&ran, |component| {
+            throttled_estimate(component, &counted_trials)
+        }),
         generator_utilization: point(Metric::GeneratorUtilization),
         generator_lag_p99_us: point(Metric::GeneratorLagP99),
-        probe_cpu_share: largest(of_all().filter_map(|one| one.probe_cpu_share)),
+        probe_cpu_share: largest(of_all().filter_map(|trial_run| trial_run.probe_cpu_share)),
         cpu_steal: point(Metric::CpuSteal),
         cpu_idle: point(Metric::CpuIdle),
-        contention: contention::over_trials(own.iter().copied(), info),
-        cpu_capacity: cpu_capacity(&own, info),
+        contention: contention::over_trials(counted_trials.iter().copied(), info),
+        cpu_capacity: cpu_capacity(&counted_trials, info),
         generator_capacity_used: point(Metric::GeneratorCapacityUsed),
         spectrum: spectrum(&own_raw),
         pooled: Pooled::of_trials(&own_raw),
-        steps: scenario::over_trials(&own, &own_raw),
-        sessions: scenario::sessions(&own),
-        clients: clients::of_cell(&own),
-        answers: streamed_answers::of_cell(&own),
-        recovery: time_to_recover::over_trials(&own),
+        steps: scenario::over_trials(&counted_trials, &own_raw),
+        sessions: scenario::sessions(&counted_trials),
+        clients: clients::of_cell(&counted_trials),
+        answers: streamed_answers::of_cell(&counted_trials),
+        recovery: time_to_recover::over_trials(&counted_trials),
         absent_background: absent_background(&ran),
-        is_without_faults: !own.is_empty() && ran.iter().all(|trial| trial.faults.is_none()),
-        numbers: cell_number::of_cell(info, &own),
+        is_without_faults: !counted_trials.is_empty()
+            && ran.iter().all(|trial| trial.faults.is_none()),
+        numbers: cell_number::of_cell(info, &counted_trials),
     }
 }
 
@@ -396,9 +402,9 @@ fn doubts(trials: &[&TrialModel], of_cell: &[Reason]) -> Vec<(Aspect, Vec<Bias>)
         let each = trials
             .iter()
             .map(|trial| trial_biases(aspect, trial, trials.len()));
-        let own = shared_biases(&each.collect::<Vec<_>>());
+        let common_biases = shared_biases(&each.collect::<Vec<_>>());
         let of_cell = biases(aspect, of_cell);
-        (aspect, distinct(own.into_iter().chain(of_cell)))
+        (aspect, distinct(common_biases.into_iter().chain(of_cell)))
     });
     all.filter(|(_, biases)| !biases.is_empty()).collect()
 }
@@ -468,10 +474,10 @@ fn whole_component_cores(
     scale: Scale,
 ) -> Vec<(String, Estimate)> {
     let whole = |(component, values): (String, Vec<f64>)| {
-        let mut own = replicas
+        let mut component_replicas = replicas
             .iter()
             .filter(|(replica, _)| component_of(replica) == component);
-        let estimate = match (own.next(), own.next()) {
+        let estimate = match (component_replicas.next(), component_replicas.next()) {
             (Some((_, only)), None) => *only,
             _ => waggle_stats::estimate(&values, scale)?,
         };
@@ -482,11 +488,11 @@ fn whole_component_cores(
 }
 
 fn throttled_estimate(component: &str, trials: &[&TrialModel]) -> Option<Estimate> {
-    let of = NamedMetric {
+    let metric = NamedMetric {
         of: Some(component),
         ..NamedMetric::of_all(Metric::ComponentThrottled)
     };
-    aggregate::estimate(&of, trials)
+    aggregate::estimate(&metric, trials)
 }
 
 /// What each trial has, by name, in the order in which names first come.

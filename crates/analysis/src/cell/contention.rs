@@ -70,11 +70,11 @@ pub(crate) fn over_trials<'a>(
 }
 
 fn other_cores(cores: &[f64]) -> Option<OtherCores> {
-    let of = |choose: fn(f64, f64) -> f64| cores.iter().copied().reduce(choose);
+    let extreme = |choose: fn(f64, f64) -> f64| cores.iter().copied().reduce(choose);
     Some(OtherCores {
         mean: cores.iter().sum::<f64>() / as_f64(cores.len() as u64),
-        min: of(f64::min)?,
-        max: of(f64::max)?,
+        min: extreme(f64::min)?,
+        max: extreme(f64::max)?,
         trials: cores.len(),
     })
 }
@@ -86,8 +86,8 @@ mod tests {
     #[test]
     fn cores_are_summed_up() {
         let check = |cores: &[f64], expected: Option<(f64, f64, f64)>| {
-            let found = other_cores(cores).map(|one| (one.mean, one.min, one.max));
-            assert_eq!(found, expected, "{cores:?}");
+            let actual = other_cores(cores).map(|summary| (summary.mean, summary.min, summary.max));
+            assert_eq!(actual, expected, "{cores:?}");
         };
         check(&[], None);
         check(&[0.5], Some((0.5, 0.5, 0.5)));

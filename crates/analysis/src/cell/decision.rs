@@ -31,8 +31,8 @@ mod tests {
     #[test]
     fn a_condition_is_decided_if_all_values_say_the_same() {
         let check = |op, (low, high), expected| {
-            let found = decide(op, Range { low, high }, 10.0);
-            assert_eq!(found, expected, "{op:?} {low} {high}");
+            let decision = decide(op, Range { low, high }, 10.0);
+            assert_eq!(decision, expected, "{op:?} {low} {high}");
         };
         use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual};
         use Decision::{Fails, Holds, Undecided};

@@ -56,10 +56,10 @@ impl Distribution {
 }
 
 /// The distribution of which a metric has the statistics.
-pub(crate) fn over_trials(of: &NamedMetric<'_>, trials: &[&TrialModel]) -> Distribution {
+pub(crate) fn over_trials(metric: &NamedMetric<'_>, trials: &[&TrialModel]) -> Distribution {
     let named = |statistic| NamedMetric {
         statistic: Some(statistic),
-        ..*of
+        ..*metric
     };
     let percentile = |statistic| Percentile {
         estimate: aggregate::estimate(&named(statistic), trials),
@@ -86,7 +86,7 @@ fn hiding_lag(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<f64> {
     let lags = trials
         .iter()
         .filter_map(|trial| trial.numbers.as_ref()?.lag);
-    let at = |lag: LagInfo| match named.statistic? {
+    let lag_percentile = |lag: LagInfo| match named.statistic? {
         Statistic::P50 => Some(lag.p50_us),
         Statistic::P90 => Some(lag.p90_us),
         Statistic::P99 => Some(lag.p99_us),
@@ -94,7 +94,7 @@ fn hiding_lag(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<f64> {
         Statistic::Max => Some(lag.max_us),
         Statistic::P95 | Statistic::P9999 | Statistic::Mean => None,
     };
-    let latest = lags.filter_map(at).reduce(f64::max)?;
+    let latest = lags.filter_map(lag_percentile).reduce(f64::max)?;
     let point = aggregate::over_trials(named, trials)?.point();
     (latest > LAG_HIDES_FROM * point).then_some(latest)
 }

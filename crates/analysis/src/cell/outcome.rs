@@ -77,8 +77,8 @@ impl<'a> Outcome<'a> {
 
     /// Whether the trials of a cell show the outcome: not if it is that of a few windows of a sample.
     pub(crate) fn is_shown(&self, cell: &CellModel, trials: &[TrialModel]) -> bool {
-        let own: Vec<&TrialModel> = counted_trials(cell, trials).collect();
-        windows::too_few_windows(&self.named, &own).is_none()
+        let cell_trials: Vec<&TrialModel> = counted_trials(cell, trials).collect();
+        windows::too_few_windows(&self.named, &cell_trials).is_none()
     }
 
     /// The outcome in each trial of a cell that came to its end, with all values that the doubts of the cell leave possible; none of what
@@ -136,16 +136,16 @@ impl<'a> Outcome<'a> {
 
     /// What it can tell apart in the trials of these cells; 0: not known.
     pub(crate) fn resolution(&self, cells: &[&CellModel], trials: &[TrialModel]) -> f64 {
-        let own = cells.iter().flat_map(|cell| counted_trials(cell, trials));
-        scale(&self.named, &own.collect::<Vec<_>>()).resolution
+        let cell_trials = cells.iter().flat_map(|cell| counted_trials(cell, trials));
+        scale(&self.named, &cell_trials.collect::<Vec<_>>()).resolution
     }
 
     /// Whether the study asks about it.
     pub(crate) fn is_asked(&self, asked: &[NamedMetric<'_>]) -> bool {
-        let is_same = |one: &NamedMetric<'_>| {
-            one.row.metric == self.named.row.metric
-                && one.statistic == self.named.statistic
-                && one.of == self.named.of
+        let is_same = |metric: &NamedMetric<'_>| {
+            metric.row.metric == self.named.row.metric
+                && metric.statistic == self.named.statistic
+                && metric.of == self.named.of
         };
         asked.iter().any(is_same)
     }
@@ -156,8 +156,8 @@ pub(crate) fn counted_trials<'a>(
     cell: &CellModel,
     trials: &'a [TrialModel],
 ) -> impl Iterator<Item = &'a TrialModel> + use<'a> {
-    let own = trials_of_cell(cell.cell, trials).iter();
-    own.filter(|trial| trial.counts().is_some())
+    let cell_trials = trials_of_cell(cell.cell, trials).iter();
+    cell_trials.filter(|trial| trial.counts().is_some())
 }
 
 /// The trials of a cell, among trials that are sorted by cell.
@@ -181,7 +181,7 @@ pub(crate) fn outcomes_with<'a>(
     info: &'a RunInfo,
 ) -> Vec<Outcome<'a>> {
     let asked = asked.iter().map(|named| Outcome::new(*named));
-    let asked = asked.map(|one| one.with_probe_name(info)).collect();
+    let asked = asked.map(|outcome| outcome.with_probe_name(info)).collect();
     with_usual(asked, &cells.iter().collect::<Vec<_>>(), info)
 }
 
@@ -190,9 +190,9 @@ fn with_usual<'a>(
     cells: &[&'a CellModel],
     info: &'a RunInfo,
 ) -> Vec<Outcome<'a>> {
-    for one in usual_outcomes(cells).map(|one| one.with_probe_name(info)) {
-        if !all.iter().any(|known| known.named == one.named) {
-            all.push(one);
+    for outcome in usual_outcomes(cells).map(|outcome| outcome.with_probe_name(info)) {
+        if !all.iter().any(|known| known.named == outcome.named) {
+            all.push(outcome);
         }
     }
     all
@@ -201,7 +201,7 @@ fn with_usual<'a>(
 /// What the study asks about.
 pub(crate) fn headline_outcomes(info: &RunInfo) -> Vec<Outcome<'_>> {
     let asked = headline(info).into_iter().map(Outcome::new);
-    asked.map(|one| one.with_probe_name(info)).collect()
+    asked.map(|outcome| outcome.with_probe_name(info)).collect()
 }
 
 /// What thresholds name and the study does not ask about otherwise, each with the places of its thresholds.
@@ -211,9 +211,10 @@ pub(crate) fn threshold_outcomes(info: &RunInfo) -> Vec<(Outcome<'_>, Vec<usize>
     let further = named.filter(|named| !asked.contains(named));
     let with_places = further.map(|named| {
         let all = info.thresholds.iter().enumerate();
-        let own =
-            all.filter(|(_, one)| metric_path::without_names(&one.metric, info) == Some(named));
-        let places = own.map(|(place, _)| place).collect();
+        let thresholds = all.filter(|(_, threshold)| {
+            metric_path::without_names(&threshold.metric, info) == Some(named)
+        });
+        let places = thresholds.map(|(place, _)| place).collect();
         (Outcome::new(named).with_probe_name(info), places)
     });
     with_places.collect()
@@ -233,14 +234,14 @@ fn usual_outcomes<'a>(cells: &[&'a CellModel]) -> impl Iterator<Item = Outcome<'
     all.into_iter()
 }
 
-fn delays(at: Option<&str>) -> [Outcome<'_>; 2] {
-    [Statistic::P50, Statistic::P99].map(|statistic| outcome(Metric::Delay, Some(statistic), at))
+fn delays(probe: Option<&str>) -> [Outcome<'_>; 2] {
+    [Statistic::P50, Statistic::P99].map(|statistic| outcome(Metric::Delay, Some(statistic), probe))
 }
 
-fn outcome(metric: Metric, statistic: Option<Statistic>, of: Option<&str>) -> Outcome<'_> {
+fn outcome(metric: Metric, statistic: Option<Statistic>, name: Option<&str>) -> Outcome<'_> {
     Outcome::new(NamedMetric {
         statistic,
-        of,
+        of: name,
         ..NamedMetric::of_all(metric)
     })
 }

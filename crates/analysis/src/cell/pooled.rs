@@ -43,8 +43,9 @@ fn response(trials: &[&Trial]) -> Option<TrialPercentiles> {
 fn delay(trials: &[&Trial]) -> Option<TrialPercentiles> {
     let mut sum = empty();
     for trial in trials {
-        let own = DelayLogs::of_last_probe(trial)?.whole_histogram()?;
-        sum.add(own).expect("the sum grows to the range it needs");
+        let histogram = DelayLogs::of_last_probe(trial)?.whole_histogram()?;
+        sum.add(histogram)
+            .expect("the sum grows to the range it needs");
     }
     histogram::of_trial(&sum)
 }

@@ -39,18 +39,18 @@ fn probe_model(name: &str, trials: &[&TrialModel]) -> ProbeModel {
         of: Some(name),
         ..NamedMetric::of_all(metric)
     };
-    let own = || {
+    let named_probes = || {
         let probes = trials.iter().flat_map(|trial| &trial.intermediate_probes);
         probes.filter(|probe| probe.name == name)
     };
-    let ledgers = own().map(|probe| probe.ledger.clone());
+    let ledgers = named_probes().map(|probe| probe.ledger.clone());
     ProbeModel {
         name: name.to_owned(),
         ledger: ledgers.reduce(sum).unwrap_or_default(),
-        source: DelaySource::over_trials(own().map(|probe| probe.source)),
+        source: DelaySource::over_trials(named_probes().map(|probe| probe.source)),
         delay: distribution::over_trials(&named(Metric::Delay), trials),
         arrival: distribution::over_trials(&named(Metric::ArrivalDelay), trials),
-        sample: sample(own().map(|probe| (&probe.delivery, &probe.ledger))),
+        sample: sample(named_probes().map(|probe| (&probe.delivery, &probe.ledger))),
     }
 }
 
@@ -60,32 +60,32 @@ pub(crate) fn sample<'a>(
 ) -> Option<SampleInfo> {
     let (mut sum, mut is_sample) = (SampleInfo::default(), false);
     for (delivery, ledger) in trials {
-        let found = ledger.delivered + ledger.unknown_delivered + ledger.rejected_delivered;
-        let own = delivery.sample.unwrap_or(SampleInfo {
-            followed: found,
-            of: found,
+        let record_count = ledger.delivered + ledger.unknown_delivered + ledger.rejected_delivered;
+        let trial_sample = delivery.sample.unwrap_or(SampleInfo {
+            followed: record_count,
+            of: record_count,
         });
-        sum.followed += own.followed;
-        sum.of += own.of;
+        sum.followed += trial_sample.followed;
+        sum.of += trial_sample.of;
         is_sample |= delivery.sample.is_some();
     }
     is_sample.then_some(sum)
 }
 
 /// Two accounts as one.
-pub(crate) fn sum(mut sum: LedgerInfo, one: LedgerInfo) -> LedgerInfo {
-    sum.sent += one.sent;
-    sum.accepted += one.accepted;
-    sum.rejected += one.rejected;
-    sum.unknown += one.unknown;
-    sum.delivered += one.delivered;
-    sum.missing += one.missing;
-    sum.rejected_delivered += one.rejected_delivered;
-    sum.unknown_delivered += one.unknown_delivered;
-    sum.unexpected += one.unexpected;
-    sum.duplicates += one.duplicates;
-    sum.late += one.late;
-    sum.out_of_order += one.out_of_order;
-    sum.missing_keys.extend(one.missing_keys);
+pub(crate) fn sum(mut sum: LedgerInfo, ledger: LedgerInfo) -> LedgerInfo {
+    sum.sent += ledger.sent;
+    sum.accepted += ledger.accepted;
+    sum.rejected += ledger.rejected;
+    sum.unknown += ledger.unknown;
+    sum.delivered += ledger.delivered;
+    sum.missing += ledger.missing;
+    sum.rejected_delivered += ledger.rejected_delivered;
+    sum.unknown_delivered += ledger.unknown_delivered;
+    sum.unexpected += ledger.unexpected;
+    sum.duplicates += ledger.duplicates;
+    sum.late += ledger.late;
+    sum.out_of_order += ledger.out_of_order;
+    sum.missing_keys.extend(ledger.missing_keys);
     sum
 }

@@ -48,8 +48,8 @@ pub(crate) fn over_trials(trials: &[&TrialModel], raw: &[&Trial]) -> Vec<StepMod
             names.push(&step.name);
         }
     }
-    let of = |name| step_model(name, trials, raw);
-    names.into_iter().map(of).collect()
+    let model = |name| step_model(name, trials, raw);
+    names.into_iter().map(model).collect()
 }
 
 fn steps(trial: &TrialModel) -> &[TrialStep] {
@@ -63,7 +63,7 @@ fn step_model(name: &str, trials: &[&TrialModel], raw: &[&Trial]) -> StepModel {
         ..NamedMetric::of_all(metric)
     };
     let all = trials.iter().flat_map(|trial| steps(trial));
-    let own: Vec<&TrialStep> = all.filter(|step| step.name == name).collect();
+    let trial_steps: Vec<&TrialStep> = all.filter(|step| step.name == name).collect();
     let logs = raw.iter().filter_map(|trial| {
         let place = trial.info.steps.iter().position(|step| step.name == name)?;
         Some((*trial, &trial.steps.get(place)?.response_time))
@@ -74,9 +74,9 @@ fn step_model(name: &str, trials: &[&TrialModel], raw: &[&Trial]) -> StepModel {
         throughput: aggregate::estimate(&named(Metric::Throughput), trials),
         response: distribution::over_trials(&named(Metric::ResponseTime), trials),
         service: distribution::over_trials(&named(Metric::ServiceTime), trials),
-        succeeded: own.iter().map(|step| step.succeeded).sum(),
-        failed: own.iter().map(|step| step.failed).sum(),
-        failures: histogram::by_kind(own.iter().flat_map(|step| &step.failures)),
+        succeeded: trial_steps.iter().map(|step| step.succeeded).sum(),
+        failed: trial_steps.iter().map(|step| step.failed).sum(),
+        failures: histogram::by_kind(trial_steps.iter().flat_map(|step| &step.failures)),
         error_rate: aggregate::over_trials(&named(Metric::ErrorRate), trials).map(Number::point),
         spectrum: histogram::spectrum_of(logs),
     }
@@ -90,10 +90,10 @@ pub(crate) fn sessions(trials: &[&TrialModel]) -> Option<SessionsModel> {
     Some(SessionsModel {
         goodput: aggregate::estimate(&NamedMetric::of_all(Metric::SessionsGoodput), trials),
         duration: distribution::over_trials(&NamedMetric::of_all(Metric::SessionDuration), trials),
-        counts: counts.reduce(|sum, one| SessionCounts {
-            started: sum.started + one.started,
-            completed: sum.completed + one.completed,
-            failed: sum.failed + one.failed,
+        counts: counts.reduce(|sum, trial_counts| SessionCounts {
+            started: sum.started + trial_counts.started,
+            completed: sum.completed + trial_counts.completed,
+            failed: sum.failed + trial_counts.failed,
         })?,
     })
 }

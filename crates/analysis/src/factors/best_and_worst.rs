@@ -121,7 +121,7 @@ impl BestAndWorst {
         let best = self.best.as_ref().and_then(|best| best.failures);
         let range = self.failures;
         best.zip(range)
-            .is_some_and(|(own, range)| own > range.least)
+            .is_some_and(|(failures, range)| failures > range.least)
     }
 
     /// Whether the worst trial by the order has fewer failures than another trial.
@@ -131,7 +131,7 @@ impl BestAndWorst {
         let range = self.failures;
         worst
             .zip(range)
-            .is_some_and(|(own, range)| own < range.most)
+            .is_some_and(|(failures, range)| failures < range.most)
     }
 }
 
@@ -178,8 +178,8 @@ impl OrderMetric {
 
 impl<'a> Reader<'a> {
     fn new(asked: &'a BestAndWorstInfo, info: &RunInfo) -> Self {
-        let ordered = |one: &'a OrderedMetricInfo| {
-            Some((without_names(&one.metric, info)?, one.is_lowest_best))
+        let ordered = |metric: &'a OrderedMetricInfo| {
+            Some((without_names(&metric.metric, info)?, metric.is_lowest_best))
         };
         let failures = asked.failures.as_ref();
         let successes = asked.successes.as_ref();
@@ -187,10 +187,10 @@ impl<'a> Reader<'a> {
             order: asked.order.iter().filter_map(ordered).collect(),
             failures: failures.and_then(|path| without_names(path, info)),
             successes: successes.and_then(|successes| {
-                let of = successes.of.iter();
-                let of: Option<Vec<NamedMetric<'a>>> =
-                    of.map(|path| without_names(path, info)).collect();
-                Some((without_names(&successes.metric, info)?, of?))
+                let totals = successes.of.iter();
+                let totals: Option<Vec<NamedMetric<'a>>> =
+                    totals.map(|path| without_names(path, info)).collect();
+                Some((without_names(&successes.metric, info)?, totals?))
             }),
         }
     }
@@ -231,10 +231,10 @@ impl<'a> Reader<'a> {
     fn trial(&self, trial: &TrialModel) -> RankedTrial {
         let value = |named: &NamedMetric<'_>| in_trial(named, trial);
         let order = self.order.iter();
-        let successes = self.successes.as_ref().and_then(|(succeeded, of)| {
+        let successes = self.successes.as_ref().and_then(|(succeeded, totals)| {
             Some(SuccessCount {
                 succeeded: value(succeeded)?,
-                all: of.iter().map(value).sum::<Option<f64>>()?,
+                all: totals.iter().map(value).sum::<Option<f64>>()?,
             })
         });
         RankedTrial {
@@ -270,11 +270,11 @@ fn compare_values(a: Option<f64>, b: Option<f64>, is_lowest_best: bool) -> Order
 impl FailureRange {
     /// `None`: no trial has a count.
     fn new(counts: impl Iterator<Item = f64>) -> Option<Self> {
-        let one = counts.map(|count| Self {
+        let ranges = counts.map(|count| Self {
             least: count,
             most: count,
         });
-        one.reduce(|known, other| Self {
+        ranges.reduce(|known, other| Self {
             least: known.least.min(other.least),
             most: known.most.max(other.most),
         })
@@ -307,8 +307,8 @@ impl TableGrid {
         grid.cells = vec![vec![None; grid.columns.len()]; grid.rows.len()];
         for (place, cell) in cells.iter().enumerate() {
             let (row, column) = grid.levels_of(cell);
-            let row = grid.rows.iter().position(|one| *one == row);
-            let column = grid.columns.iter().position(|one| *one == column);
+            let row = grid.rows.iter().position(|levels| *levels == row);
+            let column = grid.columns.iter().position(|levels| *levels == column);
             if let Some((row, column)) = row.zip(column) {
                 grid.cells[row][column] = Some(place);
             }
@@ -318,8 +318,8 @@ impl TableGrid {
 
     fn levels_of(&self, cell: &CellModel) -> (Vec<String>, Vec<String>) {
         let level = |factor: &String| {
-            let found = cell.levels.iter().find(|(name, _)| name == factor);
-            found.map(|(_, level)| level.clone()).unwrap_or_default()
+            let entry = cell.levels.iter().find(|(name, _)| name == factor);
+            entry.map(|(_, level)| level.clone()).unwrap_or_default()
         };
         let levels = |factors: &[String]| factors.iter().map(level).collect();
         (levels(&self.row_factors), levels(&self.column_factors))
@@ -328,7 +328,10 @@ impl TableGrid {
     fn in_order_of_levels(&self, factors: &[Factor]) -> Vec<Vec<String>> {
         let place = |(name, level): (&String, &String)| {
             let factor = factors.iter().find(|factor| factor.name == *name)?;
-            factor.levels.iter().position(|one| one == level)
+            factor
+                .levels
+                .iter()
+                .position(|candidate| candidate == level)
         };
         let mut columns = self.columns.clone();
         columns.sort_by_key(|levels| -> Vec<Option<usize>> {
@@ -345,8 +348,8 @@ mod tests {
     #[test]
     fn a_missing_value_is_behind_all_others() {
         let check = |values: [Option<f64>; 2], is_lowest_best: bool, expected: Ordering| {
-            let found = compare_values(values[0], values[1], is_lowest_best);
-            assert_eq!(found, expected, "{values:?}");
+            let ordering = compare_values(values[0], values[1], is_lowest_best);
+            assert_eq!(ordering, expected, "{values:?}");
         };
         check([Some(2.0), Some(1.0)], false, Ordering::Less);
         check([Some(2.0), Some(1.0)], true, Ordering::Greater);

@@ -157,7 +157,10 @@ pub(crate) fn curves(
 
 /// Along the factor with the most levels that are numbers; cells over several such factors and no other are a map, not lines.
 fn layout(factors: &[Factor], cells: &[CellModel]) -> Option<(Layout, Vec<Panel>)> {
-    let varying: Vec<&Factor> = factors.iter().filter(|one| one.levels.len() > 1).collect();
+    let varying: Vec<&Factor> = factors
+        .iter()
+        .filter(|candidate| candidate.levels.len() > 1)
+        .collect();
     let is_axis = |factor: &Factor| {
         factor.levels.len() >= LEVELS_AT_LEAST && numbers(&factor.levels).is_some()
     };
@@ -203,17 +206,17 @@ fn panels(layout: &Layout, (in_lines, further): (&[&Factor], &[&Factor])) -> Vec
         if !further.is_empty() && cells.iter().all(Option::is_none) {
             continue;
         }
-        let (own, rest) = places.split_at(in_lines.len());
+        let (panel_line, rest) = places.split_at(in_lines.len());
         let name = combination_name(further, rest);
-        let own = PanelLine {
+        let panel_line = PanelLine {
             line,
-            name: combination_name(in_lines, own),
+            name: combination_name(in_lines, panel_line),
         };
         match panels.iter_mut().find(|panel| panel.name == name) {
-            Some(panel) => panel.lines.push(own),
+            Some(panel) => panel.lines.push(panel_line),
             None => panels.push(Panel {
                 name,
-                lines: vec![own],
+                lines: vec![panel_line],
             }),
         }
     }
@@ -228,15 +231,15 @@ struct Shown {
     reference: Option<f64>,
 }
 
-/// A point for every cell, with what `of` shows of it.
+/// A point for every cell, with what `view` shows of it.
 fn points(
     layout: &Layout,
     cells: &[CellModel],
-    of: impl Fn(&CellModel) -> Shown,
+    view: impl Fn(&CellModel) -> Shown,
 ) -> Vec<CurvePoint> {
-    let point = |(line, level, at): (usize, usize, usize)| {
-        let cell = &cells[at];
-        let shown = of(cell);
+    let point = |(line, level, index): (usize, usize, usize)| {
+        let cell = &cells[index];
+        let shown = view(cell);
         CurvePoint {
             line,
             level,
@@ -280,9 +283,9 @@ fn chart_outcomes<'a>(info: &'a RunInfo, cells: &'a [CellModel]) -> Vec<Charted<
     let of_all = |metric: Metric| other(None, NamedMetric::of_all(metric));
     let mut all: Vec<Charted<'a>> = Vec::new();
     let cells: Vec<&CellModel> = cells.iter().collect();
-    for one in outcomes(&cells, info) {
-        let is_last_time = one.matches(Metric::ResponseTime, Some(Statistic::P99));
-        all.push(outcome(one));
+    for entry in outcomes(&cells, info) {
+        let is_last_time = entry.matches(Metric::ResponseTime, Some(Statistic::P99));
+        all.push(outcome(entry));
         all.extend(is_last_time.then(|| of_all(Metric::ErrorRate)));
     }
     all.push(of_all(Metric::RecoveryTime));
@@ -292,7 +295,7 @@ fn chart_outcomes<'a>(info: &'a RunInfo, cells: &'a [CellModel]) -> Vec<Charted<
         let Some(named) = without_names(path, info) else {
             continue;
         };
-        if !all.iter().any(|one| one.named == named) {
+        if !all.iter().any(|entry| entry.named == named) {
             all.push(other(name, named));
         }
     }
@@ -310,21 +313,21 @@ impl Charted<'_> {
         seed: u64,
     ) -> Option<Curve> {
         let points = points(layout, cells, |cell| {
-            let own: Vec<&TrialModel> = trials
+            let cell_trials: Vec<&TrialModel> = trials
                 .iter()
                 .filter(|trial| trial.key.cell == cell.cell && trial.counts().is_some())
                 .collect();
             let row = reference.and_then(|all| all.rows.iter().find(|row| row.cell == cell.cell));
             Shown {
-                estimate: aggregate::estimate(&self.named, &own),
-                thin: trial_value::thin(&self.named, &own),
+                estimate: aggregate::estimate(&self.named, &cell_trials),
+                thin: trial_value::thin(&self.named, &cell_trials),
                 reference: self
                     .column
                     .and_then(|column| row?.values.get(column)?.reference),
             }
         });
         let estimates = || points.iter().filter_map(|point| point.estimate);
-        let has_any = estimates().any(|one| self.at_zero || one.point != 0.0);
+        let has_any = estimates().any(|estimate| self.at_zero || estimate.point != 0.0);
         let is_beside = self.column.is_some() && estimates().next().is_some();
         (has_any || is_beside).then_some(Curve {
             name: self.name.clone(),
@@ -340,25 +343,26 @@ impl Charted<'_> {
 
 /// Of each trial that came to its end: failed, of all answered.
 pub(crate) fn failed_parts(cell: &CellModel, trials: &[TrialModel]) -> Vec<Part> {
-    let own = trials.iter().filter(|trial| trial.key.cell == cell.cell);
-    own.filter_map(|trial| {
-        let numbers = trial.counts()?;
-        Some(Part {
-            of: numbers.failed,
-            all: numbers.succeeded + numbers.failed,
+    let cell_trials = trials.iter().filter(|trial| trial.key.cell == cell.cell);
+    cell_trials
+        .filter_map(|trial| {
+            let numbers = trial.counts()?;
+            Some(Part {
+                of: numbers.failed,
+                all: numbers.succeeded + numbers.failed,
+            })
         })
-    })
-    .collect()
+        .collect()
 }
 
 fn kinds(layout: &Layout, cells: &[CellModel]) -> Option<FailedOver> {
     let kinds = failure_kinds(cells, |cell| &cell.failures);
-    let shares = layout.places().map(|(line, level, at)| {
-        let cell = &cells[at];
+    let shares = layout.places().map(|(line, level, index)| {
+        let cell = &cells[index];
         let answered = as_f64((cell.succeeded + cell.failed).max(1));
         let share = |kind: &FailureKind| {
-            let found = cell.failures.iter().find(|(name, _)| name == kind);
-            found.map_or(0.0, |(_, count)| as_f64(*count) / answered)
+            let failure = cell.failures.iter().find(|(name, _)| name == kind);
+            failure.map_or(0.0, |(_, count)| as_f64(*count) / answered)
         };
         (line, level, kinds.iter().map(share).collect())
     });

@@ -119,12 +119,12 @@ impl CurvesModel {
 
 /// The bounds of the study and its thresholds, each once, on metrics that have a chart.
 pub(crate) fn bounds(info: &RunInfo, charts: &[Curve]) -> Vec<Bound> {
-    let own = info.scaling.iter().flat_map(|scaling| &scaling.bounds);
-    let mut found: Vec<Bound> = Vec::new();
+    let study_bounds = info.scaling.iter().flat_map(|scaling| &scaling.bounds);
+    let mut bounds: Vec<Bound> = Vec::new();
     // What is equal to a number is not crossed, and no metric is on both sides of 0.
-    let all = own
+    let all = study_bounds
         .chain(&info.thresholds)
-        .filter(|one| one.op != Comparison::Equal && one.value > 0.0);
+        .filter(|bound| bound.op != Comparison::Equal && bound.value > 0.0);
     for condition in all {
         let Some(named) = without_names(&condition.metric, info).filter(is_mean) else {
             continue;
@@ -135,15 +135,15 @@ pub(crate) fn bounds(info: &RunInfo, charts: &[Curve]) -> Vec<Bound> {
         };
         let is_known =
             |known: &Bound| known.chart == chart && known.value.total_cmp(&condition.value).is_eq();
-        if !found.iter().any(is_known) {
-            found.push(Bound {
+        if !bounds.iter().any(is_known) {
+            bounds.push(Bound {
                 chart,
                 text: condition.text.clone(),
                 value: condition.value,
             });
         }
     }
-    found
+    bounds
 }
 
 /// Each pair of the study in each metric that it asks about, at each level of the other factors.
@@ -164,7 +164,7 @@ pub(crate) fn pairs(
             Some((chart, named))
         })
         .collect();
-    let mut found = Vec::new();
+    let mut pairs = Vec::new();
     for pair in asked {
         for lines in lines_of(pair, factors, layout) {
             for (chart, named) in &metrics {
@@ -172,7 +172,7 @@ pub(crate) fn pairs(
                     name: charts[*chart].name.clone(),
                     named: *named,
                 };
-                found.push(PairModel {
+                pairs.push(PairModel {
                     chart: *chart,
                     factor: pair.factor.clone(),
                     levels: pair
@@ -192,12 +192,12 @@ pub(crate) fn pairs(
             }
         }
     }
-    found
+    pairs
 }
 
 /// The lines of both levels that have equal levels of the other factors; none if the pair's factor makes no lines.
 fn lines_of(pair: &PairInfo, factors: &[Factor], layout: &Layout) -> Vec<[usize; 2]> {
-    let Some(at) = layout.others.iter().position(|name| *name == pair.factor) else {
+    let Some(index) = layout.others.iter().position(|name| *name == pair.factor) else {
         return Vec::new();
     };
     let factor = factors.iter().find(|factor| factor.name == pair.factor);
@@ -207,12 +207,12 @@ fn lines_of(pair: &PairInfo, factors: &[Factor], layout: &Layout) -> Vec<[usize;
     };
     let partner = |places: &[usize]| {
         let mut wanted = places.to_vec();
-        wanted[at] = second;
+        wanted[index] = second;
         layout.lines.iter().position(|line| line.places == wanted)
     };
     let lines = layout.lines.iter().enumerate();
     lines
-        .filter(|(_, line)| line.places[at] == first)
+        .filter(|(_, line)| line.places[index] == first)
         .filter_map(|(place, line)| Some([place, partner(&line.places)?]))
         .collect()
 }

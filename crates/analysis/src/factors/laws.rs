@@ -126,13 +126,13 @@ impl CurveLaws {
     pub fn curve(&self, line: usize) -> Option<LevelCurve> {
         let mut laws = self.fit().iter();
         let law = laws
-            .find(|one| one.line == line)
-            .and_then(|one| one.law.as_ref().ok());
+            .find(|line_law| line_law.line == line)
+            .and_then(|line_law| line_law.law.as_ref().ok());
         if let Some(law) = law.filter(|law| law.holds()) {
             return Some(law.curve().clone());
         }
-        let own = self.trials_of(line)?;
-        LevelCurve::interpolate(&own.values, &own.settings(&[], self.seed)).ok()
+        let line_trials = self.trials_of(line)?;
+        LevelCurve::interpolate(&line_trials.values, &line_trials.settings(&[], self.seed)).ok()
     }
 
     /// What the second of two lines has more than the first for each unit of the factor.
@@ -146,7 +146,9 @@ impl CurveLaws {
     }
 
     fn trials_of(&self, line: usize) -> Option<&LineTrials> {
-        self.lines.iter().find(|one| one.line == line)
+        self.lines
+            .iter()
+            .find(|line_trials| line_trials.line == line)
     }
 }
 
@@ -194,31 +196,33 @@ pub(crate) fn laws(
     trials: &[TrialModel],
     seed: u64,
 ) -> CurveLaws {
-    let Some(at) = layout.over.at.as_ref().filter(|_| is_mean(named)) else {
+    let Some(position) = layout.over.at.as_ref().filter(|_| is_mean(named)) else {
         return CurveLaws::default();
     };
     let of_line = |(line, places): (usize, &Vec<Option<usize>>)| {
         let placed = || {
             places
                 .iter()
-                .zip(at)
-                .filter_map(|(place, at)| Some(((*place)?, *at)))
+                .zip(position)
+                .filter_map(|(place, position)| Some(((*place)?, *position)))
         };
         let counted: Vec<(f64, &TrialModel)> = placed()
-            .flat_map(|(place, at)| counted_trials(&cells[place], trials).map(move |one| (at, one)))
+            .flat_map(|(place, position)| {
+                counted_trials(&cells[place], trials).map(move |cell_trial| (position, cell_trial))
+            })
             .collect();
-        let bounds = placed().filter_map(|(place, at)| {
+        let bounds = placed().filter_map(|(place, position)| {
             let bound = bound(&cells[place].biases(named.row.metric))?;
-            Some((at, bound))
+            Some((position, bound))
         });
         let bounds: Vec<(f64, LawBound)> = bounds.collect();
         let values = with_bounds(values_over_resolution(named, &counted), &bounds);
-        let own: Vec<&TrialModel> = counted.iter().map(|(_, trial)| *trial).collect();
+        let law_trials: Vec<&TrialModel> = counted.iter().map(|(_, trial)| *trial).collect();
         LineTrials {
             line,
             scale: Scale {
-                resolution: finest(named, &own),
-                ..scale(named, &own)
+                resolution: finest(named, &law_trials),
+                ..scale(named, &law_trials)
             },
             kind: kind(named, &layout.over, &values),
             doubtful: doubtful(&layout.over, places, cells),
@@ -226,9 +230,11 @@ pub(crate) fn laws(
                 .over
                 .levels
                 .iter()
-                .zip(at)
+                .zip(position)
                 .filter_map(|(name, level)| {
-                    let (_, bound) = bounds.iter().find(|(of, _)| of == level)?;
+                    let (_, bound) = bounds
+                        .iter()
+                        .find(|(bound_level, _)| bound_level == level)?;
                     Some((name.clone(), *bound))
                 })
                 .collect(),
@@ -254,7 +260,7 @@ fn bound(biases: &[Bias]) -> Option<LawBound> {
 
 /// The trials of these levels are bounds.
 fn with_bounds(trials: Vec<LawTrial>, bounds: &[(f64, LawBound)]) -> Vec<LawTrial> {
-    let of_level = |level: f64| bounds.iter().find(|(at, _)| *at == level);
+    let of_level = |level: f64| bounds.iter().find(|(bound_level, _)| *bound_level == level);
     let bounded = |trial: LawTrial| LawTrial {
         bound: of_level(trial.level).map(|(_, bound)| *bound),
         ..trial
@@ -323,8 +329,8 @@ fn is_rate(named: &NamedMetric<'_>) -> bool {
 /// Whether the mean of a level is higher than that of the lowest level.
 fn rises(trials: &[LawTrial]) -> bool {
     let mean = |level: f64| {
-        let own = trials.iter().filter(|trial| trial.level == level);
-        let values: Vec<f64> = own.map(|trial| trial.value).collect();
+        let level_trials = trials.iter().filter(|trial| trial.level == level);
+        let values: Vec<f64> = level_trials.map(|trial| trial.value).collect();
         values.iter().sum::<f64>() / as_f64(values.len().max(1) as u64)
     };
     let lowest = trials.iter().map(|trial| trial.level).reduce(f64::min);
@@ -373,10 +379,10 @@ mod tests {
             levels: Vec::new(),
             at: Some(vec![1.0, 10.0, 100.0]),
         };
-        let found = band_levels(&over);
-        assert_eq!(found.len(), 31);
-        assert_eq!((found[0], found[24], found[30]), (1.0, 100.0, 200.0));
-        assert!(found.windows(2).all(|pair| pair[0] < pair[1]));
+        let levels = band_levels(&over);
+        assert_eq!(levels.len(), 31);
+        assert_eq!((levels[0], levels[24], levels[30]), (1.0, 100.0, 200.0));
+        assert!(levels.windows(2).all(|pair| pair[0] < pair[1]));
     }
 
     #[test]

@@ -34,19 +34,19 @@ pub(crate) struct Layout {
 
 impl Over {
     pub(crate) fn from_factor(factor: &Factor) -> Self {
-        let Some(at) = numbers(&factor.levels) else {
+        let Some(positions) = numbers(&factor.levels) else {
             return Self {
                 factor: factor.name.clone(),
                 levels: factor.levels.clone(),
                 at: None,
             };
         };
-        let mut sorted: Vec<(f64, &String)> = at.into_iter().zip(&factor.levels).collect();
+        let mut sorted: Vec<(f64, &String)> = positions.into_iter().zip(&factor.levels).collect();
         sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
         Self {
             factor: factor.name.clone(),
             levels: sorted.iter().map(|(_, level)| (*level).clone()).collect(),
-            at: Some(sorted.iter().map(|(at, _)| *at).collect()),
+            at: Some(sorted.iter().map(|(positions, _)| *positions).collect()),
         }
     }
 }
@@ -74,13 +74,15 @@ impl Layout {
                     level_of(cell, &other.name).is_some_and(|level| level == other.levels[*place])
                 })
             };
-            let at = |level: &String| {
+            let cell_index = |level: &String| {
                 let is_there = |cell: &CellModel| {
-                    is_of(cell) && level_of(cell, &over.factor).is_some_and(|own| own == *level)
+                    is_of(cell)
+                        && level_of(cell, &over.factor)
+                            .is_some_and(|cell_level| cell_level == *level)
                 };
                 cells.iter().position(is_there)
             };
-            over.levels.iter().map(at).collect()
+            over.levels.iter().map(cell_index).collect()
         };
         Self {
             cells: all.iter().map(of_line).collect(),

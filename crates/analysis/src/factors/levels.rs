@@ -8,7 +8,9 @@ use waggle_units::{Amount, Dimension, parse_amount};
 pub(crate) fn numbers(levels: &[String]) -> Option<Vec<f64>> {
     let amount = |level: &String| parse_amount(level.trim());
     let amounts: Vec<Amount> = levels.iter().map(amount).collect::<Option<_>>()?;
-    let is_bare_zero = |of: &Amount| of.dimension == Dimension::Count && of.value == 0.0;
+    let is_bare_zero = |level_amount: &Amount| {
+        level_amount.dimension == Dimension::Count && level_amount.value == 0.0
+    };
     let mut counted = amounts.iter().filter(|amount| !is_bare_zero(amount));
     let is_one = match counted.next() {
         Some(first) => counted.all(|other| other.dimension == first.dimension),
@@ -31,16 +33,16 @@ mod tests {
 
     fn check(levels: &[&str], expected: Option<&[f64]>) {
         let levels: Vec<String> = levels.iter().map(|level| (*level).to_owned()).collect();
-        let found = numbers(&levels);
+        let values = numbers(&levels);
         let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-12 * b.abs();
-        match (&found, expected) {
-            (Some(found), Some(expected)) => assert!(
-                found.len() == expected.len() && found.iter().zip(expected).all(near),
-                "{levels:?}: {found:?}"
+        match (&values, expected) {
+            (Some(values), Some(expected)) => assert!(
+                values.len() == expected.len() && values.iter().zip(expected).all(near),
+                "{levels:?}: {values:?}"
             ),
             _ => assert!(
-                found.is_none() && expected.is_none(),
-                "{levels:?}: {found:?}"
+                values.is_none() && expected.is_none(),
+                "{levels:?}: {values:?}"
             ),
         }
     }

@@ -85,7 +85,10 @@ pub(crate) fn rankings(
     cells: &[CellModel],
     trials: &[TrialModel],
 ) -> Vec<RankingModel> {
-    let varying: Vec<&Factor> = factors.iter().filter(|one| one.levels.len() > 1).collect();
+    let varying: Vec<&Factor> = factors
+        .iter()
+        .filter(|candidate| candidate.levels.len() > 1)
+        .collect();
     let is_ranked = |factor: &&&Factor| {
         factor.levels.len() >= LEVELS_AT_LEAST && numbers(&factor.levels).is_none()
     };
@@ -123,8 +126,8 @@ fn outcome_ranking(
     let count = layout.over.levels.len();
     let samples = |line: &Vec<Option<usize>>| -> Option<Vec<Vec<Sample>>> {
         let of_cell = |place: &Option<usize>| {
-            let own = outcome.samples(&cells[(*place)?], trials);
-            (!own.is_empty()).then_some(own)
+            let cell_samples = outcome.samples(&cells[(*place)?], trials);
+            (!cell_samples.is_empty()).then_some(cell_samples)
         };
         line.iter().map(of_cell).collect()
     };

@@ -56,11 +56,11 @@ pub(crate) fn reference_model(info: &RunInfo, cells: &[CellModel]) -> Option<Ref
     let rows = cells.iter().filter_map(|cell| {
         let values = reference.columns.iter().zip(&row_of(cell)?.values);
         let values = values.map(|(column, value)| {
-            let own = cell.number(&column.metric);
+            let number = cell.number(&column.metric);
             ReferenceValue {
                 reference: *value,
-                point: own.map(Number::point),
-                estimate: match own {
+                point: number.map(Number::point),
+                estimate: match number {
                     Some(Number::Estimate(estimate)) => Some(estimate),
                     _ => None,
                 },

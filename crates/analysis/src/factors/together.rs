@@ -57,22 +57,22 @@ impl Statements<'_> {
     /// How many they are, on what the study asks about or on other outcomes.
     fn count(&self, is_asked: bool) -> usize {
         let outcomes = self.effects.iter().flat_map(|effects| &effects.outcomes);
-        let outcomes = outcomes.filter(|one| one.is_asked == is_asked);
+        let outcomes = outcomes.filter(|entry| entry.is_asked == is_asked);
         let has_ratios = self.has_ratios();
         let of_outcomes: usize = outcomes
-            .map(|one| {
-                let ratios = one.comparisons.iter().map(|one| one.ratios.len());
+            .map(|entry| {
+                let ratios = entry.comparisons.iter().map(|entry| entry.ratios.len());
                 let ratios: usize = ratios.filter(|_| has_ratios).sum();
-                one.source_p_values().count() + ratios
+                entry.source_p_values().count() + ratios
             })
             .sum();
-        let compared = self.comparisons.iter().flat_map(|one| &one.outcomes);
-        let compared = compared.filter(|one| one.is_asked == is_asked);
-        let compared = compared.flat_map(|one| one.at.iter().flatten());
+        let compared = self.comparisons.iter().flat_map(|entry| &entry.outcomes);
+        let compared = compared.filter(|entry| entry.is_asked == is_asked);
+        let compared = compared.flat_map(|entry| entry.at.iter().flatten());
         // A ranking is of what the study asks about.
-        let ranked = self.rankings.iter().flat_map(|one| &one.outcomes);
+        let ranked = self.rankings.iter().flat_map(|entry| &entry.outcomes);
         let ranked: usize = match is_asked {
-            true => ranked.map(|one| one.p_values().count()).sum(),
+            true => ranked.map(|entry| entry.p_values().count()).sum(),
             false => 0,
         };
         of_outcomes + compared.filter_map(p_value).count() + ranked
@@ -90,8 +90,10 @@ impl Statements<'_> {
             .effects
             .iter_mut()
             .flat_map(|effects| &mut effects.outcomes);
-        let mut outcomes: Vec<_> = outcomes.filter(|one| one.is_asked == is_asked).collect();
-        let sources = outcomes.iter().flat_map(|one| one.source_p_values());
+        let mut outcomes: Vec<_> = outcomes
+            .filter(|effect| effect.is_asked == is_asked)
+            .collect();
+        let sources = outcomes.iter().flat_map(|effect| effect.source_p_values());
         let sources: Vec<f64> = sources.collect();
         // The largest p-value that Holm's procedure rejects is one of the sources'. A further level of a factor that is shown holds up to
         // an equal share of the chance (Bonferroni), as all others do.
@@ -111,29 +113,36 @@ impl Statements<'_> {
         let mut p_values = Vec::new();
         let has_ratios = self.has_ratios();
         let effects = self.effects.as_deref();
-        for one in self.comparisons.iter() {
-            let own = one.outcomes.iter().filter(|of| of.is_asked == is_asked);
-            let open = own.filter(|of| is_open(effects, &one.factor, &of.name));
-            p_values.extend(open.flat_map(|of| of.at.iter().flatten().filter_map(p_value)));
+        for entry in self.comparisons.iter() {
+            let asked_outcomes = entry
+                .outcomes
+                .iter()
+                .filter(|candidate| candidate.is_asked == is_asked);
+            let open =
+                asked_outcomes.filter(|candidate| is_open(effects, &entry.factor, &candidate.name));
+            p_values.extend(
+                open.flat_map(|candidate| candidate.at.iter().flatten().filter_map(p_value)),
+            );
         }
         for ranking in self.rankings.iter().filter(|_| is_asked) {
-            let own = ranking.outcomes.iter();
-            let open = own.filter(|of| is_open(effects, &ranking.factor, &of.name));
+            let asked_outcomes = ranking.outcomes.iter();
+            let open = asked_outcomes
+                .filter(|candidate| is_open(effects, &ranking.factor, &candidate.name));
             p_values.extend(open.flat_map(RankedOutcome::p_values));
         }
         let outcomes = effects.iter().flat_map(|effects| &effects.outcomes);
-        let outcomes = outcomes.filter(|one| has_ratios && one.is_asked == is_asked);
-        p_values.extend(outcomes.flat_map(|one| one.ratio_p_values()));
+        let outcomes = outcomes.filter(|entry| has_ratios && entry.is_asked == is_asked);
+        p_values.extend(outcomes.flat_map(|entry| entry.ratio_p_values()));
 
         let limit = rejection_limit(&p_values, wrongly);
         let limit_of = |factor: &str, outcome: &str| match is_open(effects, factor, outcome) {
             true => limit,
             false => NOTHING_HOLDS,
         };
-        for one in self.comparisons.iter_mut() {
-            let own = one.outcomes.iter_mut();
-            for compared in own.filter(|of| of.is_asked == is_asked) {
-                compared.hold(limit_of(&one.factor, &compared.name), family);
+        for entry in self.comparisons.iter_mut() {
+            let asked_outcomes = entry.outcomes.iter_mut();
+            for compared in asked_outcomes.filter(|candidate| candidate.is_asked == is_asked) {
+                compared.hold(limit_of(&entry.factor, &compared.name), family);
             }
         }
         for ranking in self.rankings.iter_mut().filter(|_| is_asked) {
@@ -145,7 +154,7 @@ impl Statements<'_> {
             .effects
             .iter_mut()
             .flat_map(|effects| &mut effects.outcomes);
-        for outcome in outcomes.filter(|one| one.is_asked == is_asked) {
+        for outcome in outcomes.filter(|entry| entry.is_asked == is_asked) {
             outcome.hold_ratios(limit);
         }
     }
@@ -154,17 +163,23 @@ impl Statements<'_> {
 /// Whether a source with the factor is shown, or none was tested.
 fn is_open(effects: Option<&EffectsModel>, factor: &str, outcome: &str) -> bool {
     let tested = effects.and_then(|effects| {
-        let place = effects.factors.iter().position(|one| one.name == factor)?;
-        let outcome = effects.outcomes.iter().find(|one| one.name == outcome)?;
+        let place = effects
+            .factors
+            .iter()
+            .position(|candidate| candidate.name == factor)?;
+        let outcome = effects
+            .outcomes
+            .iter()
+            .find(|candidate| candidate.name == outcome)?;
         outcome.source_p_values().next()?;
         Some(outcome.is_open(place))
     });
     tested.unwrap_or(true)
 }
 
-fn p_value(found: &Found) -> Option<f64> {
-    match found {
-        Found::Number(found) => found.p_value,
+fn p_value(result: &Found) -> Option<f64> {
+    match result {
+        Found::Number(result) => result.p_value,
         Found::NoSuccess(_) | Found::Nothing => None,
     }
 }

@@ -22,8 +22,8 @@ pub(crate) fn resolve_in_run<'a>(
 /// The unit of the values of the system metric of this name.
 #[must_use]
 pub fn unit_of_metric(metrics: &[SystemMetricInfo], name: &str) -> Unit {
-    let own = metrics.iter().find(|metric| metric.name == name);
-    own.map_or(Unit::Count, own_unit)
+    let system_metric = metrics.iter().find(|metric| metric.name == name);
+    system_metric.map_or(Unit::Count, own_unit)
 }
 
 /// The unit of the values of a system metric.
@@ -72,13 +72,13 @@ pub fn without_names<'a>(path: &'a [String], info: &RunInfo) -> Option<NamedMetr
     let named = resolve_in_run(path, &info.metrics)?;
     let scenario = info.scenario.iter();
     let steps: Vec<&String> = scenario.flat_map(|scenario| &scenario.steps).collect();
-    let of = named.of.filter(|of| match named.row.subject {
-        Subject::Load | Subject::WholeLoad => steps.iter().any(|step| step == of),
+    let name = named.of.filter(|name| match named.row.subject {
+        Subject::Load | Subject::WholeLoad => steps.iter().any(|step| step == name),
         Subject::Answers => false,
-        Subject::Probe => info.delivery_probe.as_deref() != Some(*of),
+        Subject::Probe => info.delivery_probe.as_deref() != Some(*name),
         _ => true,
     });
-    Some(NamedMetric { of, ..named })
+    Some(NamedMetric { of: name, ..named })
 }
 
 #[cfg(test)]
@@ -89,8 +89,8 @@ mod tests {
     fn paths_name_metrics() {
         let check = |path: &str, expected: Option<(Metric, Option<&str>)>| {
             let path: Vec<String> = path.split('.').map(str::to_owned).collect();
-            let found = resolve_path(&path).map(|found| (found.row.metric, found.of));
-            assert_eq!(found, expected, "{path:?}");
+            let actual = resolve_path(&path).map(|actual| (actual.row.metric, actual.of));
+            assert_eq!(actual, expected, "{path:?}");
             assert_eq!(
                 metric(&path),
                 expected.map(|(metric, _)| metric),

@@ -101,9 +101,9 @@ pub(crate) fn aggregate(
                 low: trial.low,
                 high: trial.high,
             })
-            .reduce(|one, other| Range {
-                low: one.low.max(other.low),
-                high: one.high.max(other.high),
+            .reduce(|range, other| Range {
+                low: range.low.max(other.low),
+                high: range.high.max(other.high),
             })
             .map(Number::Within),
         OverTrials::Sum => exact(values.into_iter().reduce(|sum, value| sum + value)),
@@ -126,8 +126,8 @@ mod tests {
     #[test]
     fn trials_make_one_number_by_the_rule_of_the_row() {
         let check = |metric, trials: &[Option<f64>], expected: Option<f64>| {
-            let found = estimate_of(&NamedMetric::of_all(metric), trials, Scale::default());
-            let rounded = found.map(|one| (one.point * 1e6).round() / 1e6);
+            let actual = estimate_of(&NamedMetric::of_all(metric), trials, Scale::default());
+            let rounded = actual.map(|estimate| (estimate.point * 1e6).round() / 1e6);
             assert_eq!(rounded, expected, "{metric:?}");
         };
         let longest = Metric::LongestOutage;

@@ -18,8 +18,8 @@ pub(crate) fn has_lag(aspect: Aspect, reasons: &[Reason]) -> bool {
 /// In which directions the system's own value may differ from what a load with these reasons shows, without an interval.
 pub(crate) fn biases(aspect: Aspect, reasons: &[Reason]) -> Vec<Bias> {
     let doubts = reasons.iter().flat_map(|reason| reason.finding.doubts());
-    let own = doubts.filter(|doubt| doubt.aspect == aspect);
-    distinct(own.map(|doubt| doubt.bias))
+    let aspect_doubts = doubts.filter(|doubt| doubt.aspect == aspect);
+    distinct(aspect_doubts.map(|doubt| doubt.bias))
 }
 
 /// The same of one of so many trials. A change of level is in the interval over several of them. The lag is, too, where it was noted.
@@ -34,8 +34,8 @@ pub(crate) fn trial_biases(aspect: Aspect, trial: &TrialModel, trials: usize) ->
         let doubts = reason.finding.doubts().into_iter();
         doubts.filter(move |doubt| !(is_change && matches!(doubt.bias, Bias::Factor(_))))
     });
-    let own = doubts.filter(|doubt| doubt.aspect == aspect);
-    distinct(own.map(|doubt| match doubt.bias {
+    let aspect_doubts = doubts.filter(|doubt| doubt.aspect == aspect);
+    distinct(aspect_doubts.map(|doubt| match doubt.bias {
         Bias::ByLag if !is_lag_noted => Bias::AtMost,
         bias => bias,
     }))
@@ -64,7 +64,7 @@ pub(crate) fn failure_bias(bias: Bias) -> Option<Bias> {
 
 /// The directions of several trials together, each once. [`CLEAN_TRIALS_MIN`] trials without a doubt leave none.
 pub(crate) fn shared_biases(trials: &[Vec<Bias>]) -> Vec<Bias> {
-    if trials.iter().filter(|own| own.is_empty()).count() >= CLEAN_TRIALS_MIN {
+    if trials.iter().filter(|biases| biases.is_empty()).count() >= CLEAN_TRIALS_MIN {
         return Vec::new();
     }
     distinct(trials.concat())

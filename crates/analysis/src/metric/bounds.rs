@@ -11,9 +11,13 @@ use crate::{
 };
 
 /// The reading with the lowest and highest value that the system's own one may have.
-pub(super) fn with_bounds(named: &NamedMetric<'_>, trial: &TrialModel, found: Reading) -> Reading {
-    let Reading::Value(value) = found else {
-        return found;
+pub(super) fn with_bounds(
+    named: &NamedMetric<'_>,
+    trial: &TrialModel,
+    reading: Reading,
+) -> Reading {
+    let Reading::Value(value) = reading else {
+        return reading;
     };
     let mut bounded = Bounded::exact(value);
     if let Some(low) = least_by_lag(named, trial) {
@@ -25,7 +29,7 @@ pub(super) fn with_bounds(named: &NamedMetric<'_>, trial: &TrialModel, found: Re
     }
     match bounded.low < bounded.high {
         true => Reading::Within(bounded),
-        false => found,
+        false => reading,
     }
 }
 
@@ -42,13 +46,13 @@ fn least_by_lag(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<f64> {
 fn levels(named: &NamedMetric<'_>, trial: &TrialModel, value: f64) -> Option<(f64, f64)> {
     let seconds = trial.numbers.as_ref()?.seconds;
     let change = LevelChange::from_reasons(&trial.reasons, seconds)?;
-    let own = series(named.row.metric)?;
+    let metric_series = series(named.row.metric)?;
     let is_mean = matches!(
         named.over_trials(),
         OverTrials::Mean | OverTrials::MeanOfAll
     );
     (is_mean && value > 0.0 && change.concerns(aspect(named.row.metric)))
-        .then(|| change.levels(value, own == change.series))
+        .then(|| change.levels(value, metric_series == change.series))
 }
 
 /// The series that a metric is a mean of; `None`: its value over the phase is no mean of levels.

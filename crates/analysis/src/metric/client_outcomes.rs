@@ -31,8 +31,8 @@ fn count_ends(clients: &[ClientInfo], is_counted: fn(ClientEndInfo) -> bool) -> 
 }
 
 /// A sum over the clients of a trial.
-fn sum(clients: &[ClientInfo], of: fn(&ClientInfo) -> u64) -> Option<u64> {
-    (!clients.is_empty()).then(|| clients.iter().map(of).sum())
+fn sum(clients: &[ClientInfo], count: fn(&ClientInfo) -> u64) -> Option<u64> {
+    (!clients.is_empty()).then(|| clients.iter().map(count).sum())
 }
 
 /// Completed requests per second of a client, median over those that finished: the others have no result.

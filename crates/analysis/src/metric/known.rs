@@ -23,16 +23,16 @@ pub(crate) fn open_biases(
     trials: &[&TrialModel],
     of_cell: &[Reason],
 ) -> Vec<Bias> {
-    let own = shared_biases(&biases_of_each(named, trials)).into_iter();
-    own.chain(biases_of_cell(named, of_cell)).collect()
+    let biases = shared_biases(&biases_of_each(named, trials)).into_iter();
+    biases.chain(biases_of_cell(named, of_cell)).collect()
 }
 
 fn biases_of_each(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Vec<Vec<Bias>> {
     let metric = named.row.metric;
-    let own = |trial: &&TrialModel| {
+    let biases = |trial: &&TrialModel| {
         resolve_biases(metric, trial_biases(aspect(metric), trial, trials.len()))
     };
-    trials.iter().map(own).collect()
+    trials.iter().map(biases).collect()
 }
 
 fn biases_of_cell(named: &NamedMetric<'_>, reasons: &[Reason]) -> Vec<Bias> {
@@ -72,7 +72,7 @@ impl Known {
         let clean: Vec<&TrialModel> = trials
             .iter()
             .zip(&each)
-            .filter(|(_, own)| own.is_empty())
+            .filter(|(_, trial_biases)| trial_biases.is_empty())
             .map(|(trial, _)| *trial)
             .collect();
         let is_bounded = clean.len() >= CLEAN_TRIALS_MIN && clean.len() < trials.len();

@@ -7,7 +7,9 @@ use crate::trial::{outage::TrialFaults, recovery::TrialRecovery};
 /// The longest, where several were killed; nothing where one did not come back.
 pub(super) fn time_to_ready_us(faults: &TrialFaults) -> Option<f64> {
     let each = faults.kills.iter();
-    let each: Option<Vec<f64>> = each.map(|of| Some(of.ready_s? - of.killed_s)).collect();
+    let each: Option<Vec<f64>> = each
+        .map(|kill| Some(kill.ready_s? - kill.killed_s))
+        .collect();
     Some(each?.into_iter().reduce(f64::max)? * 1e6)
 }
 

@@ -23,8 +23,8 @@ pub(super) fn background<'a>(
     named: &NamedMetric<'_>,
     trial: Source<'a>,
 ) -> Option<&'a TrialBackgroundLoad> {
-    let found = find_by_name(named, trial.background, |load| &load.name)?;
-    found.load.as_ref()
+    let background_load = find_by_name(named, trial.background, |load| &load.name)?;
+    background_load.load.as_ref()
 }
 
 /// `None`: it has no such metric that is one number.

@@ -46,6 +46,6 @@ pub(super) fn find_by_name<'a, T>(
     all: &'a [T],
     name: impl Fn(&T) -> &String,
 ) -> Option<&'a T> {
-    let of = named.of?;
-    all.iter().find(|one| name(one) == of)
+    let path_name = named.of?;
+    all.iter().find(|candidate| name(candidate) == path_name)
 }

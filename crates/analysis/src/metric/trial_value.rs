@@ -57,8 +57,8 @@ fn single_value(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<f64> {
 
 /// What a trial that came to its end has of a metric.
 pub(crate) fn reading_of(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<Reading> {
-    let found = reading(named, Source::from_trial(trial))?;
-    Some(bounds::with_bounds(named, trial, found))
+    let trial_reading = reading(named, Source::from_trial(trial))?;
+    Some(bounds::with_bounds(named, trial, trial_reading))
 }
 
 /// Why a percentile over trials should not be relied on, by the trial that has fewest samples beyond it: windows that nobody counted

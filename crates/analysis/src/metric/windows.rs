@@ -30,11 +30,11 @@ pub(crate) fn too_few_windows(named: &NamedMetric<'_>, trials: &[&TrialModel]) -
         Statistic::Mean => Statistic::P50,
         statistic => statistic,
     };
-    let of = NamedMetric {
+    let metric = NamedMetric {
         statistic: Some(statistic),
         ..*named
     };
-    thin(&of, trials).filter(ThinTail::is_of_windows)
+    thin(&metric, trials).filter(ThinTail::is_of_windows)
 }
 
 /// `None`: the trials show the metric.
@@ -42,9 +42,9 @@ pub(crate) fn hidden_value(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> O
     let thin = too_few_windows(named, trials)?;
     let trials = trials.iter();
     let bounds = trials.map(|trial| delay_bounds(named, trial));
-    let within = bounds.reduce(|all, one| Range {
-        low: all.low.min(one.low),
-        high: all.high.max(one.high),
+    let within = bounds.reduce(|all, range| Range {
+        low: all.low.min(range.low),
+        high: all.high.max(range.high),
     });
     within.map(|within| Hidden { thin, within })
 }
@@ -69,9 +69,9 @@ fn delay_bounds(named: &NamedMetric<'_>, trial: &TrialModel) -> Range {
 
 /// From the start of the measured phase until the store had all records; `None`: it never had them.
 fn longest_delay_us(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<f64> {
-    let of = |phase: PhaseName| trial.phases.iter().find(|one| one.phase == phase);
+    let interval = |phase: PhaseName| trial.phases.iter().find(|entry| entry.phase == phase);
     let drained_s = delivery_of(named, trial)?.drain_time_s?;
-    let start_s = of(PhaseName::Measure)?.start_s;
-    let end_s = of(PhaseName::Drain)?.start_s;
+    let start_s = interval(PhaseName::Measure)?.start_s;
+    let end_s = interval(PhaseName::Drain)?.start_s;
     Some((end_s + drained_s - start_s) * 1e6)
 }

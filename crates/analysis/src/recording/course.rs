@@ -395,8 +395,8 @@ impl Bins {
         self.spans
             .push((bin.start_s, row.start_s + row.counts.seconds));
         self.throughput.push(as_f64(bin.succeeded) / bin.seconds);
-        let at = |quantile| histogram::quantile(&self.times, quantile).unwrap_or(f64::NAN);
-        let (p50, p99) = (at(0.5), at(0.99));
+        let time = |quantile| histogram::quantile(&self.times, quantile).unwrap_or(f64::NAN);
+        let (p50, p99) = (time(0.5), time(0.99));
         self.p50.push(p50);
         self.p99.push(p99);
         self.cpu.push(f64::NAN);
@@ -491,9 +491,9 @@ mod tests {
                 (row.counts.sent, row.in_flight) = (*sent, *in_flight);
                 course.add(&row, |_| ());
             }
-            let found = course.connections_open();
-            let found = found.map(|open| (open.min, open.median));
-            assert_eq!(found, expected, "{intervals:?}");
+            let connections = course.connections_open();
+            let connections = connections.map(|open| (open.min, open.median));
+            assert_eq!(connections, expected, "{intervals:?}");
         };
         check(&[], None);
         // Over within an interval, by a server that closes; its connections were open for none of its ends.
@@ -521,9 +521,9 @@ mod tests {
                 }
                 course.add(&row, |_| ());
             }
-            let found = course.connections_open();
-            let found = found.map(|open| (open.min, open.median));
-            assert_eq!(found, expected, "{intervals:?}");
+            let connections = course.connections_open();
+            let connections = connections.map(|open| (open.min, open.median));
+            assert_eq!(connections, expected, "{intervals:?}");
         };
         // The server ends, and is away until the load ends by time.
         check(

@@ -84,7 +84,7 @@ impl TrialPercentiles {
             (1.0, &mut self.max),
         ];
         let all = all.into_iter();
-        all.filter_map(|(quantile, one)| Some((quantile, one.as_mut()?)))
+        all.filter_map(|(quantile, percentile)| Some((quantile, percentile.as_mut()?)))
     }
 
     /// The same with whether it may be relied on; `None` of the mean, which is no percentile.
@@ -152,7 +152,7 @@ pub(crate) fn percentiles(
     value: impl Fn(f64) -> Option<f64>,
     mean_us: Option<f64>,
 ) -> TrialPercentiles {
-    let at = |quantile: f64| {
+    let percentile = |quantile: f64| {
         Some(TrialPercentile {
             us: value(quantile)?,
             thin: match quantile < 1.0 {
@@ -163,13 +163,13 @@ pub(crate) fn percentiles(
     };
     TrialPercentiles {
         count,
-        p50: at(0.5),
-        p90: at(0.9),
-        p95: at(0.95),
-        p99: at(0.99),
-        p999: at(0.999),
-        p9999: at(0.9999),
-        max: at(1.0),
+        p50: percentile(0.5),
+        p90: percentile(0.9),
+        p95: percentile(0.95),
+        p99: percentile(0.99),
+        p999: percentile(0.999),
+        p9999: percentile(0.9999),
+        max: percentile(1.0),
         mean_us,
     }
 }

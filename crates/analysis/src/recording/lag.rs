@@ -29,9 +29,9 @@ pub(crate) fn percentiles_without_lag(
     let known = known_lags(lag);
     let least = |quantile: f64| {
         let by_lag = known.iter().map(|(of_requests, lag_us)| {
-            let at = quantile - (1.0 - of_requests);
-            match at > 0.0 {
-                true => as_f64(measured.value_at_quantile(at)) - lag_us,
+            let lower_quantile = quantile - (1.0 - of_requests);
+            match lower_quantile > 0.0 {
+                true => as_f64(measured.value_at_quantile(lower_quantile)) - lag_us,
                 false => 0.0,
             }
         });
@@ -107,11 +107,11 @@ mod tests {
     }
 
     /// Of 4,000 requests, seven in a hundred with a lag of 1 to 20 ms: the own p99, and its lowest value by the lag.
-    fn trial(own: Own, seed: u64) -> (f64, f64) {
+    fn trial(distribution: Own, seed: u64) -> (f64, f64) {
         let mut random = StdRng::seed_from_u64(seed);
         let (mut owns, mut measured, mut lags) = (empty(), empty(), empty());
         for _ in 0..4_000 {
-            let time = own.time(&mut random);
+            let time = distribution.time(&mut random);
             let lag = match random.random::<f64>() < 0.07 {
                 true => 1_000.0 + 19_000.0 * random.random::<f64>(),
                 false => 5.0,
@@ -120,13 +120,13 @@ mod tests {
             note(&mut measured, time + lag);
             note(&mut lags, lag);
         }
-        let at = |quantile| as_f64(lags.value_at_quantile(quantile));
+        let lag_quantile = |quantile| as_f64(lags.value_at_quantile(quantile));
         let lag = LagInfo {
-            p50_us: at(0.5),
-            p90_us: at(0.9),
-            p99_us: at(0.99),
-            p999_us: at(0.999),
-            max_us: at(1.0),
+            p50_us: lag_quantile(0.5),
+            p90_us: lag_quantile(0.9),
+            p99_us: lag_quantile(0.99),
+            p999_us: lag_quantile(0.999),
+            max_us: lag_quantile(1.0),
         };
         let least = percentiles_without_lag(&measured, &lag).unwrap();
         let p99 = least.statistic(Statistic::P99).unwrap();
@@ -135,15 +135,18 @@ mod tests {
 
     #[test]
     fn the_own_percentile_is_never_below_its_bound() {
-        let check = |own: Own, share_min: f64| {
+        let check = |distribution: Own, share_min: f64| {
             let mut shares = 0.0;
             for seed in 0..200 {
-                let (truth, least) = trial(own, seed);
+                let (truth, least) = trial(distribution, seed);
                 // Histograms have three digits.
-                assert!(least <= truth * 1.002, "{own:?} {seed}: {least} {truth}");
+                assert!(
+                    least <= truth * 1.002,
+                    "{distribution:?} {seed}: {least} {truth}"
+                );
                 shares += least / truth / 200.0;
             }
-            assert!(shares >= share_min, "{own:?}: {shares}");
+            assert!(shares >= share_min, "{distribution:?}: {shares}");
         };
         check(Own::Stalls, 0.90);
         check(Own::Fixed, 0.95);
@@ -153,13 +156,13 @@ mod tests {
 
     #[test]
     fn a_mean_of_lags_is_no_more_than_its_percentiles_allow() {
-        let found = mean_at_most(&[
+        let mean = mean_at_most(&[
             (0.5, 1.0),
             (0.9, 2.0),
             (0.99, 3.0),
             (0.999, 4.0),
             (1.0, 5.0),
         ]);
-        assert!((found - (0.5 + 0.8 + 0.27 + 0.036 + 0.005)).abs() < 1e-12);
+        assert!((mean - (0.5 + 0.8 + 0.27 + 0.036 + 0.005)).abs() < 1e-12);
     }
 }

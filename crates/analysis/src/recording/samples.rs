@@ -43,7 +43,9 @@ impl<'a> Samples<'a> {
 /// Of all components together; `None` where none was sampled.
 pub(crate) fn of_system(cores: &[(&str, f64)]) -> Option<f64> {
     let system = cores.iter().filter(|(name, _)| *name != INSTRUMENT);
-    system.map(|(_, cores)| *cores).reduce(|sum, one| sum + one)
+    system
+        .map(|(_, cores)| *cores)
+        .reduce(|sum, component_cores| sum + component_cores)
 }
 
 #[cfg(test)]
@@ -69,9 +71,9 @@ mod tests {
         });
         let samples = Samples::from_rows(&rows);
         let check = |within: (f64, f64), cores: &[(&str, f64)], system: Option<f64>| {
-            let found = samples.cores(within);
-            assert_eq!(found, cores, "{within:?}");
-            assert_eq!(of_system(&found), system, "{within:?}");
+            let means = samples.cores(within);
+            assert_eq!(means, cores, "{within:?}");
+            assert_eq!(of_system(&means), system, "{within:?}");
         };
         check((0.0, 1.0), &[("a-0", 0.5)], Some(0.5));
         check(

@@ -261,12 +261,12 @@ fn indistinguishable_cells(
     best: CellValue,
     trials: &[TrialModel],
 ) -> (Vec<TiedCell>, usize) {
-    let found: Vec<&CellModel> = cells
+    let candidates: Vec<&CellModel> = cells
         .iter()
         .filter(|cell| shown.iter().any(|value| value.cell == cell.cell))
         .collect();
-    let resolution = outcome.resolution(&found, trials);
-    let samples: Vec<(u32, Vec<Sample>)> = found
+    let resolution = outcome.resolution(&candidates, trials);
+    let samples: Vec<(u32, Vec<Sample>)> = candidates
         .iter()
         .map(|cell| (cell.cell, outcome.samples(cell, trials)))
         .collect();

@@ -92,8 +92,8 @@ impl Model {
     /// Of the cell alone.
     fn required_verdict(&self, cell: &CellModel) -> Option<Verdict> {
         let mut cells = self.info.cells.iter();
-        let own = cells.find(|one| one.cell == cell.cell)?;
-        own.expect_verdict.map(expected_verdict)
+        let cell_info = cells.find(|candidate| candidate.cell == cell.cell)?;
+        cell_info.expect_verdict.map(expected_verdict)
     }
 
     /// Of the cell, else of the study, whose cells may have it or be valid.

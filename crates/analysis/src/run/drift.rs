@@ -69,8 +69,11 @@ impl DriftModel {
     /// Whether a drift is shown.
     #[must_use]
     pub fn is_shown(&self) -> bool {
-        let by_repetitions = self.repetitions.as_ref().is_some_and(|one| one.is_shown);
-        by_repetitions || self.sentinel.as_ref().is_some_and(|one| one.is_shown)
+        let by_repetitions = self
+            .repetitions
+            .as_ref()
+            .is_some_and(|drift| drift.is_shown);
+        by_repetitions || self.sentinel.as_ref().is_some_and(|drift| drift.is_shown)
     }
 }
 
@@ -102,7 +105,10 @@ struct Compared {
 }
 
 fn repetition_drift(named: &NamedMetric<'_>, trials: &[TrialModel]) -> Option<RepetitionDrift> {
-    let counted: Vec<&TrialModel> = trials.iter().filter(|one| one.counts().is_some()).collect();
+    let counted: Vec<&TrialModel> = trials
+        .iter()
+        .filter(|trial| trial.counts().is_some())
+        .collect();
     let compared = compared_repetitions(&values_by_cell(named, &counted));
     let pairs = compared.iter().flat_map(|same| {
         let pairs = same.pairs.iter();
@@ -152,11 +158,11 @@ fn values_by_cell(named: &NamedMetric<'_>, counted: &[&TrialModel]) -> Vec<Vec<f
     let mut cells: BTreeMap<u32, BTreeMap<u32, f64>> = BTreeMap::new();
     for trial in counted {
         let value = trial_value::in_trial(named, trial).filter(|value| *value > 0.0);
-        let own = cells.entry(trial.key.cell).or_default();
-        own.extend(value.map(|value| (trial.key.repetition, value)));
+        let cell_values = cells.entry(trial.key.cell).or_default();
+        cell_values.extend(value.map(|value| (trial.key.repetition, value)));
     }
-    let leading = |own: BTreeMap<u32, f64>| {
-        let numbered = (1..).zip(own);
+    let leading = |cell_values: BTreeMap<u32, f64>| {
+        let numbered = (1..).zip(cell_values);
         let leading = numbered.take_while(|(expected, (repetition, _))| expected == repetition);
         leading.map(|(_, (_, value))| value).collect()
     };
@@ -170,9 +176,9 @@ fn compared_repetitions(cells: &[Vec<f64>]) -> Vec<Compared> {
     let mut known = 0;
     let mut all = Vec::new();
     for length in lengths {
-        let own = cells.iter().filter(|cell| cell.len() >= length);
-        let own: Vec<Vec<f64>> = own.map(|cell| cell[..length].to_vec()).collect();
-        if let Some(blocks) = Blocks::from_groups(&own) {
+        let groups = cells.iter().filter(|cell| cell.len() >= length);
+        let groups: Vec<Vec<f64>> = groups.map(|cell| cell[..length].to_vec()).collect();
+        if let Some(blocks) = Blocks::from_groups(&groups) {
             let seconds = known..length;
             let pairs = seconds.flat_map(|second| (0..second).map(move |first| (first, second)));
             let pairs = pairs.collect();
@@ -204,13 +210,13 @@ fn sentinel_drift(named: &NamedMetric<'_>, trials: &[TrialModel]) -> SentinelMod
         .iter()
         .map(|point| (f64::from(point.position), point.value))
         .unzip();
-    let found = trend(&times, &values);
+    let time_trend = trend(&times, &values);
     SentinelModel {
-        is_shown: found.is_some_and(|found| {
-            let is_clear = found.p_value.is_some_and(|p_value| p_value <= SHOWN);
-            is_clear && is_worth_a_sentence(&found.estimate)
+        is_shown: time_trend.is_some_and(|time_trend| {
+            let is_clear = time_trend.p_value.is_some_and(|p_value| p_value <= SHOWN);
+            is_clear && is_worth_a_sentence(&time_trend.estimate)
         }),
-        trend: found.map(|found| found.estimate),
+        trend: time_trend.map(|time_trend| time_trend.estimate),
         points,
     }
 }

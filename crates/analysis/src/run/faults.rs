@@ -48,20 +48,23 @@ pub(crate) fn cells(trials: &[TrialModel], search: Option<&SearchModel>) -> Vec<
         .map(|trial| trial.key.cell)
         .collect();
     numbers.dedup();
-    let of = |cell: u32| {
-        let own = trials.iter().filter(|trial| trial.key.cell == cell);
-        let own = own.filter(|trial| search.is_none_or(|search| search.is_at_answer(trial.key)));
-        let counted = own.filter(|trial| trial.counts().is_some());
+    let cell_faults = |cell: u32| {
+        let cell_trials = trials.iter().filter(|trial| trial.key.cell == cell);
+        let cell_trials =
+            cell_trials.filter(|trial| search.is_none_or(|search| search.is_at_answer(trial.key)));
+        let counted = cell_trials.filter(|trial| trial.counts().is_some());
         let counted: Vec<&TrialFaults> =
             counted.filter_map(|trial| trial.faults.as_ref()).collect();
         of_cell(cell, &counted)
     };
-    numbers.into_iter().map(of).collect()
+    numbers.into_iter().map(cell_faults).collect()
 }
 
 fn of_cell(cell: u32, counted: &[&TrialFaults]) -> CellFaults {
     let outages = || counted.iter().map(|trial| trial.outage);
-    let lengths: Vec<Option<f64>> = outages().map(|of| Some(of?.us)).collect();
+    let lengths: Vec<Option<f64>> = outages()
+        .map(|trial_outage| Some(trial_outage?.us))
+        .collect();
     let longest = NamedMetric::of_all(Metric::LongestOutage);
     CellFaults {
         cell,
@@ -76,33 +79,33 @@ fn of_cell(cell: u32, counted: &[&TrialFaults]) -> CellFaults {
 
 /// Each kill of a replica with the same one in the other trials: its first, its second, and so on.
 fn kills(counted: &[&TrialFaults]) -> Vec<Kill> {
-    let mut found: Vec<((String, usize), Vec<&FaultInfo>)> = Vec::new();
+    let mut groups: Vec<((String, usize), Vec<&FaultInfo>)> = Vec::new();
     for trial in counted {
-        for (place, one) in trial.kills.iter().enumerate() {
-            let name = one.name();
+        for (place, fault) in trial.kills.iter().enumerate() {
+            let name = fault.name();
             let before = trial.kills[..place].iter();
             let key = (
                 name.clone(),
                 before.filter(|other| other.name() == name).count(),
             );
-            match found.iter_mut().find(|(known, _)| *known == key) {
-                Some((_, same)) => same.push(one),
-                None => found.push((key, vec![one])),
+            match groups.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, same)) => same.push(fault),
+                None => groups.push((key, vec![fault])),
             }
         }
     }
     let kill = |((replica, _), same): ((String, usize), Vec<&FaultInfo>)| {
-        let at: Vec<f64> = same.iter().map(|one| one.killed_s * 1e6).collect();
+        let times: Vec<f64> = same.iter().map(|fault| fault.killed_s * 1e6).collect();
         let ready: Vec<Option<f64>> = same
             .iter()
-            .map(|one| Some((one.ready_s? - one.killed_s) * 1e6))
+            .map(|fault| Some((fault.ready_s? - fault.killed_s) * 1e6))
             .collect();
         let time_to_ready = NamedMetric::of_all(Metric::TimeToReady);
         Kill {
             replica,
-            at_us: waggle_stats::estimate(&at, Scale::default()),
+            at_us: waggle_stats::estimate(&times, Scale::default()),
             ready_after_us: aggregate::estimate_of(&time_to_ready, &ready, Scale::default()),
         }
     };
-    found.into_iter().map(kill).collect()
+    groups.into_iter().map(kill).collect()
 }

@@ -25,21 +25,23 @@ pub fn left_out_groups(kept: &[CellInfo], left_out: &[LeftOutInfo]) -> Vec<LeftO
     let all: Vec<&CellInfo> = kept
         .iter()
         .filter(|cell| !cell.is_sentinel)
-        .chain(left_out.iter().map(|one| &one.cell))
+        .chain(left_out.iter().map(|omission| &omission.cell))
         .collect();
     let mut reasons: Vec<&LeftOutReason> = Vec::new();
-    for one in left_out {
-        if !reasons.contains(&&one.reason) {
-            reasons.push(&one.reason);
+    for omission in left_out {
+        if !reasons.contains(&&omission.reason) {
+            reasons.push(&omission.reason);
         }
     }
     let group = |reason: &LeftOutReason| {
-        let own = left_out.iter().filter(|one| one.reason == *reason);
-        let own: Vec<&CellInfo> = own.map(|one| &one.cell).collect();
+        let group_cells = left_out
+            .iter()
+            .filter(|omission| omission.reason == *reason);
+        let group_cells: Vec<&CellInfo> = group_cells.map(|omission| &omission.cell).collect();
         LeftOutGroup {
-            cells: cell_group(&own, &all),
+            cells: cell_group(&group_cells, &all),
             reason: reason.clone(),
-            count: own.len(),
+            count: group_cells.len(),
         }
     };
     reasons.into_iter().map(group).collect()
@@ -68,7 +70,7 @@ mod tests {
         let technologies = ["go", "phoenix", "trot"];
         let pairs = technologies
             .iter()
-            .flat_map(|one| [(one, "1"), (one, "10")]);
+            .flat_map(|technology_name| [(technology_name, "1"), (technology_name, "10")]);
         let cells = (1..).zip(pairs);
         cells
             .map(|(number, (technology, connections))| {
@@ -93,8 +95,8 @@ mod tests {
     /// Leaves out the cells of the grid with these numbers, each for its artifact.
     fn groups(cells: &[CellInfo], left_out: &[(u32, &str)]) -> Vec<(CellGroup, usize)> {
         let reason = |cell: &CellInfo| {
-            let mut own = left_out.iter().filter(|(number, _)| *number == cell.cell);
-            own.next().map(|(_, artifact)| requires(artifact))
+            let mut omissions = left_out.iter().filter(|(number, _)| *number == cell.cell);
+            omissions.next().map(|(_, artifact)| requires(artifact))
         };
         let (out, kept): (Vec<&CellInfo>, Vec<&CellInfo>) =
             cells.iter().partition(|cell| reason(cell).is_some());
@@ -116,7 +118,8 @@ mod tests {
     fn a_group_is_named_by_the_levels_that_only_its_cells_have() {
         let phoenix = CellGroup::Levels(levels(&[("technology", "phoenix")]));
         let trot = CellGroup::Levels(levels(&[("technology", "trot")]));
-        let one = CellGroup::Levels(levels(&[("technology", "phoenix"), ("connections", "10")]));
+        let phoenix_cell =
+            CellGroup::Levels(levels(&[("technology", "phoenix"), ("connections", "10")]));
         let check = |left_out: &[(u32, &str)], expected: &[(CellGroup, usize)]| {
             assert_eq!(groups(&grid(), left_out), expected, "{left_out:?}");
         };
@@ -126,7 +129,7 @@ mod tests {
             &[(3, "phoenix"), (4, "phoenix"), (5, "trot"), (6, "trot")],
             &[(phoenix, 2), (trot, 2)],
         );
-        check(&[(4, "phoenix")], &[(one, 1)]);
+        check(&[(4, "phoenix")], &[(phoenix_cell, 1)]);
         let each = [4, 5].map(|number| {
             let cell = &grid()[number - 1];
             CalledCell::Levels(cell.levels[..2].to_vec())

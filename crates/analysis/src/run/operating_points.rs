@@ -44,21 +44,21 @@ pub(crate) fn operating_points(
     let shares = points.shares.iter().enumerate();
     let at_share = |(place, share): (usize, &f64)| {
         let is_own = |key: TrialKey| search.info.operating_point(key) == Some(place);
-        let own = trials.iter().filter(|trial| is_own(trial.key));
-        let own: Vec<TrialModel> = own.cloned().collect();
-        let cells = search.cells.iter().map(|found| OperatingCell {
-            cell: found.cell,
-            level: own
+        let point_trials = trials.iter().filter(|trial| is_own(trial.key));
+        let point_trials: Vec<TrialModel> = point_trials.cloned().collect();
+        let cells = search.cells.iter().map(|search_cell| OperatingCell {
+            cell: search_cell.cell,
+            level: point_trials
                 .iter()
-                .find(|trial| trial.key.cell == found.cell)
+                .find(|trial| trial.key.cell == search_cell.cell)
                 .and_then(|trial| trial.level)
-                .or_else(|| operating_level(&search.info, &found.answer, *share)),
+                .or_else(|| operating_level(&search.info, &search_cell.answer, *share)),
         });
         let cells: Vec<OperatingCell> = cells.collect();
         let info = info_of_point(info, points.repeat, &cells, &is_own);
         OperatingPointModel {
             share: *share,
-            model: of_trials(&info, ["", ""], own, raw),
+            model: of_trials(&info, ["", ""], point_trials, raw),
             cells,
         }
     };

@@ -88,10 +88,10 @@ pub fn power(model: &Model) -> Option<PowerModel> {
 /// trials of such a cell, or search for a level.
 #[must_use]
 pub fn planned_power(earlier: &[Model], cells: &[Levels], trials: usize) -> Option<PlannedPower> {
-    let own = |model: &Model| !cells_with_levels(model, cells).is_empty();
+    let has_cells = |model: &Model| !cells_with_levels(model, cells).is_empty();
     let runs: Vec<&Model> = earlier
         .iter()
-        .filter(|model| model.search.is_none() && own(model))
+        .filter(|model| model.search.is_none() && has_cells(model))
         .collect();
     let newest = runs.iter().max_by_key(|model| &model.info.started_utc)?;
     let between = compared_pair(cells.len());
@@ -151,8 +151,10 @@ fn scatter(
 fn metric_power(outcome: &Outcome<'_>, scatter: TrialScatter, trials: usize) -> MetricPower {
     let smallest = scatter.smallest_difference(trials);
     let limit = smallest.map_or(f64::INFINITY, |smallest| CLEARLY_SMALLER * smallest);
-    let smaller = DIFFERENCES.into_iter().filter(|one| *one <= limit);
-    let more = smaller.map_while(|one| Some((scatter.trials_for(one)?, one)));
+    let smaller = DIFFERENCES
+        .into_iter()
+        .filter(|difference| *difference <= limit);
+    let more = smaller.map_while(|difference| Some((scatter.trials_for(difference)?, difference)));
     MetricPower {
         name: outcome.name.clone(),
         column: outcome.named.column(),
@@ -199,10 +201,10 @@ mod tests {
 
     #[test]
     fn a_run_says_which_difference_it_could_have_shown() {
-        let found = power(&simulated_model(3, 1.0).model(1)).unwrap();
-        assert_eq!(found.between, Between::Cells);
-        let [goodput] = found.metrics.as_slice() else {
-            panic!("{found:?}");
+        let run_power = power(&simulated_model(3, 1.0).model(1)).unwrap();
+        assert_eq!(run_power.between, Between::Cells);
+        let [goodput] = run_power.metrics.as_slice() else {
+            panic!("{run_power:?}");
         };
         assert_eq!(
             (goodput.column.as_str(), goodput.trials, goodput.is_paired()),
@@ -222,7 +224,7 @@ mod tests {
     /// pair that was chosen before; the family of a report's sentences asks for more.
     #[test]
     fn what_a_pilot_promises_is_found() {
-        let found = share(400, |seed| {
+        let rate = share(400, |seed| {
             let pilot = simulated_model(3, 1.0).model(seed);
             let planned = planned_power(std::slice::from_ref(&pilot), &levels(&pilot), 5);
             let smallest = planned.unwrap().power.metrics[0].smallest.unwrap();
@@ -233,7 +235,7 @@ mod tests {
             ratio.p_value.unwrap() <= 0.05
         });
         // Of 400 a rate of 80 % shows as 74 to 86 % in 997 of 1,000 cases.
-        assert!((0.74..=0.86).contains(&found), "{found}");
+        assert!((0.74..=0.86).contains(&rate), "{rate}");
     }
 
     #[test]

@@ -105,7 +105,7 @@ impl Model {
     #[must_use]
     pub fn telling_levels(&self, cell: &CellModel) -> Vec<(String, String)> {
         let is_telling =
-            |(name, _): &&(String, String)| self.telling.iter().any(|one| one.name == *name);
+            |(name, _): &&(String, String)| self.telling.iter().any(|factor| factor.name == *name);
         cell.levels.iter().filter(is_telling).cloned().collect()
     }
 
@@ -149,8 +149,8 @@ pub fn model(run: &Run) -> Model {
 
 fn model_of_all(run: &Run) -> Model {
     let counted = counted_unit(&run.info);
-    let mut trials = parallel_map(&run.trials, |one| {
-        trial_model::trial(one, &run.info, counted)
+    let mut trials = parallel_map(&run.trials, |raw_trial| {
+        trial_model::trial(raw_trial, &run.info, counted)
     });
     limits::note_unthrottled(&mut trials);
     let texts = [&run.study_text, &run.system_text].map(String::as_str);
@@ -181,16 +181,19 @@ pub(crate) fn of_trials(
     let counted = counted_unit(info);
     trials.sort_by_key(|trial| trial.key);
     let search = search::searches(info, &trials, raw);
-    let rests_on = |of: &CellInfo| match &search {
-        Some(search) => Cow::Owned(search.trials_at_highest_level(of.cell, &trials)),
-        None => Cow::Borrowed(trials_of_cell(of.cell, &trials)),
+    let rests_on = |cell: &CellInfo| match &search {
+        Some(search) => Cow::Owned(search.trials_at_highest_level(cell.cell, &trials)),
+        None => Cow::Borrowed(trials_of_cell(cell.cell, &trials)),
     };
-    let own: Vec<(&CellInfo, Cow<'_, [TrialModel]>)> =
-        info.cells.iter().map(|of| (of, rests_on(of))).collect();
-    let changes = cell_model::changes(own.iter().map(|(_, trials)| &**trials));
-    let own: Vec<_> = own.into_iter().zip(changes).collect();
-    let cells = parallel_map(&own, |((of, trials), change)| {
-        cell_model::cell((of, *change), info, trials, raw)
+    let cell_trials: Vec<(&CellInfo, Cow<'_, [TrialModel]>)> = info
+        .cells
+        .iter()
+        .map(|cell| (cell, rests_on(cell)))
+        .collect();
+    let changes = cell_model::changes(cell_trials.iter().map(|(_, trials)| &**trials));
+    let cell_trials: Vec<_> = cell_trials.into_iter().zip(changes).collect();
+    let cells = parallel_map(&cell_trials, |((cell, trials), change)| {
+        cell_model::cell((cell, *change), info, trials, raw)
     });
     let operating_points = match &search {
         Some(search) => operating_points::operating_points(info, search, &trials, raw),

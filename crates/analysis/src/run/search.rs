@@ -199,16 +199,20 @@ fn settings(asked: &SearchInfo) -> Settings {
 /// What a trial with this verdict shows. A doubt that can only point one way decides nothing if the conditions hold all the same, or
 /// fail all the same.
 fn evidence_of(verdict: Verdict, conditions: &[ThresholdCell]) -> Evidence {
-    let is_failing = conditions.iter().any(|one| one.held == Decision::Fails);
+    let is_failing = conditions
+        .iter()
+        .any(|condition| condition.held == Decision::Fails);
     // More trials do not narrow the range in which a delay is known, nor show what windows do not, so the level is not shown to hold.
-    let is_unresolved = |one: &ThresholdCell| {
+    let is_unresolved = |condition: &ThresholdCell| {
         matches!(
-            one.reason,
+            condition.reason,
             Some(threshold::Shortcoming::Within(..) | threshold::Shortcoming::Windows(_))
         )
     };
     let fails = is_failing || conditions.iter().any(is_unresolved);
-    let holds = conditions.iter().all(|one| one.held == Decision::Holds);
+    let holds = conditions
+        .iter()
+        .all(|condition| condition.held == Decision::Holds);
     match verdict {
         Verdict::InstrumentLimited if holds => Evidence::Met,
         Verdict::InstrumentLimited if is_failing => Evidence::NotMet,
@@ -286,9 +290,9 @@ fn connections(asked: &SearchInfo, raw: &Trial) -> Option<u32> {
 /// `None` for a trial without a level.
 fn step(info: &RunInfo, asked: &SearchInfo, trial: &TrialModel, raw: &Trial) -> Option<SearchStep> {
     let level = trial.level?;
-    let of = info.cell(trial.key.cell)?;
+    let cell_info = info.cell(trial.key.cell)?;
     let alone: CellModel = cell_model::cell(
-        (of, None),
+        (cell_info, None),
         info,
         std::slice::from_ref(trial),
         std::slice::from_ref(raw),
@@ -323,12 +327,13 @@ fn step(info: &RunInfo, asked: &SearchInfo, trial: &TrialModel, raw: &Trial) -> 
         .collect();
     if why.is_empty() {
         let conditions = asked.conditions.iter().zip(&held);
-        let failing = conditions.filter(|(_, one)| one.held != Decision::Holds);
+        let failing =
+            conditions.filter(|(_, threshold_cell)| threshold_cell.held != Decision::Holds);
         why = failing
-            .map(|(condition, one)| Shortfall::Condition {
+            .map(|(condition, threshold_cell)| Shortfall::Condition {
                 text: condition.text.clone(),
                 unit: unit(&condition.metric, &info.metrics),
-                cell: one.clone(),
+                cell: threshold_cell.clone(),
             })
             .collect();
     }

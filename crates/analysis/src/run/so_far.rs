@@ -94,7 +94,7 @@ pub fn cell_so_far(trials: &[TrialSoFar]) -> CellSoFar {
     let reasons = waggle_stats::cell_reasons(&reasons, &asked);
     let widths = asked
         .iter()
-        .filter_map(|one| one.estimate?.relative_width());
+        .filter_map(|metric| metric.estimate?.relative_width());
     CellSoFar {
         verdict: (!trials.is_empty()).then(|| waggle_stats::verdict_of(&reasons)),
         goodput,

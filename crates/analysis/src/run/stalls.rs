@@ -49,7 +49,7 @@ impl Model {
         };
         let stalled = || counted().filter_map(|trial| Some((trial, trial.counts()?.stall()?)));
         let (largest_in, largest) =
-            stalled().max_by(|(_, one), (_, other)| one.ratio().total_cmp(&other.ratio()))?;
+            stalled().max_by(|(_, stall), (_, other)| stall.ratio().total_cmp(&other.ratio()))?;
         Some(CellStalls {
             trials: stalled().count(),
             of: counted().count(),

@@ -68,7 +68,9 @@ fn cell_counts(
 ) -> CellCounts {
     let of_trial = |trial: &TrialModel| {
         let mut metrics = trial.counts()?.metrics.iter();
-        let growth = metrics.find(|one| one.name == metric)?.growth?;
+        let growth = metrics
+            .find(|trial_metric| trial_metric.name == metric)?
+            .growth?;
         Some((client_count(info.count, &trial.totals), growth))
     };
     let counts: Vec<(f64, f64)> = counted_trials(cell, trials).filter_map(of_trial).collect();
@@ -83,7 +85,7 @@ impl CellCounts {
     /// Of the counts of client and server in each trial.
     fn new(counts: &[(f64, f64)], tolerance: f64) -> Self {
         let difference = |(client, server): &(f64, f64)| server - client;
-        let is_different = |one: &&(f64, f64)| difference(one).abs() > tolerance * one.0;
+        let is_different = |entry: &&(f64, f64)| difference(entry).abs() > tolerance * entry.0;
         let largest = counts.iter().map(difference);
         Self {
             cell: 0,
@@ -92,7 +94,13 @@ impl CellCounts {
             client: counts.iter().map(|(client, _)| client).sum(),
             server: counts.iter().map(|(_, server)| server).sum(),
             largest: largest
-                .reduce(|known, one| if one.abs() > known.abs() { one } else { known })
+                .reduce(|known, entry| {
+                    if entry.abs() > known.abs() {
+                        entry
+                    } else {
+                        known
+                    }
+                })
                 .unwrap_or_default(),
             different: counts.iter().filter(is_different).count(),
         }
@@ -115,9 +123,9 @@ mod tests {
     #[test]
     fn a_difference_beyond_the_tolerance_is_found_in_its_trial() {
         let check = |counts: &[(f64, f64)], tolerance: f64, different: usize, largest: f64| {
-            let found = CellCounts::new(counts, tolerance);
+            let cell_counts = CellCounts::new(counts, tolerance);
             assert_eq!(
-                (found.different, found.largest),
+                (cell_counts.different, cell_counts.largest),
                 (different, largest),
                 "{counts:?}"
             );

@@ -127,11 +127,13 @@ pub(crate) fn warnings(
 
 /// The compared metrics whose counts differ somewhere.
 pub(crate) fn counts_differ(compared: &[CountComparisonModel]) -> Vec<Warning> {
-    let differing = compared.iter().filter(|one| one.different_cells() > 0);
-    let warning = |one: &CountComparisonModel| Warning::CountsDiffer {
-        metric: one.metric.clone(),
-        cells: one.different_cells(),
-        of: one.cells.len(),
+    let differing = compared
+        .iter()
+        .filter(|comparison| comparison.different_cells() > 0);
+    let warning = |comparison: &CountComparisonModel| Warning::CountsDiffer {
+        metric: comparison.metric.clone(),
+        cells: comparison.different_cells(),
+        of: comparison.cells.len(),
     };
     differing.map(warning).collect()
 }
@@ -149,25 +151,25 @@ pub(crate) fn few_windows(cells: &[CellModel], info: &RunInfo) -> Vec<Warning> {
     let all: Vec<&CellModel> = cells.iter().collect();
     let of_outcome = |outcome: &Outcome<'_>| {
         let thin = |cell: &CellModel| {
-            let of = match outcome.named.of {
+            let distribution = match outcome.named.of {
                 None => &cell.delay,
                 Some(name) => {
                     let mut probes = cell.intermediate_probes.iter();
                     &probes.find(|probe| probe.name == name)?.delay
                 }
             };
-            let thin = of.percentile(outcome.named.statistic?)?.thin?;
+            let thin = distribution.percentile(outcome.named.statistic?)?.thin?;
             thin.is_of_windows().then_some(thin.drawn)
         };
-        let own: Vec<Drawn> = cells.iter().filter_map(thin).collect();
-        let windows = own.iter().map(|drawn| match drawn {
+        let draws: Vec<Drawn> = cells.iter().filter_map(thin).collect();
+        let windows = draws.iter().map(|drawn| match drawn {
             Drawn::Windows(windows) => *windows,
             Drawn::Values(_) => None,
         });
         Some(Warning::FewWindows {
             name: outcome.name.clone(),
             windows: windows.min()?,
-            cells: own.len(),
+            cells: draws.len(),
             of: cells.len(),
         })
     };

@@ -20,13 +20,22 @@ use crate::{
 /// Whether any sentence of the report says that something is higher, depends on something, or is the best of all.
 fn states_a_difference(model: &Model) -> bool {
     let is_clear = |ahead: Ahead| matches!(ahead, Ahead::First | Ahead::Second);
-    let mut compared = model.comparisons.iter().flat_map(|one| &one.outcomes);
-    let leads = compared.any(|one| one.at.iter().flatten().any(|at| is_clear(one.leader(at))));
+    let mut compared = model.comparisons.iter().flat_map(|entry| &entry.outcomes);
+    let leads = compared.any(|entry| {
+        entry
+            .at
+            .iter()
+            .flatten()
+            .any(|result| is_clear(entry.leader(result)))
+    });
     let outcomes = model.effects.iter().flat_map(|effects| &effects.outcomes);
-    let is_named = |of: Source| matches!(of, Source::Factor(_) | Source::Pair(..));
-    let depends = outcomes.clone().any(|one| {
-        let mut parts = one.parts.iter();
-        let turns = one.comparisons.iter().any(|one| !one.turns.is_empty());
+    let is_named = |source: Source| matches!(source, Source::Factor(_) | Source::Pair(..));
+    let depends = outcomes.clone().any(|entry| {
+        let mut parts = entry.parts.iter();
+        let turns = entry
+            .comparisons
+            .iter()
+            .any(|entry| !entry.turns.is_empty());
         turns || parts.any(|part| is_named(part.of) && part.is_significant)
     });
     let ranks = match &model.answer.of {
@@ -118,23 +127,27 @@ fn a_threshold_that_holds_changes_no_statement() {
         assert_eq!(limited.thresholds.len(), 1);
         assert_eq!(limited.effects, model.effects);
         assert_eq!(limited.comparisons, model.comparisons);
-        for compared in model.comparisons.iter().flat_map(|one| &one.outcomes) {
-            for found in compared.at.iter().flatten() {
-                let (Found::Number(of), Some(estimate)) = (found, found.number()) else {
+        for compared in model
+            .comparisons
+            .iter()
+            .flat_map(|comparison| &comparison.outcomes)
+        {
+            for result in compared.at.iter().flatten() {
+                let (Found::Number(difference), Some(estimate)) = (result, result.number()) else {
                     continue;
                 };
                 let excludes = waggle_stats::side_of(estimate, compared.measure.neutral_value());
-                let leader = compared.leader(found);
+                let leader = compared.leader(result);
                 assert_eq!(
                     excludes.is_none(),
                     leader == Ahead::Neither,
-                    "{seed} {of:?}"
+                    "{seed} {difference:?}"
                 );
                 let is_led = matches!(leader, Ahead::First | Ahead::Second);
                 assert_eq!(
                     is_led,
-                    compared.shown_of(of) == Shown::Together,
-                    "{seed} {of:?}"
+                    compared.shown_of(difference) == Shown::Together,
+                    "{seed} {difference:?}"
                 );
             }
         }
@@ -157,8 +170,8 @@ fn planted_differences_are_found() {
                 .iter()
                 .any(|part| part.of == Source::Factor(0) && part.is_significant)
         };
-        let found = share(200, |seed| finds(&simulated.model(seed)));
-        assert!(found >= least, "{ratio} {repetitions}: {found}");
+        let rate = share(200, |seed| finds(&simulated.model(seed)));
+        assert!(rate >= least, "{ratio} {repetitions}: {rate}");
     };
     check(1.05, 5, 0.05);
     check(1.10, 5, 0.60);
@@ -174,15 +187,18 @@ fn host_rates(scatter: Scatter, cells: u32, repetitions: u32) -> (f64, f64) {
         repetitions,
         ratio: 1.0,
     };
-    let truth = |one: &RepetitionDrift| match scatter {
-        Scatter::Drifting => (runs.drift(one.second) - runs.drift(one.first)).exp(),
+    let truth = |drift: &RepetitionDrift| match scatter {
+        Scatter::Drifting => (runs.drift(drift.second) - runs.drift(drift.first)).exp(),
         _ => 1.0,
     };
     let rate = |is: &(dyn Fn(&RepetitionDrift) -> bool + Sync)| {
         share(300, |seed| is(&runs.host_drift(cells, seed)))
     };
-    let shown = rate(&|one| one.is_shown);
-    (shown, rate(&|one| contains(Some(one.ratio), truth(one))))
+    let shown = rate(&|drift| drift.is_shown);
+    (
+        shown,
+        rate(&|drift| contains(Some(drift.ratio), truth(drift))),
+    )
 }
 
 #[test]

@@ -208,16 +208,16 @@ fn host() -> Host {
 fn trial(key: TrialKey, cell: &CellInfo, goodput: f64, random: &mut StdRng) -> TrialModel {
     let mut time = |us: f64| us * 1_000.0 / goodput * (0.02 * normal(random)).exp();
     let (p50, p99) = (time(10_000.0), time(40_000.0));
-    let at = |us| Some(TrialPercentile { us, thin: None });
+    let percentile = |us| Some(TrialPercentile { us, thin: None });
     let times = TrialPercentiles {
         count: 10_000,
-        p50: at(p50),
-        p90: at(0.5 * p99),
-        p95: at(0.7 * p99),
-        p99: at(p99),
-        p999: at(1.5 * p99),
-        p9999: at(1.8 * p99),
-        max: at(2.0 * p99),
+        p50: percentile(p50),
+        p90: percentile(0.5 * p99),
+        p95: percentile(0.7 * p99),
+        p99: percentile(p99),
+        p999: percentile(1.5 * p99),
+        p9999: percentile(1.8 * p99),
+        max: percentile(2.0 * p99),
         mean_us: Some(p50),
     };
     TrialModel {
@@ -272,7 +272,7 @@ fn normal(random: &mut StdRng) -> f64 {
 pub(crate) fn share(seeds: u64, is_true: impl Fn(u64) -> bool + Sync) -> f64 {
     let seeds: Vec<u64> = (0..seeds).collect();
     let all = waggle_results::parallel_map(&seeds, |seed| is_true(*seed));
-    let count = all.iter().filter(|one| **one).count();
+    let count = all.iter().filter(|answer| **answer).count();
     crate::recording::histogram::as_f64(u64::try_from(count).unwrap())
         / crate::recording::histogram::as_f64(u64::try_from(seeds.len()).unwrap())
 }

@@ -81,9 +81,12 @@ pub(crate) fn of_trial(info: &TrialInfo) -> Vec<TrialBackground> {
 
 /// The highest utilization of a worker thread of the load generator: of the measured load, or of one beside it.
 pub(crate) fn utilization(info: &TrialInfo) -> f64 {
-    let own = info.generator.iter();
-    let loads = info.background.iter().filter_map(|one| one.load.as_ref());
-    let all = own.chain(loads.map(|load| &load.generator));
+    let generators = info.generator.iter();
+    let loads = info
+        .background
+        .iter()
+        .filter_map(|background| background.load.as_ref());
+    let all = generators.chain(loads.map(|load| &load.generator));
     all.map(|generator| generator.utilization)
         .fold(0.0, f64::max)
 }

@@ -132,7 +132,10 @@ pub(crate) fn trial(view: &TrialView<'_>, info: &RunInfo, machine: Option<Machin
 /// The worker thread of each background load. How late it sends is of no other load, and it waits for its CPU at the cost of its
 /// own times.
 fn background_workers(info: &TrialInfo) -> Vec<GeneratorPart> {
-    let loads = info.background.iter().filter_map(|one| one.load.as_ref());
+    let loads = info
+        .background
+        .iter()
+        .filter_map(|background| background.load.as_ref());
     let part = |load: &BackgroundLoadInfo| GeneratorPart {
         utilization: load.generator.utilization,
         utilization_wanted: load.generator.utilization_wanted,
@@ -165,11 +168,11 @@ fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {
         failed: load.failed.clone(),
         measured: counts(load.measured),
         totals: counts(load.totals),
-        generator: load
-            .engine
-            .map_or_else(Generator::default, |of| engine(of, course)),
-        generators: load.engine.map_or_else(Vec::new, |of| {
-            of.generators.iter().map(generator_part).collect()
+        generator: load.engine.map_or_else(Generator::default, |engine_facts| {
+            engine(engine_facts, course)
+        }),
+        generators: load.engine.map_or_else(Vec::new, |engine_facts| {
+            engine_facts.generators.iter().map(generator_part).collect()
         }),
         sender: match load.engine {
             Some(_) => Sender::Waggle,
@@ -239,7 +242,7 @@ pub(crate) fn probe_cpu_share(view: &TrialView<'_>) -> Option<f64> {
         .chain(&info.delivery);
     let read_s = probes
         .filter_map(|delivery| delivery.probe_cpu_s)
-        .reduce(|sum, one| sum + one)?;
+        .reduce(|sum, seconds| sum + seconds)?;
     let under_load = (0.0, view.measured.1);
     let used_s = samples::of_system(&view.samples.cores(under_load))? * under_load.1;
     (used_s > 0.0).then(|| (read_s / used_s).min(1.0))
@@ -338,11 +341,11 @@ fn time_bound_us(conditions: &[ThresholdInfo]) -> Option<f64> {
 }
 
 fn killed_replicas(faults: &[FaultInfo]) -> Vec<InjectedFault> {
-    let one = |of: &FaultInfo| InjectedFault {
-        name: of.name(),
-        at_s: of.killed_s,
+    let injected_fault = |fault: &FaultInfo| InjectedFault {
+        name: fault.name(),
+        at_s: fault.killed_s,
     };
-    faults.iter().map(one).collect()
+    faults.iter().map(injected_fault).collect()
 }
 
 fn load_model(info: &RunInfo) -> LoadModel {

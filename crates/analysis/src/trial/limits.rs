@@ -70,16 +70,16 @@ pub(crate) fn of_cell(
     trials: &[&TrialModel],
     estimate: impl Fn(&str) -> Option<Estimate>,
 ) -> Vec<ComponentLimits> {
-    let mut found: Vec<ComponentLimits> = Vec::new();
+    let mut limits: Vec<ComponentLimits> = Vec::new();
     // A failed trial may not have started all of them.
     let Some(most) = trials.iter().max_by_key(|trial| trial.limits.len()) else {
-        return found;
+        return limits;
     };
     for limit in &most.limits {
         let component = component_of(&limit.replica);
-        match found.iter_mut().find(|known| known.component == component) {
+        match limits.iter_mut().find(|known| known.component == component) {
             Some(known) => known.replicas += 1,
-            None => found.push(ComponentLimits {
+            None => limits.push(ComponentLimits {
                 component: component.to_owned(),
                 replicas: 1,
                 cpus: limit.cpus,
@@ -88,7 +88,7 @@ pub(crate) fn of_cell(
             }),
         }
     }
-    found
+    limits
 }
 
 /// The share of a component's throttled periods in one trial.

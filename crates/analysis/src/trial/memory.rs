@@ -49,17 +49,17 @@ pub(crate) fn of_trial(samples: &Samples<'_>, within: (f64, f64)) -> TrialMemory
         }
         process.note(row.rss_bytes);
     }
-    let memory = |of: &dyn Fn(&Process<'_>) -> bool, together: &Together| Memory {
+    let memory = |selector: &dyn Fn(&Process<'_>) -> bool, together: &Together| Memory {
         mean_bytes: processes
             .iter()
-            .filter(|process| of(process))
+            .filter(|process| selector(process))
             .map(|process| process.sum / process.samples)
             .sum(),
         max_bytes: as_f64(together.highest),
     };
     let of_component = |(place, (name, together)): (usize, &(&str, Together))| {
-        let own = |process: &Process<'_>| process.component == place;
-        ((*name).to_owned(), memory(&own, together))
+        let component_filter = |process: &Process<'_>| process.component == place;
+        ((*name).to_owned(), memory(&component_filter, together))
     };
     TrialMemory {
         system: (!processes.is_empty()).then(|| memory(&|_| true, &system)),
@@ -136,7 +136,7 @@ mod tests {
             mean_bytes,
             max_bytes,
         };
-        let found = of_trial(&Samples::from_rows(&rows), (0.0, 3.0));
+        let trial_memory = of_trial(&Samples::from_rows(&rows), (0.0, 3.0));
         let expected = TrialMemory {
             system: Some(memory(45.0, 55.0)),
             components: vec![
@@ -144,7 +144,7 @@ mod tests {
                 ("b".to_owned(), memory(10.0, 15.0)),
             ],
         };
-        assert_eq!(found, expected);
+        assert_eq!(trial_memory, expected);
         let none = of_trial(&Samples::from_rows(&rows), (5.0, 6.0));
         assert_eq!(none, TrialMemory::default());
     }

@@ -148,18 +148,21 @@ fn point(
 fn cpu(trial: &Trial, points_max: usize) -> Vec<CpuSeries> {
     let mut all: Vec<CpuSeries> = Vec::new();
     for row in &trial.resources {
-        let at = (row.at_s, row.cpu_cores);
-        match all.iter_mut().find(|one| one.component == row.component) {
-            Some(one) => one.points.push(at),
+        let point = (row.at_s, row.cpu_cores);
+        match all
+            .iter_mut()
+            .find(|series| series.component == row.component)
+        {
+            Some(series) => series.points.push(point),
             None => all.push(CpuSeries {
                 component: row.component.clone(),
-                points: vec![at],
+                points: vec![point],
             }),
         }
     }
-    for one in &mut all {
-        let merge = one.points.len().div_ceil(points_max).max(1);
-        one.points = one.points.chunks(merge).map(mean_at_end).collect();
+    for series in &mut all {
+        let merge = series.points.len().div_ceil(points_max).max(1);
+        series.points = series.points.chunks(merge).map(mean_at_end).collect();
     }
     all
 }
@@ -198,17 +201,17 @@ fn intermediate_probes(view: &TrialView<'_>, points_max: usize) -> Vec<NamedSeri
 fn metrics(trial: &Trial, points_max: usize) -> Vec<NamedSeries> {
     let mut all: Vec<NamedSeries> = Vec::new();
     for row in &trial.metrics {
-        let at = (row.at_s, row.value);
-        match all.iter_mut().find(|one| one.name == row.metric) {
-            Some(one) => one.points.push(at),
+        let point = (row.at_s, row.value);
+        match all.iter_mut().find(|series| series.name == row.metric) {
+            Some(series) => series.points.push(point),
             None => all.push(NamedSeries {
                 name: row.metric.clone(),
-                points: vec![at],
+                points: vec![point],
             }),
         }
     }
-    for one in &mut all {
-        one.points = thin_out(&one.points, points_max).copied().collect();
+    for series in &mut all {
+        series.points = thin_out(&series.points, points_max).copied().collect();
     }
     all
 }
@@ -221,5 +224,5 @@ fn thin_out<T>(all: &[T], points_max: usize) -> impl Iterator<Item = &T> {
         .iter()
         .enumerate()
         .filter(move |(place, _)| place % keep_every == 0 || *place == last);
-    kept.map(|(_, one)| one)
+    kept.map(|(_, element)| element)
 }

@@ -79,8 +79,8 @@ mod tests {
                 value: *value,
             };
             let rows: Vec<SystemMetricRow> = (start..).zip(values).map(row).collect();
-            let found = of_trial(&rows, (0.0, 9.0));
-            assert_eq!(found[0].growth, expected, "{values:?}");
+            let metrics = of_trial(&rows, (0.0, 9.0));
+            assert_eq!(metrics[0].growth, expected, "{values:?}");
         };
         check(0, &[7.0], Some(0.0));
         check(0, &[7.0, 7.0, 12.0], Some(5.0));

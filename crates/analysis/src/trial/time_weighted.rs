@@ -221,13 +221,13 @@ mod tests {
                 to_the_end: from_s + length_s >= phase_s,
             })
             .collect();
-        let found = percentiles(&intervals, &stalls, 0.5).unwrap();
+        let quantiles = percentiles(&intervals, &stalls, 0.5).unwrap();
         for (quantile, ms) in expected {
             let found_ms = match quantile {
-                0.5 => found.p50.as_ref(),
-                0.9 => found.p90.as_ref(),
-                0.99 => found.p99.as_ref(),
-                _ => found.max.as_ref(),
+                0.5 => quantiles.p50.as_ref(),
+                0.9 => quantiles.p90.as_ref(),
+                0.99 => quantiles.p99.as_ref(),
+                _ => quantiles.max.as_ref(),
             };
             let found_ms = found_ms.unwrap().us / 1e3;
             let is_near = (found_ms - ms).abs() <= 0.002 * ms;

@@ -75,7 +75,10 @@ fn documented_commands_can_be_parsed() {
     let mut mistakes = Vec::new();
     for path in pages() {
         let page = fs::read_to_string(&path).unwrap();
-        for arguments in commands(&page).iter().filter_map(|one| arguments(one)) {
+        for arguments in commands(&page)
+            .iter()
+            .filter_map(|command| arguments(command))
+        {
             count += 1;
             let parsed = waggle_flags::try_parse_from::<Arguments>(&arguments, &[]);
             let error = parsed.err().filter(clap::Error::use_stderr);

@@ -188,14 +188,15 @@ pub(crate) fn header_size(text: &str) -> Result<u64, String> {
 /// A date, or the start of a time in RFC 3339, UTC, which sorts like the time: `2026-01-02`, `2026-01-02T03:04`.
 pub(crate) fn date(text: &str) -> Result<String, String> {
     const FORM: &str = "0000-00-00T00:00:00";
-    let own = text.strip_suffix('Z').unwrap_or(text);
+    let stamp = text.strip_suffix('Z').unwrap_or(text);
     let is_like = |(letter, form): (char, char)| match form {
         '0' => letter.is_ascii_digit(),
         _ => letter == form,
     };
-    let is_date = [10, 16, 19].contains(&own.len()) && own.chars().zip(FORM.chars()).all(is_like);
+    let is_date =
+        [10, 16, 19].contains(&stamp.len()) && stamp.chars().zip(FORM.chars()).all(is_like);
     match is_date {
-        true => Ok(own.to_owned()),
+        true => Ok(stamp.to_owned()),
         false => {
             Err("expected a date or a time, UTC, such as 2026-01-02 or 2026-01-02T03:04".to_owned())
         }
@@ -293,12 +294,12 @@ pub(crate) fn header(text: &str) -> Result<HeaderText, String> {
     {
         return Err("a header value must not contain line ends or control characters".to_owned());
     }
-    for (own, instead) in [
+    for (field, instead) in [
         ("content-length", "it is computed from the body"),
         ("transfer-encoding", "bodies are sent with Content-Length"),
     ] {
-        if name.eq_ignore_ascii_case(own) {
-            return Err(format!("{own} cannot be set: {instead}"));
+        if name.eq_ignore_ascii_case(field) {
+            return Err(format!("{field} cannot be set: {instead}"));
         }
     }
     if value.is_none() && name.eq_ignore_ascii_case("host") {

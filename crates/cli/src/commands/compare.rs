@@ -51,25 +51,25 @@ pub(crate) fn compare_folders(
     let [first_name, second_name] = names(first, second);
     refuse_same_runs(&run_folders(first)?, &run_folders(second)?)?;
     let sides = [read_side(first)?, read_side(second)?];
-    let found = compare(
+    let comparison = compare(
         (&first_name, &sides[0]),
         (&second_name, &sides[1]),
         settings,
     );
-    match found {
-        Ok(found) => show(&found, files, run),
+    match comparison {
+        Ok(comparison) => show(&comparison, files, run),
         Err(why) => bail!("{}", error(&why)),
     }
 }
 
 /// A run does not differ from itself.
 fn refuse_same_runs(first: &[PathBuf], second: &[PathBuf]) -> Result<()> {
-    let own: Vec<PathBuf> = first
+    let first_runs: Vec<PathBuf> = first
         .iter()
         .filter_map(|run| fs::canonicalize(run).ok())
         .collect();
     let mut others = second.iter();
-    let same = others.find(|run| fs::canonicalize(run).is_ok_and(|run| own.contains(&run)));
+    let same = others.find(|run| fs::canonicalize(run).is_ok_and(|run| first_runs.contains(&run)));
     match same {
         Some(run) => bail!(
             "{} is on both sides: compare two different runs",
@@ -81,24 +81,31 @@ fn refuse_same_runs(first: &[PathBuf], second: &[PathBuf]) -> Result<()> {
 
 /// Writes the files that are asked for, and prints the comparison.
 /// `run`: the run that was made for it.
-pub(crate) fn show(found: &CompareModel, files: &OutputFiles, run: Option<&Model>) -> Result<Exit> {
+pub(crate) fn show(
+    comparison: &CompareModel,
+    files: &OutputFiles,
+    run: Option<&Model>,
+) -> Result<Exit> {
     let version = env!("CARGO_PKG_VERSION");
     files.write(&Texts {
-        html: &|| compare_html(found, version),
-        markdown: &|| compare_markdown(found, version),
-        json: &|| compare_json(found),
-        junit: &|| compare_junit(found, run),
-        short: &|| sentences(found).join(" "),
+        html: &|| compare_html(comparison, version),
+        markdown: &|| compare_markdown(comparison, version),
+        json: &|| compare_json(comparison),
+        junit: &|| compare_junit(comparison, run),
+        short: &|| sentences(comparison).join(" "),
     })?;
     if !files.has_stdout() {
-        output::print_text(&format!("{}\n", compare_terminal(found, output::width())))?;
+        output::print_text(&format!(
+            "{}\n",
+            compare_terminal(comparison, output::width())
+        ))?;
     }
-    Ok(exit(found))
+    Ok(exit(comparison))
 }
 
 /// 3 if something is worse, whatever else is undecided.
-fn exit(found: &CompareModel) -> Exit {
-    match found.outcome() {
+fn exit(comparison: &CompareModel) -> Exit {
+    match comparison.outcome() {
         Outcomes::Same | Outcomes::Better => Exit::Fine,
         Outcomes::Worse => Exit::Threshold,
         Outcomes::Undecided => Exit::NotValid,
@@ -114,8 +121,8 @@ fn names(first: &Path, second: &Path) -> [String; 2] {
             .map(|part| part.as_os_str().to_string_lossy().into_owned())
             .collect()
     };
-    let (own, other) = (parts(first), parts(second));
-    let differing = own.iter().zip(&other).find(|(a, b)| a != b);
+    let (first_parts, other) = (parts(first), parts(second));
+    let differing = first_parts.iter().zip(&other).find(|(a, b)| a != b);
     match differing {
         Some((a, b)) => [a.clone(), b.clone()],
         None => ["first".to_owned(), "second".to_owned()],

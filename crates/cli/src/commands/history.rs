@@ -57,12 +57,12 @@ pub(crate) fn run(arguments: &History) -> Result<Exit> {
     };
     let folder = find_runs(&arguments.folder)?.select(arguments)?;
     let (runs, unreadable) = folder.read()?;
-    let mut found = match history(runs, &settings) {
-        Ok(found) => found,
+    let mut model = match history(runs, &settings) {
+        Ok(model) => model,
         Err(why) => bail!("{}", error(&why)),
     };
-    found.unreadable = unreadable;
-    show(&found, &arguments.files)
+    model.unreadable = unreadable;
+    show(&model, &arguments.files)
 }
 
 /// The history of these runs.
@@ -75,31 +75,31 @@ pub(crate) fn of_runs(
         folder.add(path);
     }
     let (runs, unreadable) = folder.read()?;
-    Ok(history(runs, settings).map(|found| HistoryModel {
+    Ok(history(runs, settings).map(|model| HistoryModel {
         unreadable,
-        ..found
+        ..model
     }))
 }
 
 /// Writes the files that are asked for, and prints the history.
-pub(crate) fn show(found: &HistoryModel, files: &OutputFiles) -> Result<Exit> {
+pub(crate) fn show(model: &HistoryModel, files: &OutputFiles) -> Result<Exit> {
     let version = env!("CARGO_PKG_VERSION");
     files.write(&Texts {
-        html: &|| history_html(found, version),
-        markdown: &|| history_markdown(found, version),
-        json: &|| history_json(found),
-        junit: &|| history_junit(found),
-        short: &|| sentences(found).join(" "),
+        html: &|| history_html(model, version),
+        markdown: &|| history_markdown(model, version),
+        json: &|| history_json(model),
+        junit: &|| history_junit(model),
+        short: &|| sentences(model).join(" "),
     })?;
     if !files.has_stdout() {
-        output::print_text(&format!("{}\n", history_terminal(found, output::width())))?;
+        output::print_text(&format!("{}\n", history_terminal(model, output::width())))?;
     }
-    Ok(exit(found))
+    Ok(exit(model))
 }
 
 /// As of a comparison: 3 if something is worse, whatever else is undecided.
-fn exit(found: &HistoryModel) -> Exit {
-    match found.outcome() {
+fn exit(model: &HistoryModel) -> Exit {
+    match model.outcome() {
         HistoryOutcome::NoChange | HistoryOutcome::Better => Exit::Fine,
         HistoryOutcome::Worse => Exit::Threshold,
         HistoryOutcome::Undecided => Exit::NotValid,
@@ -200,24 +200,24 @@ impl Folder {
 
     /// The results of each run, and those that are damaged.
     fn read(mut self) -> Result<(Vec<NamedRun>, Vec<UnreadableRun>)> {
-        let read = parallel_map(&self.runs, |found| {
-            Run::read(&found.path).map(|run| {
+        let read = parallel_map(&self.runs, |entry| {
+            Run::read(&entry.path).map(|run| {
                 let mut model = model(&run);
                 // What only charts over the time of a trial show; it would fill the memory.
                 for trial in &mut model.trials {
                     trial.series = Series::default();
                 }
-                let name = name(&found.path);
+                let name = name(&entry.path);
                 NamedRun { name, model }
             })
         });
         let mut runs = Vec::new();
         let mut first_error = None;
-        for (found, read) in self.runs.iter().zip(read) {
+        for (entry, read) in self.runs.iter().zip(read) {
             match read {
                 Ok(run) => runs.push(run),
                 Err(why) => {
-                    self.unreadable.push(unreadable(&found.path, &why));
+                    self.unreadable.push(unreadable(&entry.path, &why));
                     first_error.get_or_insert(why);
                 }
             }

@@ -102,10 +102,10 @@ fn add_steps(actions: &[Action], steps: &mut [Labels]) {
                 let Some(labels) = steps.get_mut(step.step) else {
                     continue;
                 };
-                let found = request_labels(&step.method, &step.expect.status);
+                let step_labels = request_labels(&step.method, &step.expect.status);
                 match labels.is_empty() {
-                    true => *labels = found,
-                    false => labels.retain(|label| found.contains(label)),
+                    true => *labels = step_labels,
+                    false => labels.retain(|label| step_labels.contains(label)),
                 }
             }
             Action::Repeat { actions, .. } => add_steps(actions, steps),
@@ -122,10 +122,10 @@ fn server_address(cell: &Cell, system: &System) -> String {
     let endpoint = system
         .endpoints
         .iter()
-        .find(|one| one.name == cell.endpoint);
+        .find(|part| part.name == cell.endpoint);
     let address = endpoint.and_then(|endpoint| {
         let mut components = system.components.iter();
-        let component = components.find(|one| one.name == endpoint.component)?;
+        let component = components.find(|part| part.name == endpoint.component)?;
         let mut ports = component.external.iter().flatten();
         let port = ports.find(|port| port.name == endpoint.port)?;
         Some(port.at.first()?.host.clone())

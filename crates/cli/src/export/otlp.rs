@@ -50,11 +50,11 @@ fn metric(family: &Family, instants: Instants) -> Option<Value> {
             points(series, |value| json!({ "asInt": text(value) })),
         ),
         Series::Histogram(series) => {
-            let point = |one: &super::buckets::Buckets| {
+            let point = |buckets: &super::buckets::Buckets| {
                 json!({
-                    "count": text(&one.count()),
-                    "sum": seconds(one.sum_us),
-                    "bucketCounts": one.counts.iter().map(text).collect::<Vec<_>>(),
+                    "count": text(&buckets.count()),
+                    "sum": seconds(buckets.sum_us),
+                    "bucketCounts": buckets.counts.iter().map(text).collect::<Vec<_>>(),
                     "explicitBounds": bounds_s().collect::<Vec<_>>(),
                 })
             };
@@ -82,8 +82,8 @@ fn metric(family: &Family, instants: Instants) -> Option<Value> {
 }
 
 fn points<T>(series: &[(Labels, T)], value: impl Fn(&T) -> Value) -> Vec<Value> {
-    let point = |(labels, one): &(Labels, T)| {
-        let mut point = value(one);
+    let point = |(labels, sample): &(Labels, T)| {
+        let mut point = value(sample);
         let labels = labels.iter();
         let attributes = labels.map(|(label, value)| attribute(label.name, value));
         point["attributes"] = attributes.collect();

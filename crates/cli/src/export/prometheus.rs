@@ -23,7 +23,7 @@ pub(super) fn page(families: Vec<Family>) -> String {
                 page.histograms(
                     name,
                     help,
-                    series.map(|(labels, one)| (labels, buckets(&one))),
+                    series.map(|(labels, histogram)| (labels, buckets(&histogram))),
                 );
             }
         }
@@ -39,10 +39,10 @@ fn with_labels<T>(series: Vec<(Labels, T)>) -> impl Iterator<Item = (PageLabels,
     })
 }
 
-fn buckets(of: &Buckets) -> PageBuckets {
+fn buckets(histogram: &Buckets) -> PageBuckets {
     let bounds = bounds_s().chain([f64::INFINITY]);
     PageBuckets {
-        sum: seconds(of.sum_us),
-        buckets: bounds.zip(of.counts).collect(),
+        sum: seconds(histogram.sum_us),
+        buckets: bounds.zip(histogram.counts).collect(),
     }
 }

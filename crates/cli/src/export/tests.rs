@@ -152,7 +152,7 @@ fn sums(families: &[Family], name: &str, by: Label) -> Vec<(String, u64)> {
         Series::Histogram(series) => {
             let series = series.iter();
             series
-                .map(|(labels, one)| (value(labels), one.count()))
+                .map(|(labels, histogram)| (value(labels), histogram.count()))
                 .collect()
         }
         Series::Gauge(_) => panic!("{name} is a gauge"),
@@ -174,11 +174,11 @@ fn cells_beyond_the_limit_are_counted_together() {
         "http.client.request.duration",
         "waggle.request.response_time",
     ] {
-        let found = sums(&families, name, CELL);
-        assert_eq!(found.len(), CELLS_MAX + 1, "{name}");
+        let counts = sums(&families, name, CELL);
+        assert_eq!(counts.len(), CELLS_MAX + 1, "{name}");
         let others = (OTHER.to_owned(), 3 * CALM.answers);
-        assert!(found.contains(&others), "{name}: {found:?}");
-        let all: u64 = found.iter().map(|(_, count)| count).sum();
+        assert!(counts.contains(&others), "{name}: {counts:?}");
+        let all: u64 = counts.iter().map(|(_, count)| count).sum();
         assert_eq!(all, u64::from(cells) * CALM.answers);
     }
 }
@@ -188,19 +188,19 @@ fn errors_beyond_the_limit_are_counted_together() {
     let mut totals = totals(1, REQUEST);
     start_trial(&mut totals, 1, key(1, 1));
     for status in 0..40 {
-        let mut one = interval(0, CALM, &mut 0);
+        let mut trial_interval = interval(0, CALM, &mut 0);
         let mut failures = Failures::default();
         failures.add(Failure::Status(500 + status), 2);
         failures.add(Failure::TimedOut, 1);
-        one.counts.failures = failures;
-        add_interval(&mut totals, PhaseName::Measure, one);
+        trial_interval.counts.failures = failures;
+        add_interval(&mut totals, PhaseName::Measure, trial_interval);
     }
-    let found = sums(&totals.families(), "waggle.errors", ERROR_TYPE);
-    assert_eq!(found.len(), ERROR_TYPES_MAX + 1, "{found:?}");
-    assert!(found.contains(&("500".to_owned(), 2)), "{found:?}");
-    assert!(found.contains(&("timed_out".to_owned(), 40)), "{found:?}");
-    assert!(found.iter().any(|(kind, _)| kind == OTHER), "{found:?}");
-    let all: u64 = found.iter().map(|(_, count)| count).sum();
+    let errors = sums(&totals.families(), "waggle.errors", ERROR_TYPE);
+    assert_eq!(errors.len(), ERROR_TYPES_MAX + 1, "{errors:?}");
+    assert!(errors.contains(&("500".to_owned(), 2)), "{errors:?}");
+    assert!(errors.contains(&("timed_out".to_owned(), 40)), "{errors:?}");
+    assert!(errors.iter().any(|(kind, _)| kind == OTHER), "{errors:?}");
+    let all: u64 = errors.iter().map(|(_, count)| count).sum();
     assert_eq!(all, 40 * 3);
 }
 
@@ -214,8 +214,8 @@ fn steps_have_their_own_times_up_to_a_limit() {
         format!("  scenario:\n    name: all\n    flows:\n      - name: f\n        steps:\n{list}");
     let mut totals = totals(1, &load);
     start_trial(&mut totals, 1, key(1, 1));
-    let mut one = interval(0, CALM, &mut 0);
-    one.steps = (1..=u64::try_from(steps).unwrap())
+    let mut trial_interval = interval(0, CALM, &mut 0);
+    trial_interval.steps = (1..=u64::try_from(steps).unwrap())
         .map(|count| {
             let mut times = histogram();
             times.record_n(700, count).unwrap();
@@ -232,25 +232,25 @@ fn steps_have_their_own_times_up_to_a_limit() {
             }
         })
         .collect();
-    one.counts.sessions = SessionCounts {
+    trial_interval.counts.sessions = SessionCounts {
         started: 9,
         completed: 6,
         failed: 2,
         retries: 0,
     };
-    add_interval(&mut totals, PhaseName::Measure, one);
-    let found = sums(&totals.families(), "http.client.request.duration", STEP);
-    assert_eq!(found.len(), STEPS_MAX + 1, "{found:?}");
-    assert_eq!(found[0], ("s0".to_owned(), 1));
-    assert_eq!(found[STEPS_MAX], (OTHER.to_owned(), 11 + 12));
+    add_interval(&mut totals, PhaseName::Measure, trial_interval);
+    let step_counts = sums(&totals.families(), "http.client.request.duration", STEP);
+    assert_eq!(step_counts.len(), STEPS_MAX + 1, "{step_counts:?}");
+    assert_eq!(step_counts[0], ("s0".to_owned(), 1));
+    assert_eq!(step_counts[STEPS_MAX], (OTHER.to_owned(), 11 + 12));
     let families = totals.families();
-    let found = sums(&families, "waggle.step.requests", STEP);
-    let of_first = found.iter().filter(|(step, _)| step == "s0");
+    let step_counts = sums(&families, "waggle.step.requests", STEP);
+    let of_first = step_counts.iter().filter(|(step, _)| step == "s0");
     assert_eq!(
         of_first.map(|(_, count)| *count).collect::<Vec<_>>(),
         [2, 1, 1]
     );
-    let of_others = found.iter().filter(|(step, _)| step == OTHER);
+    let of_others = step_counts.iter().filter(|(step, _)| step == OTHER);
     assert_eq!(
         of_others.map(|(_, count)| *count).collect::<Vec<_>>(),
         [25, 23, 2]
@@ -268,7 +268,8 @@ fn a_preparation_shows_how_far_it_is() {
     let shown = |totals: &Totals| {
         let families = totals.families();
         let mut families = families.iter();
-        let family = families.find(|one| one.metric.name == "waggle.preparation.sessions");
+        let family =
+            families.find(|candidate| candidate.metric.name == "waggle.preparation.sessions");
         family.map(|family| match &family.series {
             Series::Gauge(series) => series.iter().map(|(_, value)| *value).collect::<Vec<_>>(),
             other => panic!("{other:?}"),
@@ -294,9 +295,9 @@ fn trials_are_counted_by_outcome() {
         end_trial(&mut totals, key(1, repetition), failure);
     }
     let outcome = super::catalogue::OUTCOME;
-    let found = sums(&totals.families(), "waggle.trials.finished", outcome);
+    let counts = sums(&totals.families(), "waggle.trials.finished", outcome);
     let expected = [("completed".to_owned(), 2), ("failed".to_owned(), 1)];
-    assert_eq!(found, expected);
+    assert_eq!(counts, expected);
 }
 
 #[test]
@@ -327,7 +328,7 @@ fn two_trials_at_the_same_time_are_counted_by_their_cells() {
         let families = totals.families();
         let sent = families
             .iter()
-            .find(|one| one.metric.name == catalogue::SENT.name);
+            .find(|family| family.metric.name == catalogue::SENT.name);
         let Series::Counter(series) = &sent.unwrap().series else {
             panic!("{sent:?}");
         };

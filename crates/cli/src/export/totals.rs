@@ -225,7 +225,7 @@ impl Totals {
             .cells
             .iter()
             .filter(|(labels, _)| self.seen.contains(&labels.number));
-        let named = named.map(|(one, _)| (Some(one.number), &*one.name));
+        let named = named.map(|(entry, _)| (Some(entry.number), &*entry.name));
         let has_others = self.loads.keys().any(|(cell, _)| cell.is_none());
         let named = named.chain(has_others.then_some((None, "others")));
         let named = named.map(|(cell, name)| (vec![cell_label(cell), (NAME, name.to_owned())], 1));

@@ -102,9 +102,12 @@ fn set_version(mut cell: Cell, number: u32, (version, partner): (Version, u32)) 
 
 /// The same cell of the study on another system.
 fn twin(other: &Study, cell: &Cell) -> Result<Cell> {
-    let found = other.cells.iter().find(|one| one.levels == cell.levels);
-    match found {
-        Some(found) => Ok(found.clone()),
+    let twin = other
+        .cells
+        .iter()
+        .find(|candidate| candidate.levels == cell.levels);
+    match twin {
+        Some(twin) => Ok(twin.clone()),
         None => bail!(
             "--against: the study on the other system lacks the cell {}",
             cell.name()
@@ -122,7 +125,7 @@ fn refuse_study(study: &Study, system: &System) -> Result<()> {
     if system.external.is_some() {
         bail!("--against: a server that runs already has no versions to start");
     }
-    let derived = study.derived.iter().map(|one| &one.name);
+    let derived = study.derived.iter().map(|factor| &factor.name);
     if study
         .factors
         .iter()
@@ -196,10 +199,10 @@ fn program(system: &System, component: &str, path: &str) -> Result<String> {
         system
             .components
             .iter()
-            .filter(|one| one.external.is_none())
+            .filter(|candidate| candidate.external.is_none())
     };
-    if !known().any(|one| one.name == component) {
-        let names: Vec<&str> = known().map(|one| one.name.as_str()).collect();
+    if !known().any(|candidate| candidate.name == component) {
+        let names: Vec<&str> = known().map(|candidate| candidate.name.as_str()).collect();
         bail!(
             "--against: {} starts no component {component:?}; expected {}",
             system.name,

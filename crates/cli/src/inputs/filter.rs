@@ -50,7 +50,7 @@ fn keep_cells(study: &mut Study, filters: &[String]) -> Result<()> {
                 example(study)
             );
         };
-        let derived = study.derived.iter().map(|one| &one.name);
+        let derived = study.derived.iter().map(|entry| &entry.name);
         let known: Vec<&str> = study
             .factors
             .iter()

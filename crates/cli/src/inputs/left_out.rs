@@ -17,7 +17,7 @@ pub(crate) fn find(loaded: &Loaded) -> Result<Vec<LeftOutInfo>> {
     if folders::artifacts().is_none() {
         return Ok(Vec::new());
     }
-    let own = fetch_locations(&loaded.system_folder)?;
+    let locations = fetch_locations(&loaded.system_folder)?;
     let changed = match &loaded.changed {
         Some(changed) => Some((&changed.system, fetch_locations(&changed.folder)?)),
         None => None,
@@ -25,7 +25,7 @@ pub(crate) fn find(loaded: &Loaded) -> Result<Vec<LeftOutInfo>> {
     let changed = changed.as_ref();
     Ok(waggle_runner::cells_to_leave_out(
         &loaded.study,
-        (&loaded.system, &own),
+        (&loaded.system, &locations),
         changed.map(|(system, fetching)| (*system, fetching)),
     ))
 }

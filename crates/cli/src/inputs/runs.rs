@@ -142,7 +142,9 @@ pub(crate) fn newest_hint(folder: &Path) -> String {
 /// The time in the name of a run's folder.
 fn stamp(run: &Path) -> Option<&str> {
     let name = run.file_name()?.to_str()?;
-    let starts = name.match_indices('-').map(|(at, _)| &name[at + 1..]);
+    let starts = name
+        .match_indices('-')
+        .map(|(position, _)| &name[position + 1..]);
     let mut stamps = starts.filter(|text| is_stamp(text));
     stamps.next()
 }

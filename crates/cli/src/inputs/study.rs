@@ -87,12 +87,12 @@ pub(crate) fn check_marks(loaded: &Loaded, study: &Path) -> Result<()> {
     let Some((place, word)) = marked else {
         return Ok(());
     };
-    let of = match &*word {
+    let suffix = match &*word {
         "" => String::new(),
         word => format!(" of {word:?}"),
     };
     bail!(
-        "{}:{}:{}: {MARK} is in place of the value{of}, a secret that was not written; replace it by the value",
+        "{}:{}:{}: {MARK} is in place of the value{suffix}, a secret that was not written; replace it by the value",
         place.file,
         place.line,
         place.column
@@ -288,11 +288,11 @@ pub(crate) fn read(file: &Path) -> Result<Source> {
 fn system_file(name: &str, study: &Source, file: &Path) -> Result<PathBuf> {
     let here = std::env::current_dir().context("cannot determine the current folder")?;
     let folders = systems_folders(Some(file), &here);
-    let found = folders
+    let path = folders
         .iter()
         .map(|systems| systems.join(name).join("system.yaml"))
         .find(|file| file.is_file());
-    match found {
+    match path {
         Some(file) => Ok(relative_path(&file, &here)),
         None => Err(waggle_study::unknown_system(study, &names_in(&folders)).into()),
     }

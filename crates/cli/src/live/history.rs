@@ -55,7 +55,7 @@ impl Slice {
     }
 
     fn note_percentiles(&mut self) {
-        self.percentiles = PERCENTILES.map(|(_, at)| self.response_time.quantile(at));
+        self.percentiles = PERCENTILES.map(|(_, quantile)| self.response_time.quantile(quantile));
     }
 
     /// In µs, in the order of [`PERCENTILES`]; `None` if no request succeeded.
@@ -199,7 +199,8 @@ mod tests {
             for pair in slices.windows(2) {
                 assert!((pair[0].end_s() - pair[1].start_s).abs() < 1e-6);
             }
-            let sum = |of: fn(&Slice) -> u64| slices.iter().map(|slice| of(slice)).sum::<u64>();
+            let sum =
+                |field: fn(&Slice) -> u64| slices.iter().map(|slice| field(slice)).sum::<u64>();
             assert_eq!(sum(|slice| slice.failed), u64::from(intervals));
             let expected: u64 = (0..u64::from(intervals)).sum();
             assert_eq!(sum(|slice| slice.succeeded), expected);

@@ -127,10 +127,10 @@ mod tests {
     #[test]
     fn quantiles_have_the_precision_of_a_class() {
         let check = |values: &[u64], quantile: f64, expected: f64| {
-            let found = spectrum_from(values).quantile(quantile).unwrap();
+            let actual = spectrum_from(values).quantile(quantile).unwrap();
             assert!(
-                (found / expected - 1.0).abs() < 0.05,
-                "{found} for {expected}"
+                (actual / expected - 1.0).abs() < 0.05,
+                "{actual} for {expected}"
             );
         };
         check(&[100; 10], 0.5, 100.0);

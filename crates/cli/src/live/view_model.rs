@@ -233,7 +233,7 @@ fn now(interval: &Interval) -> Figures {
         due_unsent: counts.skipped,
         rate_per_s: ratio(as_f64(counts.succeeded), seconds),
         bytes_per_s: ratio(as_f64(counts.bytes_received), seconds),
-        response_us: FIGURES.map(|(_, at)| quantile(&interval.response_time, at)),
+        response_us: FIGURES.map(|(_, percentile)| quantile(&interval.response_time, percentile)),
         busy: ratio(counts.engine_cpu_busiest.as_secs_f64(), seconds),
         cpu_us_per_request: ratio(counts.engine_cpu.as_secs_f64() * 1e6, as_f64(counts.sent)),
         lag_p99_us: quantile(&interval.lag, 0.99).map_or(0.0, as_f64),
@@ -251,7 +251,7 @@ fn overall(row: &CountsRow, so_far: &SoFar) -> Figures {
         due_unsent: row.skipped,
         rate_per_s: ratio(as_f64(measured.succeeded), measured.seconds),
         bytes_per_s: ratio(as_f64(measured.bytes_received), measured.seconds),
-        response_us: FIGURES.map(|(_, at)| quantile(&so_far.response_time, at)),
+        response_us: FIGURES.map(|(_, percentile)| quantile(&so_far.response_time, percentile)),
         busy: engine.utilization,
         cpu_us_per_request: engine.cpu_us_per_request,
         lag_p99_us: engine.lag_p99_us,
@@ -271,9 +271,9 @@ fn failures(row: &CountsRow) -> Vec<LiveFailure> {
     };
     let mut failures = named(&row.failures, true);
     failures.extend(named(&row.other_failures, false));
-    failures.sort_by(|one, other| {
-        let by_count = other.count.cmp(&one.count);
-        by_count.then_with(|| one.kind.cmp(&other.kind))
+    failures.sort_by(|entry, other| {
+        let by_count = other.count.cmp(&entry.count);
+        by_count.then_with(|| entry.kind.cmp(&other.kind))
     });
     failures
 }

@@ -64,11 +64,11 @@ impl Drop for Measuring {
 }
 
 /// What the others do: `waggle run a.yaml (pid 123)`. Files of processes that are over are removed.
-fn others(folder: &Path, own: &Path) -> Vec<String> {
+fn others(folder: &Path, own_file: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut others: Vec<String> = entries
         .map(|entry| entry.path())
-        .filter(|path| path != own)
+        .filter(|path| path != own_file)
         .filter_map(|path| read_other(&path))
         .collect();
     others.sort();

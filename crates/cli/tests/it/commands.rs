@@ -192,12 +192,12 @@ fn records_that_cannot_be_read_have_their_place() {
 #[test]
 fn schemas_equal_the_published_ones() {
     let workspace = Workspace::new();
-    for of in [
+    for name in [
         "study", "system", "load", "search", "compare", "report", "history",
     ] {
-        let output = workspace.output(&["schema", of]);
+        let output = workspace.output(&["schema", name]);
         let published =
-            fs::read_to_string(project().join(format!("docs/schema/{of}.schema.json"))).unwrap();
+            fs::read_to_string(project().join(format!("docs/schema/{name}.schema.json"))).unwrap();
         assert_eq!(
             String::from_utf8(output.stdout).unwrap().trim_end(),
             published.trim_end()

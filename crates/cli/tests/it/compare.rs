@@ -25,15 +25,15 @@ fn short() -> Workspace {
 fn comparison(workspace: &Workspace, output: &Output) -> Value {
     let text = fs::read_to_string(workspace.path().join("compare.json"))
         .unwrap_or_else(|_| panic!("{}", output_text(output)));
-    let found: Value = serde_json::from_str(&text).unwrap();
-    let code = match found["outcome"].as_str().unwrap() {
+    let comparison: Value = serde_json::from_str(&text).unwrap();
+    let code = match comparison["outcome"].as_str().unwrap() {
         "same" | "better" => 0,
         "worse" => 3,
         "undecided" => 4,
         other => panic!("{other}"),
     };
     assert_eq!(output.status.code(), Some(code), "{}", output_text(output));
-    found
+    comparison
 }
 
 #[test]
@@ -60,10 +60,10 @@ fn two_versions_in_one_run_and_two_runs() {
     assert_eq!(versions, ["baseline", "changed"]);
     // A trial that a busy machine failed is no comparison.
     if model.conclusion(false) != waggle_analysis::Conclusion::Open {
-        let found = comparison(&workspace, &output);
-        assert_eq!(found["sample"], "paired_trials");
-        assert_eq!(found["cells"].as_array().unwrap().len(), 1);
-        assert_eq!(found["sides"][1]["name"], "changed");
+        let result = comparison(&workspace, &output);
+        assert_eq!(result["sample"], "paired_trials");
+        assert_eq!(result["cells"].as_array().unwrap().len(), 1);
+        assert_eq!(result["sides"][1]["name"], "changed");
     }
     for file in ["compare.xml", "summary.md"] {
         let text = fs::read_to_string(workspace.path().join(file)).unwrap();
@@ -98,10 +98,10 @@ fn two_versions_in_one_run_and_two_runs() {
         "--json",
         "compare.json",
     ]);
-    let found = comparison(&workspace, &output);
-    assert_eq!(found["sample"], "trials");
-    assert_eq!(found["cells"].as_array().unwrap().len(), 2);
-    assert_eq!(found["cells"][0]["metrics"][0]["ratio"]["point"], 1.0);
+    let result = comparison(&workspace, &output);
+    assert_eq!(result["sample"], "trials");
+    assert_eq!(result["cells"].as_array().unwrap().len(), 2);
+    assert_eq!(result["cells"][0]["metrics"][0]["ratio"]["point"], 1.0);
     let before = fs::read_to_string(workspace.path().join("summary.md")).unwrap();
     workspace.output(&["compare", "copy", "runs", "--summary-file", "summary.md"]);
     let after = fs::read_to_string(workspace.path().join("summary.md")).unwrap();
@@ -127,9 +127,9 @@ fn a_run_is_compared_with_an_earlier_one() {
     let output = workspace.output(&arguments);
     let text = fs::read_to_string(workspace.path().join("compare.json"));
     let text = text.unwrap_or_else(|_| panic!("{}", output_text(&output)));
-    let found: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(found["sample"], "trials");
-    assert_eq!(found["sides"][0]["name"], "first");
+    let result: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(result["sample"], "trials");
+    assert_eq!(result["sides"][0]["name"], "first");
     assert!(output_text(&output).contains("one after the other"));
 }
 

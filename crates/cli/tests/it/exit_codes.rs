@@ -24,13 +24,14 @@ pub(crate) fn load_code(result: &Value) -> i32 {
         return 130;
     }
     let thresholds = result["thresholds"].as_array().unwrap();
-    let all = |key: &str, wanted: bool| thresholds.iter().all(|one| one[key] == wanted);
+    let all = |key: &str, wanted: bool| thresholds.iter().all(|threshold| threshold[key] == wanted);
     let verdict = result["verdict"].as_str().unwrap();
     // What a doubt leaves open is known: it counts only if it leaves a threshold undecided.
     let is_doubt = ["instrument-limited", "unsteady"].contains(&verdict) && !thresholds.is_empty();
     let is_fine = ["valid", "contended"].contains(&verdict);
     if result["verdict"] == "failed" {
-        let is_shown = |one: &Value| one["holds"] == false && one["undecided"] == false;
+        let is_shown =
+            |threshold: &Value| threshold["holds"] == false && threshold["undecided"] == false;
         return if thresholds.iter().any(is_shown) {
             3
         } else {
@@ -42,12 +43,12 @@ pub(crate) fn load_code(result: &Value) -> i32 {
 }
 
 /// The exit code of a result of `waggle load --search --json`.
-pub(crate) fn find_code(found: &Value) -> i32 {
-    let ended = found["ended"].as_str().unwrap();
-    let is_unknown = found["fails_at"].is_null()
+pub(crate) fn find_code(result: &Value) -> i32 {
+    let ended = result["ended"].as_str().unwrap();
+    let is_unknown = result["fails_at"].is_null()
         || ["instrument-limited", "pool-limited", "silent"].contains(&ended);
-    let holds = !found["holds_at"].is_null();
-    let is_generators = ended == "instrument-limited" && found["fails_at"].is_null();
+    let holds = !result["holds_at"].is_null();
+    let is_generators = ended == "instrument-limited" && result["fails_at"].is_null();
     code((holds || !is_unknown) && !is_generators, holds)
 }
 

@@ -30,9 +30,9 @@ impl Noise {
 }
 
 /// A run folder with the requests of a connection; `ms`: the time of one.
-fn import_run(workspace: &Workspace, at: usize, ms: f64, noise: &mut Noise) {
+fn import_run(workspace: &Workspace, index: usize, ms: f64, noise: &mut Noise) {
     let run = 1.0 + 0.02 * noise.next();
-    let day = f64::from(u32::try_from(at).unwrap()) * DAY_MS;
+    let day = f64::from(u32::try_from(index).unwrap()) * DAY_MS;
     let mut files = Vec::new();
     for trial in 0..TRIALS {
         let mut text = "begun,took,code\n".to_owned();
@@ -42,7 +42,7 @@ fn import_run(workspace: &Workspace, at: usize, ms: f64, noise: &mut Noise) {
             writeln!(text, "{begun:.3},{took:.3},200").unwrap();
             begun += took;
         }
-        let file = format!("run-{at}-{trial}.csv");
+        let file = format!("run-{index}-{trial}.csv");
         fs::write(workspace.path().join(&file), text).unwrap();
         files.push(file);
     }
@@ -84,14 +84,18 @@ fn change_info(folder: &Path, change: impl FnOnce(&mut Value)) {
 fn workspace(runs: usize, changes: &[(usize, f64)]) -> Workspace {
     let workspace = Workspace::new();
     let mut noise = Noise(17);
-    for at in 0..runs {
-        let past = changes.iter().filter(|(from, _)| *from <= at);
+    for index in 0..runs {
+        let past = changes.iter().filter(|(from, _)| *from <= index);
         let ratio: f64 = past.map(|(_, ratio)| ratio).product();
-        let host = if SLOW.contains(&at) { 2.0 } else { 1.0 };
-        import_run(&workspace, at, 10.0 * ratio * host, &mut noise);
+        let host = if SLOW.contains(&index) { 2.0 } else { 1.0 };
+        import_run(&workspace, index, 10.0 * ratio * host, &mut noise);
     }
-    for (at, folder) in run_folders(&workspace).iter().enumerate() {
-        let name = if SLOW.contains(&at) { "slow" } else { "fast" };
+    for (index, folder) in run_folders(&workspace).iter().enumerate() {
+        let name = if SLOW.contains(&index) {
+            "slow"
+        } else {
+            "fast"
+        };
         change_info(folder, |info| info["host"]["name"] = name.into());
     }
     workspace
@@ -133,8 +137,8 @@ fn forty_runs_with_planted_changes_and_a_slow_host() {
         "--junit",
         "history.xml",
     ];
-    let found = history(&workspace, &files, 3);
-    let places = changes(&found);
+    let report = history(&workspace, &files, 3);
+    let places = changes(&report);
     let [first, second] = places[..] else {
         panic!("{places:?}")
     };
@@ -142,8 +146,8 @@ fn forty_runs_with_planted_changes_and_a_slow_host() {
         first.abs_diff(14) <= 2 && second.abs_diff(28) <= 2,
         "{places:?}"
     );
-    assert_eq!(found["outcome"], "worse");
-    assert_eq!(found["series"][0]["metric"], "goodput_per_s");
+    assert_eq!(report["outcome"], "worse");
+    assert_eq!(report["series"][0]["metric"], "goodput_per_s");
     for (file, part) in [
         ("history.html", "<svg"),
         ("history.md", "## Changes"),

@@ -79,7 +79,7 @@ struct Found {
 /// Reads the text output: that of one test, or of several, one after the other.
 pub(crate) fn read_text<R: BufRead>(mut lines: Lines<R>) -> Result<Vec<Summary>> {
     let mut all = Vec::new();
-    let mut found: Option<Found> = None;
+    let mut test: Option<Found> = None;
     while lines.next_line()? {
         if let Some(rest) = lines.text.strip_prefix(TEXT) {
             let version = rest.split(' ').next().unwrap_or_default().to_owned();
@@ -87,66 +87,66 @@ pub(crate) fn read_text<R: BufRead>(mut lines: Lines<R>) -> Result<Vec<Summary>>
                 version,
                 ..Found::default()
             };
-            if let Some(last) = found.replace(next) {
+            if let Some(last) = test.replace(next) {
                 all.push(summary(&lines, last, "the output of the next test")?);
             }
-        } else if let Some(found) = &mut found {
-            note(&lines, found)?;
+        } else if let Some(test) = &mut test {
+            note(&lines, test)?;
         }
     }
-    let last = found.unwrap_or_default();
+    let last = test.unwrap_or_default();
     all.push(summary(&lines, last, "the end of the file")?);
     Ok(all)
 }
 
 /// What the output of a test says, up to its end.
-fn summary<R: BufRead>(lines: &Lines<R>, found: Found, end: &str) -> Result<Summary> {
+fn summary<R: BufRead>(lines: &Lines<R>, test: Found, end: &str) -> Result<Summary> {
     let lacks = |what: &str| {
         let problem = format!("expected {what} before {end}: did ab end its test?");
         lines.mistake(1, &problem)
     };
-    let complete = found
+    let complete = test
         .complete
         .ok_or_else(|| lacks("\"Complete requests:\""))?;
-    let failed = found.failed.ok_or_else(|| lacks("\"Failed requests:\""))?;
-    let seconds = found
+    let failed = test.failed.ok_or_else(|| lacks("\"Failed requests:\""))?;
+    let seconds = test
         .seconds
         .ok_or_else(|| lacks("\"Time taken for tests:\""))?;
-    if found.points.is_empty() && complete > 1 {
+    if test.points.is_empty() && complete > 1 {
         return Err(lacks("the table of percentages"));
     }
-    if failed.max(found.non_2xx) > complete {
+    if failed.max(test.non_2xx) > complete {
         bail!(
             "{}: {} requests failed, but {complete} were complete",
             lines.name,
-            failed.max(found.non_2xx)
+            failed.max(test.non_2xx)
         );
     }
     let mut remarks = Vec::new();
-    let mut failures = found.kinds;
-    if found.non_2xx > failed {
+    let mut failures = test.kinds;
+    if test.non_2xx > failed {
         failures.push(FailureCount {
             kind: FailureKind::Other,
-            count: found.non_2xx - failed,
+            count: test.non_2xx - failed,
         });
     }
-    if failed > 0 && found.non_2xx > 0 {
+    if failed > 0 && test.non_2xx > 0 {
         remarks.push(format!(
             "ab counts {failed} failed requests and {} answers that are not 2xx; they may be the same, so the larger count is used",
-            found.non_2xx
+            test.non_2xx
         ));
     }
     Ok(Summary {
-        version: found.version,
+        version: test.version,
         seconds,
         complete,
-        failed: failed.max(found.non_2xx),
+        failed: failed.max(test.non_2xx),
         failures,
-        bytes_received: found.bytes_received.unwrap_or(0),
-        bytes_sent: found.bytes_sent,
+        bytes_received: test.bytes_received.unwrap_or(0),
+        bytes_sent: test.bytes_sent,
         quantiles: QuantilesInfo {
-            mean_us: found.mean_us,
-            points: found.points,
+            mean_us: test.mean_us,
+            points: test.points,
         },
         resolution_us: RESOLUTION_US,
         remarks,
@@ -154,34 +154,34 @@ fn summary<R: BufRead>(lines: &Lines<R>, found: Found, end: &str) -> Result<Summ
 }
 
 /// Notes what a line of the text says.
-fn note<R: BufRead>(lines: &Lines<R>, found: &mut Found) -> Result<()> {
+fn note<R: BufRead>(lines: &Lines<R>, test: &mut Found) -> Result<()> {
     let line = &lines.text;
     if let Some((value, column)) = value_of(line, "Time taken for tests:") {
         let seconds = parse::<f64>(lines, value, column, "a number of seconds")?;
         if !(seconds > 0.0 && seconds < 1e9) {
             return Err(unexpected_value(lines, value, column, "a time above 0"));
         }
-        found.seconds = Some(seconds);
+        test.seconds = Some(seconds);
     } else if let Some((value, column)) = value_of(line, "Complete requests:") {
-        found.complete = Some(parse(lines, value, column, "a count")?);
+        test.complete = Some(parse(lines, value, column, "a count")?);
     } else if let Some((value, column)) = value_of(line, "Failed requests:") {
-        found.failed = Some(parse(lines, value, column, "a count")?);
+        test.failed = Some(parse(lines, value, column, "a count")?);
     } else if line.trim_start().starts_with("(Connect:") {
-        found.kinds = failure_kinds(lines)?;
+        test.kinds = failure_kinds(lines)?;
     } else if let Some((value, column)) = value_of(line, "Non-2xx responses:") {
-        found.non_2xx = parse(lines, value, column, "a count")?;
+        test.non_2xx = parse(lines, value, column, "a count")?;
     } else if let Some((value, column)) = value_of(line, "Total transferred:") {
-        found.bytes_received = Some(parse(lines, value, column, "a count of bytes")?);
+        test.bytes_received = Some(parse(lines, value, column, "a count of bytes")?);
     } else if let Some((value, column)) = value_of(line, "Total body sent:") {
-        found.bytes_sent = Some(parse(lines, value, column, "a count of bytes")?);
+        test.bytes_sent = Some(parse(lines, value, column, "a count of bytes")?);
     } else if let Some((_, column)) = value_of(line, "Total:") {
         // min, mean, standard deviation, median, max.
         let mean = line.split_whitespace().nth(2).unwrap_or_default();
-        found.mean_us = Some(parse::<f64>(lines, mean, column, "a mean in ms")? * 1e3);
+        test.mean_us = Some(parse::<f64>(lines, mean, column, "a mean in ms")? * 1e3);
     } else if let Some((percent, rest)) = line.split_once('%')
         && percent.starts_with(' ')
     {
-        found.points.push(quantile(lines, percent, rest)?);
+        test.points.push(quantile(lines, percent, rest)?);
     }
     Ok(())
 }

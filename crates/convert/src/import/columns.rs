@@ -121,8 +121,8 @@ impl Mapping {
 
     fn find<R: BufRead>(&self, rows: &Rows<R>, header: &[String]) -> Result<Places> {
         let find = |name: &String| {
-            let found = header.iter().position(|column| column == name);
-            found.ok_or_else(|| {
+            let position = header.iter().position(|column| column == name);
+            position.ok_or_else(|| {
                 let names: Vec<String> = header.iter().map(|column| show_text(column)).collect();
                 let problem = format!(
                     "expected a column {}, found {}",
@@ -165,7 +165,7 @@ pub(super) fn delimiter(first: &str) -> char {
     let all = [',', ';', '\t', '|'];
     all.into_iter()
         .rev()
-        .max_by_key(|one| count(*one))
+        .max_by_key(|candidate| count(*candidate))
         .unwrap_or(',')
 }
 

@@ -106,12 +106,12 @@ mod tests {
     #[test]
     fn results_without_requests_are_named() {
         let check = |head: &str, expected: Option<&str>| {
-            let found = recognize(head).map(|(what, _)| what);
-            let is_right = match (found, expected) {
-                (Some(found), Some(expected)) => found.starts_with(expected),
-                (found, expected) => found == expected,
+            let name = recognize(head).map(|(what, _)| what);
+            let is_right = match (name, expected) {
+                (Some(name), Some(expected)) => name.starts_with(expected),
+                (name, expected) => name == expected,
             };
-            assert!(is_right, "{head}: {found:?}");
+            assert!(is_right, "{head}: {name:?}");
         };
         let k6 = "k6's summary";
         // --summary-export, with values at the top of each metric.

@@ -183,8 +183,8 @@ fn default_columns<R: BufRead>(rows: &Rows<R>, row: &[String]) -> Result<Vec<Str
         _ => Vec::new(),
     };
     let cell = |name: &str| {
-        let at = names.iter().position(|known| *known == name);
-        at.map_or("", |at| row[at].as_str())
+        let index = names.iter().position(|known| *known == name);
+        index.map_or("", |index| row[index].as_str())
     };
     let is_count = |name: &str| parse_count(cell(name)).is_some();
     let counts = [
@@ -339,11 +339,11 @@ fn element<R: BufRead>(tags: &Tags<R>, start: &Start, open: &[Element]) -> Resul
 
 fn sample<'a, R: BufRead>(tags: &Tags<R>, start: &'a Start) -> Result<Request<'a>> {
     let unexpected = |name: &str, expected: &str| {
-        let found = start.attribute(name).map_or_else(
+        let attribute = start.attribute(name).map_or_else(
             || "none".to_owned(),
             |value| format!("{name}={}", text::show_text(value)),
         );
-        let problem = format!("expected an attribute {name} that is {expected}, found {found}");
+        let problem = format!("expected an attribute {name} that is {expected}, found {attribute}");
         tags.mistake(start.place, &problem)
     };
     let count = |name: &str, (max, expected): (u64, &str)| {

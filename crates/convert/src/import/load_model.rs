@@ -7,14 +7,14 @@ use super::tally::Tally;
 
 /// Refuses an open load whose requests waited for answers. `path` is that of the file.
 pub(crate) fn check_open(path: &str, tally: &Tally) -> Result<()> {
-    let Some(found) = find_closed_load(tally) else {
+    let Some(load) = find_closed_load(tally) else {
         return Ok(());
     };
     let ClosedLoad {
         max_in_flight,
         usual_in_flight,
         sent_per_s: (fewest, most),
-    } = found;
+    } = load;
     let in_flight = match usual_in_flight < max_in_flight {
         true => format!("{usual_in_flight} to {max_in_flight} requests were"),
         false if max_in_flight > 1.0 => format!("{max_in_flight} requests were"),
@@ -32,15 +32,21 @@ fn find_closed_load(tally: &Tally) -> Option<ClosedLoad> {
     let line = &tally.timeline;
     let measured = usize::try_from(line.warm_up_intervals()).ok()?;
     let mut all: Vec<_> = tally.intervals().skip(measured).collect();
-    let last_sent = all.iter().rposition(|one| one.counts.sent > 0)?;
+    let last_sent = all.iter().rposition(|interval| interval.counts.sent > 0)?;
     // Within the interval of the last one the load runs out.
     all.truncate(last_sent);
     let busy_s: f64 = all
         .iter()
-        .map(|one| one.in_flight_mean * one.counts.seconds)
+        .map(|interval| interval.in_flight_mean * interval.counts.seconds)
         .sum();
-    let sent: Vec<f64> = all.iter().map(|one| float(one.counts.sent)).collect();
-    let in_flight: Vec<f64> = all.iter().map(|one| float(one.in_flight)).collect();
+    let sent: Vec<f64> = all
+        .iter()
+        .map(|interval| float(interval.counts.sent))
+        .collect();
+    let in_flight: Vec<f64> = all
+        .iter()
+        .map(|interval| float(interval.in_flight))
+        .collect();
     closed_load(&SendingIntervals {
         interval_s: line.interval_s(),
         in_flight: &in_flight,

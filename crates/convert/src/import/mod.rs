@@ -179,13 +179,13 @@ fn survey_all(
     let mut all = Vec::new();
     for cell in cells {
         for files in std::mem::take(&mut cell.trials) {
-            let found = match results.tool {
+            let trials = match results.tool {
                 Tool::Ab => survey::ab(&files, results.all_succeeded)?,
                 _ => vec![survey::requests(reader, &files)?],
             };
-            sources::check_count(all.len() + found.len())?;
-            cell.trials.extend(found.iter().map(|_| files.clone()));
-            all.extend(found);
+            sources::check_count(all.len() + trials.len())?;
+            cell.trials.extend(trials.iter().map(|_| files.clone()));
+            all.extend(trials);
         }
     }
     Ok(all)
@@ -251,7 +251,7 @@ fn write_run(
     let places = places(cells);
     let trials: Vec<Trial> = surveyed
         .into_iter()
-        .map(|one| Trial::prepare(one, plan))
+        .map(|survey| Trial::prepare(survey, plan))
         .collect::<Result<_>>()?;
     let info = run_info(results, cells, &trials, (plan, &places), tool);
     let text = format!(
@@ -381,8 +381,8 @@ fn run_info(
 
 fn schedule(results: &Results, cells: &[CellSource], trials: &[Trial]) -> ScheduleInfo {
     let lengths = trials.iter().map(Trial::lengths_s);
-    let (interval_s, measure_s) = lengths.fold((0.0, 0.0), |(interval, measured), one| {
-        (f64::max(interval, one.0), f64::max(measured, one.1))
+    let (interval_s, measure_s) = lengths.fold((0.0, 0.0), |(interval, measured), length| {
+        (f64::max(interval, length.0), f64::max(measured, length.1))
     });
     let most = cells.iter().map(|cell| cell.trials.len()).max();
     ScheduleInfo {

@@ -174,9 +174,9 @@ pub(crate) fn ab(files: &[PathBuf], all_succeeded: bool) -> Result<Vec<Surveyed>
     for path in files {
         foreign::refuse(path)?;
     }
-    let found = ab_files(files)?;
-    let Some(path) = &found.text else {
-        return Ok(vec![ab_test(files, found, None, all_succeeded)?]);
+    let inputs = ab_files(files)?;
+    let Some(path) = &inputs.text else {
+        return Ok(vec![ab_test(files, inputs, None, all_succeeded)?]);
     };
     let mut summaries = ab::read_text(text::open(path)?)?;
     if let ([_, _, ..], [_, _, ..]) = (&summaries[..], files) {
@@ -187,7 +187,7 @@ pub(crate) fn ab(files: &[PathBuf], all_succeeded: bool) -> Result<Vec<Surveyed>
         );
     }
     match (summaries.pop(), &summaries[..]) {
-        (last, []) => Ok(vec![ab_test(files, found, last, all_succeeded)?]),
+        (last, []) => Ok(vec![ab_test(files, inputs, last, all_succeeded)?]),
         (last, _) => Ok((summaries.into_iter().chain(last))
             .map(|summary| Surveyed::Summary(path.clone(), Box::new(summary)))
             .collect()),
@@ -197,17 +197,17 @@ pub(crate) fn ab(files: &[PathBuf], all_succeeded: bool) -> Result<Vec<Surveyed>
 /// `summary`: what the text says.
 fn ab_test(
     files: &[PathBuf],
-    found: AbFiles,
+    inputs: AbFiles,
     mut summary: Option<Summary>,
     all_succeeded: bool,
 ) -> Result<Surveyed> {
-    let text = found.text.as_ref();
-    if let (Some(path), Some(summary)) = (&found.quantiles, &mut summary) {
+    let text = inputs.text.as_ref();
+    if let (Some(path), Some(summary)) = (&inputs.quantiles, &mut summary) {
         let points: Vec<QuantilePoint> = ab::read_quantiles(text::open(path)?)?;
         summary.quantiles.points = points;
         summary.resolution_us = 1.0;
     }
-    match (found.requests, text, summary) {
+    match (inputs.requests, text, summary) {
         (Some(requests), None, _) if !all_succeeded => bail!(
             "{} does not say which requests failed: add ab's text output, as TEXT,{}; if none failed, --all-succeeded",
             requests.display(),
@@ -248,14 +248,14 @@ fn with_requests(path: &Path, summary: Option<Summary>) -> Result<Surveyed> {
 }
 
 fn ab_files(files: &[PathBuf]) -> Result<AbFiles> {
-    let mut found = AbFiles::default();
+    let mut inputs = AbFiles::default();
     for path in files {
         let first = first_line(path)?;
         let kind = ab::kind(&first).or(has_ab_text(path)?.then_some(Kind::Text));
         let slot = match kind {
-            Some(Kind::Text) => &mut found.text,
-            Some(Kind::Quantiles) => &mut found.quantiles,
-            Some(Kind::Requests) => &mut found.requests,
+            Some(Kind::Text) => &mut inputs.text,
+            Some(Kind::Quantiles) => &mut inputs.quantiles,
+            Some(Kind::Requests) => &mut inputs.requests,
             None => bail!(
                 "{}:1:1: expected ab's text output, or a file of ab -e or ab -g, found {}",
                 path.display(),
@@ -269,7 +269,7 @@ fn ab_files(files: &[PathBuf]) -> Result<AbFiles> {
             );
         }
     }
-    Ok(found)
+    Ok(inputs)
 }
 
 /// The first line that is not empty; empty if there is none.

@@ -231,29 +231,29 @@ mod tests {
     fn requests_are_in_the_interval_of_their_answer_and_in_flight_before() {
         let timeline = Timeline::new((0, 1_000_000), 0);
         let mut tally = Tally::new(timeline, &[]);
-        for one in [
+        for entry in [
             request(0, 100, None),
             request(200, 550, None),
             request(300, 700, Some(FailureKind::Other)),
         ] {
-            tally.add(&one).unwrap();
+            tally.add(&entry).unwrap();
         }
         let all: Vec<TalliedInterval> = tally.intervals().collect();
-        let check = |of: &dyn Fn(&TalliedInterval) -> u64, expected: [u64; 4]| {
-            assert_eq!(all.iter().map(of).collect::<Vec<_>>(), expected);
+        let check = |field: &dyn Fn(&TalliedInterval) -> u64, expected: [u64; 4]| {
+            assert_eq!(all.iter().map(field).collect::<Vec<_>>(), expected);
         };
-        check(&|one| one.counts.sent, [2, 1, 0, 0]);
-        check(&|one| one.counts.succeeded, [1, 0, 0, 1]);
-        check(&|one| one.counts.failed, [0, 0, 0, 1]);
-        check(&|one| one.counts.bytes_received, [10, 0, 0, 20]);
-        check(&|one| one.in_flight, [1, 2, 2, 0]);
-        check(&|one| one.steps[0].times.len(), [1, 0, 0, 1]);
-        let means: Vec<f64> = all.iter().map(|one| one.in_flight_mean).collect();
+        check(&|entry| entry.counts.sent, [2, 1, 0, 0]);
+        check(&|entry| entry.counts.succeeded, [1, 0, 0, 1]);
+        check(&|entry| entry.counts.failed, [0, 0, 0, 1]);
+        check(&|entry| entry.counts.bytes_received, [10, 0, 0, 20]);
+        check(&|entry| entry.in_flight, [1, 2, 2, 0]);
+        check(&|entry| entry.steps[0].times.len(), [1, 0, 0, 1]);
+        let means: Vec<f64> = all.iter().map(|entry| entry.in_flight_mean).collect();
         assert_eq!(means, [0.6, 1.8, 2.0, 1.0]);
-        for one in &all {
-            let answered = i64::try_from(one.counts.succeeded + one.counts.failed).unwrap();
-            let sent = i64::try_from(one.counts.sent).unwrap();
-            assert_eq!(sent, answered + one.counts.in_flight_change);
+        for entry in &all {
+            let answered = i64::try_from(entry.counts.succeeded + entry.counts.failed).unwrap();
+            let sent = i64::try_from(entry.counts.sent).unwrap();
+            assert_eq!(sent, answered + entry.counts.in_flight_change);
         }
     }
 

@@ -166,26 +166,26 @@ impl<R: BufRead> Rows<R> {
         self.split()?;
         match self.expected {
             Some(expected) if self.cells.len() != expected => {
-                let found = self.cells.len();
+                let count = self.cells.len();
                 let first = self.first_row;
-                let problem = format!("expected {expected} cells as in the {first}, found {found}");
-                Err(self.mistake(found - 1, &problem))
+                let problem = format!("expected {expected} cells as in the {first}, found {count}");
+                Err(self.mistake(count - 1, &problem))
             }
             _ => Ok(true),
         }
     }
 
     fn split(&mut self) -> Result<()> {
-        let (mut at, mut column) = (0, 1);
+        let (mut offset, mut column) = (0, 1);
         loop {
             let (start, line) = (self.text.len(), self.lines.number);
-            let rest = &self.lines.text[at..];
+            let rest = &self.lines.text[offset..];
             let end = if rest.starts_with('"') {
-                self.read_quoted(at + 1, (line, column))?
+                self.read_quoted(offset + 1, (line, column))?
             } else {
                 let length = rest.find(self.delimiter).unwrap_or(rest.len());
                 self.text.push_str(&rest[..length]);
-                at + length
+                offset + length
             };
             let range = start..self.text.len();
             self.cells.push(Cell {
@@ -193,27 +193,27 @@ impl<R: BufRead> Rows<R> {
                 line,
                 column,
             });
-            let passed = if self.lines.number == line { at } else { 0 };
+            let passed = if self.lines.number == line { offset } else { 0 };
             let first = if self.lines.number == line { column } else { 1 };
             column = first + self.lines.text[passed..end].chars().count();
             match self.lines.text[end..].chars().next() {
                 None => return Ok(()),
-                Some(found) if found == self.delimiter => {}
+                Some(letter) if letter == self.delimiter => {}
                 Some(_) => {
                     let problem = format!("expected {:?} after the closing quote", self.delimiter);
                     return Err(self.lines.mistake(column, &problem));
                 }
             }
-            at = end + self.delimiter.len_utf8();
+            offset = end + self.delimiter.len_utf8();
             column += 1;
         }
     }
 
-    /// The rest of a quoted cell from `at` on; returns where it ends, in what is then the current line.
-    fn read_quoted(&mut self, mut at: usize, opened: (u64, usize)) -> Result<usize> {
+    /// The rest of a quoted cell from `offset` on; returns where it ends, in what is then the current line.
+    fn read_quoted(&mut self, mut offset: usize, opened: (u64, usize)) -> Result<usize> {
         loop {
-            let rest = &self.lines.text[at..];
-            let Some(found) = rest.find('"') else {
+            let rest = &self.lines.text[offset..];
+            let Some(quote) = rest.find('"') else {
                 self.text.push_str(rest);
                 self.text.push('\n');
                 let is_long = self.text.len() > LENGTH_MAX;
@@ -221,16 +221,16 @@ impl<R: BufRead> Rows<R> {
                     let problem = "the quote has no end";
                     return Err(self.lines.mistake_at(opened, problem));
                 }
-                at = 0;
+                offset = 0;
                 continue;
             };
-            self.text.push_str(&rest[..found]);
-            at += found + 1;
-            if !self.lines.text[at..].starts_with('"') {
-                return Ok(at);
+            self.text.push_str(&rest[..quote]);
+            offset += quote + 1;
+            if !self.lines.text[offset..].starts_with('"') {
+                return Ok(offset);
             }
             self.text.push('"');
-            at += 1;
+            offset += 1;
         }
     }
 
@@ -246,8 +246,8 @@ impl<R: BufRead> Rows<R> {
 
     /// That a cell is something else than expected.
     pub(crate) fn unexpected_value(&self, index: usize, expected: &str) -> Error {
-        let found = show_text(self.cell(index));
-        self.mistake(index, &format!("expected {expected}, found {found}"))
+        let text = show_text(self.cell(index));
+        self.mistake(index, &format!("expected {expected}, found {text}"))
     }
 
     /// A cell that is a count.

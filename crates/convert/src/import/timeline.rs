@@ -23,14 +23,14 @@ pub(crate) struct Timeline {
 impl Timeline {
     /// With an interval that begins with the measured phase; the shortest intervals that are not too many.
     pub(crate) fn new((start_us, end_us): (u64, u64), measure_us: u64) -> Self {
-        let of = Self {
+        let timeline = Self {
             start_us,
             measure_us,
             end_us,
             grid_us: measure_us,
             interval_us: 0,
         };
-        of.with_intervals_from(0)
+        timeline.with_intervals_from(0)
     }
 
     /// The shortest intervals that are not too many, and not shorter than this.
@@ -38,13 +38,14 @@ impl Timeline {
         let longest = LENGTHS_MS[LENGTHS_MS.len() - 1] * 1_000;
         let doubled = std::iter::successors(Some(longest * 2), |length| length.checked_mul(2));
         let all = LENGTHS_MS.into_iter().map(|ms| ms * 1_000).chain(doubled);
-        let of = |interval_us| Self {
+        let timeline = |interval_us| Self {
             interval_us,
             ..*self
         };
-        let fits =
-            |length: &u64| *length >= shortest_us.max(1) && of(*length).len() <= INTERVALS_MAX;
-        of(all.into_iter().find(fits).unwrap_or(u64::MAX))
+        let fits = |length: &u64| {
+            *length >= shortest_us.max(1) && timeline(*length).len() <= INTERVALS_MAX
+        };
+        timeline(all.into_iter().find(fits).unwrap_or(u64::MAX))
     }
 
     /// Intervals before the grid's point, the first of which may have a part of its length.
@@ -81,15 +82,15 @@ impl Timeline {
     pub(crate) fn span(&self, index: usize) -> (u64, u64) {
         let before = self.before_grid();
         let index = index as u64;
-        let at = |index: u64| {
+        let instant = |index: u64| {
             let length = |count: u64| count.saturating_mul(self.interval_us);
-            let at = match index.checked_sub(before) {
+            let instant = match index.checked_sub(before) {
                 Some(after) => self.grid_us.saturating_add(length(after)),
                 None => self.grid_us.saturating_sub(length(before - index)),
             };
-            at.clamp(self.start_us, self.end_us)
+            instant.clamp(self.start_us, self.end_us)
         };
-        (at(index), at(index + 1))
+        (instant(index), instant(index + 1))
     }
 
     /// Length of an interval in seconds.
@@ -142,8 +143,9 @@ mod tests {
         assert_eq!((line.warm_up_intervals(), line.len()), (0, 4));
         assert_eq!(line.span(0), (1_600_000, 2_000_000));
         assert_eq!(line.span(3), (4_000_000, 4_300_000));
-        let of = [1_000_000, 2_000_000, 3_000_000, 4_000_000].map(|at| line.index(at));
-        assert_eq!(of, [0, 1, 2, 3]);
+        let indices =
+            [1_000_000, 2_000_000, 3_000_000, 4_000_000].map(|instant| line.index(instant));
+        assert_eq!(indices, [0, 1, 2, 3]);
     }
 
     #[test]

@@ -179,7 +179,7 @@ impl Trial {
         let micros = i64::try_from(self.start_us()).unwrap_or(i64::MAX);
         Timestamp::from_microsecond(micros).map_or_else(
             |_| String::new(),
-            |at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            |time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         )
     }
 }
@@ -303,7 +303,10 @@ impl Trial {
 
 /// When a file was written, in µs since 1970.
 pub(crate) fn modified_us(path: &Path) -> Option<u64> {
-    let modified = path.metadata().and_then(|of| of.modified()).ok()?;
+    let modified = path
+        .metadata()
+        .and_then(|metadata| metadata.modified())
+        .ok()?;
     let since = modified.duration_since(UNIX_EPOCH).ok()?;
     u64::try_from(since.as_micros()).ok()
 }
@@ -323,9 +326,9 @@ fn write_intervals(writer: &mut TrialWriter, tally: &Tally, plan: &Plan<'_>) -> 
     };
     let warm_up = tally.timeline.warm_up_intervals();
     let is_whole = plan.steps.is_empty();
-    for (index, one) in (0u64..).zip(tally.intervals()) {
-        sums.add(&one, index >= warm_up, is_whole);
-        write_interval(writer, one, is_whole)?;
+    for (index, interval) in (0u64..).zip(tally.intervals()) {
+        sums.add(&interval, index >= warm_up, is_whole);
+        write_interval(writer, interval, is_whole)?;
     }
     Ok(sums)
 }
@@ -342,15 +345,15 @@ fn tally(plan: &Plan<'_>, path: &Path, timeline: Timeline) -> Result<Option<Tall
 }
 
 impl Sums {
-    fn add(&mut self, one: &TalliedInterval, is_measured: bool, is_whole: bool) {
-        add_counts(&mut self.totals, &one.counts);
+    fn add(&mut self, interval: &TalliedInterval, is_measured: bool, is_whole: bool) {
+        add_counts(&mut self.totals, &interval.counts);
         if is_measured {
-            add_counts(&mut self.measured, &one.counts);
+            add_counts(&mut self.measured, &interval.counts);
         }
         if is_whole {
             return;
         }
-        for ((measured, totals), step) in self.steps.iter_mut().zip(&one.steps) {
+        for ((measured, totals), step) in self.steps.iter_mut().zip(&interval.steps) {
             add_step(totals, &step.counts);
             if is_measured {
                 add_step(measured, &step.counts);
@@ -382,14 +385,22 @@ fn add_step(sum: &mut StepCounts, step: &StepCounts) {
     }
 }
 
-fn write_interval(writer: &mut TrialWriter, one: TalliedInterval, is_whole: bool) -> Result<()> {
+fn write_interval(
+    writer: &mut TrialWriter,
+    interval: TalliedInterval,
+    is_whole: bool,
+) -> Result<()> {
     let none = Histogram::new(3)?;
     let (mut times, mut failed) = (none.clone(), none.clone());
-    for step in &one.steps {
+    for step in &interval.steps {
         times.add(&step.times)?;
         failed.add(&step.failed_times)?;
     }
-    let shown = if is_whole { &[][..] } else { &one.steps[..] };
+    let shown = if is_whole {
+        &[][..]
+    } else {
+        &interval.steps[..]
+    };
     let steps: Vec<StepHistograms<'_>> = shown
         .iter()
         .map(|step| StepHistograms {
@@ -399,10 +410,10 @@ fn write_interval(writer: &mut TrialWriter, one: TalliedInterval, is_whole: bool
         })
         .collect();
     let row = IntervalRow {
-        start_s: one.start_s,
-        counts: one.counts,
-        in_flight: one.in_flight,
-        in_flight_mean: one.in_flight_mean,
+        start_s: interval.start_s,
+        counts: interval.counts,
+        in_flight: interval.in_flight,
+        in_flight_mean: interval.in_flight_mean,
         steps: shown.iter().map(|step| step.counts.clone()).collect(),
         ..IntervalRow::default()
     };

@@ -47,8 +47,8 @@ pub(crate) struct Start {
 impl Start {
     pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
         let mut attributes = self.attributes.iter();
-        let found = attributes.find(|(key, _)| key == name);
-        found.map(|(_, value)| value.as_str())
+        let attribute = attributes.find(|(key, _)| key == name);
+        attribute.map(|(_, value)| value.as_str())
     }
 }
 
@@ -173,8 +173,8 @@ impl<R: BufRead> Tags<R> {
             "![CDATA[" => b"]]>",
             "?" => b"?>",
             _ => {
-                let found = show_text(&format!("<{text}>"));
-                return Err(self.mistake(place, &format!("expected an element, found {found}")));
+                let markup = show_text(&format!("<{text}>"));
+                return Err(self.mistake(place, &format!("expected an element, found {markup}")));
             }
         };
         match self.skip_until(end)? {
@@ -257,20 +257,20 @@ fn attributes(text: &str) -> Result<Vec<(String, String)>, String> {
 fn unescape(value: &str) -> Result<String, String> {
     let mut text = String::with_capacity(value.len());
     let mut rest = value;
-    while let Some(at) = rest.find(['&', '\n', '\r', '\t']) {
-        text.push_str(&rest[..at]);
-        if !rest[at..].starts_with('&') {
+    while let Some(position) = rest.find(['&', '\n', '\r', '\t']) {
+        text.push_str(&rest[..position]);
+        if !rest[position..].starts_with('&') {
             text.push(' ');
-            rest = &rest[at + 1..];
+            rest = &rest[position + 1..];
             continue;
         }
         let wrong = || {
             format!(
                 "expected a reference such as &amp; or &#10;, found {}",
-                show_text(&rest[at..])
+                show_text(&rest[position..])
             )
         };
-        let (reference, after) = rest[at + 1..].split_once(';').ok_or_else(wrong)?;
+        let (reference, after) = rest[position + 1..].split_once(';').ok_or_else(wrong)?;
         text.push(referenced_char(reference).ok_or_else(wrong)?);
         rest = after;
     }
@@ -341,7 +341,7 @@ mod tests {
             assert_eq!(tags(text).unwrap_err().to_string(), expected, "{text}");
         };
         check("<a>\n<b></a>", "f.xml:2:4: expected </b>, found \"</a>\"");
-        let many: String = (0..300).map(|at| format!(" a{at}=''")).collect();
+        let many: String = (0..300).map(|index| format!(" a{index}=''")).collect();
         check(
             &format!("<a{many}/>"),
             "f.xml:1:1: a tag has more than 256 attributes",

@@ -6,7 +6,9 @@ use anyhow::{Result, bail};
 /// Whether a text is written for cmd: its first quote has a caret, or carets continue its lines. Single quotes are those of a shell, in
 /// which carets are text.
 pub(super) fn is_cmd(text: &str) -> bool {
-    let first = text.find(['"', '\'']).map(|at| text.split_at(at));
+    let first = text
+        .find(['"', '\''])
+        .map(|position| text.split_at(position));
     match first {
         Some((_, quoted)) if quoted.starts_with('\'') => false,
         Some((before, _)) if before.ends_with(" ^") => true,
@@ -20,7 +22,7 @@ pub(super) fn commands(text: &str) -> Result<Vec<Vec<String>>> {
     let commands: Result<Vec<_>> = lines.iter().map(|line| words(line)).collect();
     Ok(commands?
         .into_iter()
-        .filter(|one| !one.is_empty())
+        .filter(|command| !command.is_empty())
         .collect())
 }
 

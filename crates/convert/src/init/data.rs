@@ -36,16 +36,16 @@ pub(super) fn study(options: &StudyOptions) -> Result<NewStudy> {
         bail!("--server has a user or password; expected http://HOST:PORT/PATH");
     }
     let name = name_of(file);
-    let found = look_at_records(file, format, &name)?;
+    let findings = look_at_records(file, format, &name)?;
     let text = text(
         &name,
         file,
         options.output.as_deref(),
         server.as_ref(),
-        &found,
+        &findings,
     );
     Ok(NewStudy {
-        summary: summary(file, &found),
+        summary: summary(file, &findings),
         written: Written { name, text },
     })
 }
@@ -67,14 +67,14 @@ fn text(
     file: &Path,
     output: Option<&Path>,
     server: Option<&Target>,
-    found: &RecordsFound,
+    findings: &RecordsFound,
 ) -> String {
     let written = beginning("waggle init; check it before you run it.", &[], &[]);
     let mut text = format!("{EDITOR_SCHEMA}{written}");
-    for note in &found.notes {
+    for note in &findings.notes {
         let _ = writeln!(text, "# Check: {}", note.replace(char::is_control, " "));
     }
-    if let Err(problem) = &found.records {
+    if let Err(problem) = &findings.records {
         text.push_str(
             "# Cannot be run yet: the records are not read as written here. Correct them:\n",
         );
@@ -99,7 +99,7 @@ fn text(
         "load:\n  model: closed # also: open (with rate: 100/s)\n  connections: 2\n  request:\n    name: send\n    {method}: {}\n    records:\n",
         literal(&path)
     );
-    for line in records_yaml::lines(&found.body, &file_in_study(file, output)) {
+    for line in records_yaml::lines(&findings.body, &file_in_study(file, output)) {
         let _ = writeln!(text, "      {line}");
     }
     if server.is_none() {
@@ -139,14 +139,14 @@ fn file_in_study(file: &Path, output: Option<&Path>) -> String {
     literal(&path.display().to_string())
 }
 
-fn summary(file: &Path, found: &RecordsFound) -> Summary {
+fn summary(file: &Path, findings: &RecordsFound) -> Summary {
     let shown = file.display();
-    let (mut lines, next) = match &found.records {
+    let (mut lines, next) = match &findings.records {
         Ok(count) => {
             let line = format!(
                 "{shown}: {}, read as {}",
                 plural(*count, "record"),
-                roles(&found.body)
+                roles(&findings.body)
             );
             (vec![line], Next::Run { wanted: Vec::new() })
         }
@@ -155,13 +155,13 @@ fn summary(file: &Path, found: &RecordsFound) -> Summary {
             (vec![line, problem.to_string()], Next::CorrectRecords)
         }
     };
-    if !found.widened.is_empty() {
+    if !findings.widened.is_empty() {
         lines.push(format!(
             "integers and floats, sent as floats: {}",
-            found.widened.join(", ")
+            findings.widened.join(", ")
         ));
     }
-    lines.extend(found.notes.iter().map(|note| format!("check: {note}")));
+    lines.extend(findings.notes.iter().map(|note| format!("check: {note}")));
     Summary { lines, next }
 }
 

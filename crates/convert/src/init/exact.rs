@@ -73,17 +73,22 @@ pub(super) fn json(text: &str) -> String {
 fn without_escapes(string: &str) -> String {
     let mut whole = String::with_capacity(string.len());
     let mut rest = string;
-    while let Some(at) = rest.find('\\') {
-        let escape = rest.get(at..at + 6).map(str::to_ascii_lowercase);
+    while let Some(position) = rest.find('\\') {
+        let escape = rest
+            .get(position..position + 6)
+            .map(str::to_ascii_lowercase);
         if matches!(escape.as_deref(), Some("\\ufdd0" | "\\ufdd1")) {
-            whole.push_str(&rest[..at]);
+            whole.push_str(&rest[..position]);
             whole.push_str("\\ufffd");
-            rest = &rest[at + 6..];
+            rest = &rest[position + 6..];
             continue;
         }
-        let behind = rest[at + 1..].chars().next().map_or(0, char::len_utf8);
-        whole.push_str(&rest[..=at + behind]);
-        rest = &rest[at + 1 + behind..];
+        let behind = rest[position + 1..]
+            .chars()
+            .next()
+            .map_or(0, char::len_utf8);
+        whole.push_str(&rest[..=position + behind]);
+        rest = &rest[position + 1 + behind..];
     }
     whole.push_str(rest);
     whole

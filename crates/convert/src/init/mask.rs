@@ -208,22 +208,22 @@ impl<'r> Masking<'r> {
     fn pairs(&mut self, text: &str) -> String {
         let mut masked = String::new();
         let mut done = 0;
-        for (at, separator) in text.match_indices(['=', ':']) {
-            let behind = at + separator.len();
-            if at < done {
+        for (position, separator) in text.match_indices(['=', ':']) {
+            let behind = position + separator.len();
+            if position < done {
                 continue;
             }
             let (name, secret) = if text[behind..].starts_with("//") {
                 ("URL user", user(text, behind + 2))
             } else {
-                let name = name_before(&text[..at]);
+                let name = name_before(&text[..position]);
                 let secret = is_secret(name).then(|| value(text, behind, separator));
                 (name, secret.unwrap_or(behind..behind))
             };
-            let found = &text[secret.clone()];
-            if !found.is_empty() && !slot::is_slots(found.trim()) {
+            let content = &text[secret.clone()];
+            if !content.is_empty() && !slot::is_slots(content.trim()) {
                 masked.push_str(&text[done..secret.start]);
-                masked.push_str(&self.replacement(name, found));
+                masked.push_str(&self.replacement(name, content));
                 done = secret.end;
             }
         }

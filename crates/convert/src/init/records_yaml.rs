@@ -30,10 +30,10 @@ pub fn lines(records: &RecordsBody, file: &str) -> Vec<String> {
 
 fn time(time: &RecordTime) -> String {
     let column = match &time.columns[..] {
-        [one] if time.format.is_none() && time.zone.is_none() => {
-            return format!("time: {}", literal(one));
+        [name] if time.format.is_none() && time.zone.is_none() => {
+            return format!("time: {}", literal(name));
         }
-        [one] => literal(one),
+        [name] => literal(name),
         several => list(several),
     };
     let mut keys = vec![format!("column: {column}")];

@@ -150,12 +150,12 @@ fn parts(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
     std::iter::from_fn(move || {
         let text = rest.take().filter(|text| !text.is_empty())?;
         let mut from = 0;
-        while let Some(at) = text[from..].find(EXPANSION).map(|at| from + at) {
-            if let Some((name, behind)) = variable(&text[at + 1..]) {
+        while let Some(position) = text[from..].find(EXPANSION).map(|position| from + position) {
+            if let Some((name, behind)) = variable(&text[position + 1..]) {
                 rest = Some(behind);
-                return Some((&text[..at], Some(name)));
+                return Some((&text[..position], Some(name)));
             }
-            from = at + 1;
+            from = position + 1;
         }
         Some((text, None))
     })

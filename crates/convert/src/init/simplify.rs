@@ -67,9 +67,9 @@ pub(super) fn drop_headers(imported: &mut ImportedCalls, fields: Fields) {
                 let why = "cookies: each session gets its own from the answers of the server";
                 left_out.push(why.to_owned());
             } else if header(&call.headers, &name).is_some() {
-                let of = &call.name;
+                let call_name = &call.name;
                 left_out.push(format!(
-                    "another {name} of {of}: a study sends each header once"
+                    "another {name} of {call_name}: a study sends each header once"
                 ));
             } else {
                 call.headers.push((name, value));
@@ -100,8 +100,8 @@ fn invalid_line(name: &str, call: &Call) -> String {
         true => name,
         false => "with an invalid name",
     };
-    let of = &call.name;
-    format!("a header {shown} of {of}: it cannot be sent")
+    let call_name = &call.name;
+    format!("a header {shown} of {call_name}: it cannot be sent")
 }
 
 /// Whether the load generator writes the same header.
@@ -135,11 +135,15 @@ mod tests {
             ("bad name", "a"),
         ];
         let check = |host: &str, fields: Fields, kept: &[&str], lines: &[&str]| {
-            let of = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+            let pair = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
             let call = Call {
                 name: "get".to_owned(),
                 origin: "http://h".to_owned(),
-                headers: given.into_iter().chain([("host", host)]).map(of).collect(),
+                headers: given
+                    .into_iter()
+                    .chain([("host", host)])
+                    .map(pair)
+                    .collect(),
                 ..Call::default()
             };
             let mut imported = ImportedCalls {
@@ -160,7 +164,7 @@ mod tests {
             "a header X-B of get: it cannot be sent",
             "a header with an invalid name of get: it cannot be sent",
         ];
-        let with = |own| [&invalid[..], &[own]].concat();
+        let with = |line| [&invalid[..], &[line]].concat();
         check(
             "h",
             Fields::Recorded,

@@ -160,11 +160,11 @@ fn write_slots(text: &str, write: impl Fn(&str) -> String) -> String {
 /// The length of the string at the beginning of a text of JSON, quotes included.
 pub(super) fn string_length(text: &str) -> usize {
     let mut is_escaped = false;
-    for (at, byte) in text.bytes().enumerate().skip(1) {
+    for (index, byte) in text.bytes().enumerate().skip(1) {
         match byte {
             _ if is_escaped => is_escaped = false,
             b'\\' => is_escaped = true,
-            b'"' => return at + 1,
+            b'"' => return index + 1,
             _ => {}
         }
     }

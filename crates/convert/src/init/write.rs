@@ -91,7 +91,7 @@ fn flows(text: &mut String, calls: &[Call], names: &[String], is_session: bool) 
     if is_session {
         text.push_str("      - name: session\n        steps:\n");
     }
-    for (one, name) in calls.iter().zip(names) {
+    for (step, name) in calls.iter().zip(names) {
         if !is_session {
             let _ = writeln!(
                 text,
@@ -99,10 +99,10 @@ fn flows(text: &mut String, calls: &[Call], names: &[String], is_session: bool) 
                 yaml_name(name)
             );
         }
-        if let Some(pause) = one.pause_ms {
+        if let Some(pause) = step.pause_ms {
             let _ = writeln!(text, "          - think_time: {pause}ms");
         }
-        call(text, one, name, Nesting::Step);
+        call(text, step, name, Nesting::Step);
     }
 }
 

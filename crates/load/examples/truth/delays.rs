@@ -118,9 +118,9 @@ impl Wall {
             .map(|_| {
                 let before = Instant::now();
                 let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-                let at = Instant::now();
+                let instant = Instant::now();
                 let unix = u64::try_from(unix.as_nanos()).unwrap();
-                (at - before, Self { at, unix })
+                (instant - before, Self { at: instant, unix })
             })
             .min_by_key(|(apart, _)| *apart)
             .unwrap()

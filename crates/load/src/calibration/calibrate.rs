@@ -174,8 +174,8 @@ mod tests {
     #[test]
     fn workers_on_one_cpu_share_it() {
         let check = |workers: &[Option<usize>], connections, expected: f64| {
-            let found = cpus_of(workers, connections);
-            assert!((found - expected).abs() < 1e-9, "{workers:?} {found}");
+            let cpus = cpus_of(workers, connections);
+            assert!((cpus - expected).abs() < 1e-9, "{workers:?} {cpus}");
         };
         check(&[Some(0)], 10, 1.0);
         check(&[Some(0), Some(0)], 10, 1.0);

@@ -201,9 +201,9 @@ impl Server {
     fn stall(&mut self, stall: Stall) {
         match self.next_stall {
             None if self.answered > 0 => self.next_stall = Some(Instant::now() + stall.after),
-            Some(at) if Instant::now() >= at => {
-                std::thread::sleep(stall.length.saturating_sub(at.elapsed()));
-                self.next_stall = Some(at + stall.every);
+            Some(instant) if Instant::now() >= instant => {
+                std::thread::sleep(stall.length.saturating_sub(instant.elapsed()));
+                self.next_stall = Some(instant + stall.every);
             }
             None | Some(_) => {}
         }

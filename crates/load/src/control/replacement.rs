@@ -166,7 +166,7 @@ impl RequestShape {
 
 impl Shape {
     pub(crate) fn new(job: &Job) -> Self {
-        let of = match &job.what {
+        let shape = match &job.what {
             What::Requests {
                 requests,
                 expect,
@@ -180,7 +180,7 @@ impl Shape {
         };
         Self {
             transport: job.transport.clone(),
-            of,
+            of: shape,
         }
     }
 
@@ -271,19 +271,19 @@ fn difference(before: &Scenario, after: &Scenario) -> Result<Option<String>, Sta
 
 /// What the steps of a scenario expect, in their order.
 fn expectations(scenario: &Scenario) -> Vec<&Expect> {
-    let mut found = Vec::new();
+    let mut expectations = Vec::new();
     for flow in &scenario.flows {
-        add_expectations(&flow.actions, &mut found);
+        add_expectations(&flow.actions, &mut expectations);
     }
-    found
+    expectations
 }
 
-fn add_expectations<'a>(actions: &'a [Action], found: &mut Vec<&'a Expect>) {
+fn add_expectations<'a>(actions: &'a [Action], expectations: &mut Vec<&'a Expect>) {
     for action in actions {
         match action {
-            Action::Request(request) => found.push(&request.expect),
+            Action::Request(request) => expectations.push(&request.expect),
             Action::Pause(_) => {}
-            Action::Repeat(repeat) => add_expectations(&repeat.actions, found),
+            Action::Repeat(repeat) => add_expectations(&repeat.actions, expectations),
         }
     }
 }

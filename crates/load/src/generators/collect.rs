@@ -68,17 +68,17 @@ impl Generators {
     pub fn start(job: &Job, links: Vec<Link>) -> Result<Self, GeneratorsError> {
         validate::check(job)?;
         let shares = shares(job, links.len());
-        let of = links.len();
-        if shares.len() != of {
+        let total = links.len();
+        if shares.len() != total {
             return Err(GeneratorsError::Shares {
                 shares: shares.len(),
-                links: of,
+                links: total,
             });
         }
         let bytes = Arc::new(message::encode(job).map_err(GeneratorsError::Encode)?);
-        let mut generators = Vec::with_capacity(of);
+        let mut generators = Vec::with_capacity(total);
         for (index, link) in links.into_iter().enumerate() {
-            let generator = Connected::new(link, index + 1, of)?;
+            let generator = Connected::new(link, index + 1, total)?;
             generator.send_job(shares[index], &bytes);
             generators.push(generator);
         }
@@ -87,7 +87,7 @@ impl Generators {
         for generator in &mut generators {
             wait_until_ready(generator, digest, deadline)?;
         }
-        let each = START_AFTER_EACH * u32::try_from(of).unwrap_or(u32::MAX);
+        let each = START_AFTER_EACH * u32::try_from(total).unwrap_or(u32::MAX);
         let clock = Clock::start_after(START_AFTER + each);
         for generator in &generators {
             let start = Order::Start(clock.with_offset(generator.clock_offset_ns));
@@ -101,7 +101,7 @@ impl Generators {
         let interval = whole_nanoseconds(job.interval);
         Ok(Self {
             // Each generator has made both histograms complete, whatever makes a request due.
-            merger: Merger::new(of, interval, Due::BySchedule),
+            merger: Merger::new(total, interval, Due::BySchedule),
             generators,
             interval,
             clock,
@@ -268,17 +268,17 @@ fn wait_until_ready(
     digest: u64,
     deadline: Instant,
 ) -> Result<(), GeneratorsError> {
-    let (number, of) = (generator.number, generator.of);
+    let (number, total) = (generator.number, generator.of);
     let left = deadline.saturating_duration_since(Instant::now());
     match generator.next(left)? {
         Some(Report::Ready { digest: its }) if its == digest => Ok(()),
-        Some(Report::Ready { .. }) => Err(GeneratorsError::OtherJob { number, of }),
+        Some(Report::Ready { .. }) => Err(GeneratorsError::OtherJob { number, of: total }),
         Some(report) => generator
             .take(report)
             .and_then(|()| Err(generator.failure("it was not ready before its end".to_owned()))),
         None => Err(GeneratorsError::Silent {
             number,
-            of,
+            of: total,
             after: SET_UP_TIMEOUT,
         }),
     }
@@ -419,14 +419,14 @@ mod tests {
             let groups = workers.chunks(size);
             let mut merged = Merger::new(groups.len(), 10 * MS, Due::BySchedule);
             for (generator, group) in groups.enumerate() {
-                let mut own = Merger::new(group.len(), 10 * MS, Due::BySchedule);
+                let mut merger = Merger::new(group.len(), 10 * MS, Due::BySchedule);
                 for (number, handed) in group.iter().enumerate() {
                     let worker = generator * size + number;
                     for slice in slices(worker as u64, handed, number) {
-                        own.take(slice);
+                        merger.take(slice);
                     }
                 }
-                for interval in drain(&mut own) {
+                for interval in drain(&mut merger) {
                     // As it arrives.
                     let bytes = message::encode(&interval).unwrap();
                     let interval = message::decode(&bytes).unwrap();

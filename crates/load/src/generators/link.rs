@@ -130,9 +130,9 @@ impl fmt::Debug for Connected {
 
 impl Connected {
     /// Starts the threads of a link.
-    pub(super) fn new(link: Link, number: usize, of: usize) -> Result<Self, GeneratorsError> {
+    pub(super) fn new(link: Link, number: usize, total: usize) -> Result<Self, GeneratorsError> {
         let (orders, to_send) = mpsc::sync_channel(ORDERS_MAX);
-        let (found, reports) = mpsc::sync_channel(REPORTS_MAX);
+        let (sender, reports) = mpsc::sync_channel(REPORTS_MAX);
         let is_over = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&is_over);
         let (writer, reader) = (link.orders, link.reports);
@@ -140,11 +140,11 @@ impl Connected {
             send_orders(writer, &to_send)
         })?;
         spawn(format!("reports-{number}"), move || {
-            read_reports(reader, &found, &over);
+            read_reports(reader, &sender, &over);
         })?;
         Ok(Self {
             number,
-            of,
+            of: total,
             clock_offset_ns: link.clock_offset_ns,
             orders,
             reports,
@@ -276,19 +276,19 @@ fn send_orders(to: Box<dyn Write + Send>, orders: &Receiver<Outgoing>) {
 fn read_reports(from: Box<dyn Read + Send>, to: &SyncSender<Incoming>, is_over: &AtomicBool) {
     let mut from = BufReader::new(from);
     loop {
-        let found = match message::read(&mut from) {
+        let event = match message::read(&mut from) {
             Ok(Some(report)) => Incoming::Report(report),
             Ok(None) => Incoming::Ended(None),
             Err(problem) => Incoming::Ended(Some(problem)),
         };
         let is_last = matches!(
-            &found,
+            &event,
             Incoming::Ended(_) | Incoming::Report(Report::End(_) | Report::Failed(_))
         );
         if is_last {
             is_over.store(true, Ordering::Relaxed);
         }
-        if to.send(found).is_err() || is_last {
+        if to.send(event).is_err() || is_last {
             return;
         }
     }

@@ -33,13 +33,13 @@ impl ReplaceInGenerators {
     pub fn replace(&self, what: &What) -> Result<(), ReplaceError> {
         self.shape.check(what)?;
         let bytes = Arc::new(message::encode(what).map_err(ReplaceError::Encode)?);
-        let of = self.orders.len();
+        let total = self.orders.len();
         for (orders, number) in self.orders.iter().zip(1..) {
             // That a generator is gone is shown by its reports.
             if let Err(TrySendError::Full(_)) =
                 orders.try_send(Outgoing::Replace(Arc::clone(&bytes)))
             {
-                return Err(ReplaceError::NotTaken { number, of });
+                return Err(ReplaceError::NotTaken { number, of: total });
             }
         }
         Ok(())

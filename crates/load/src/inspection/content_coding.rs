@@ -18,7 +18,7 @@ pub(crate) enum ContentCoding {
 impl ContentCoding {
     /// By the values of all `Content-Encoding` lines of a head; `None` if it is not known, or if there are several.
     pub(crate) fn parse<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Option<Self> {
-        let mut found = Self::Identity;
+        let mut content_coding = Self::Identity;
         let values = values.into_iter();
         let codings = values.flat_map(|value| value.split(|byte| *byte == b','));
         for coding in codings.map(<[u8]>::trim_ascii) {
@@ -32,11 +32,11 @@ impl ContentCoding {
             } else {
                 return None;
             };
-            if std::mem::replace(&mut found, coding) != Self::Identity {
+            if std::mem::replace(&mut content_coding, coding) != Self::Identity {
                 return None;
             }
         }
-        Some(found)
+        Some(content_coding)
     }
 }
 

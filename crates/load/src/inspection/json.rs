@@ -128,14 +128,14 @@ impl JsonScanner {
 
     /// The rest of a string that is a value, up to its end or an escape.
     fn string<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
-        let Some(at) = memchr2(b'"', b'\\', bytes) else {
+        let Some(position) = memchr2(b'"', b'\\', bytes) else {
             return &[];
         };
-        self.state = match bytes[at] {
+        self.state = match bytes[position] {
             b'"' => State::After,
             _ => State::StringEscape,
         };
-        &bytes[at + 1..]
+        &bytes[position + 1..]
     }
 
     /// The same of a key.
@@ -145,11 +145,11 @@ impl JsonScanner {
         let name = path.get(self.depth - 1).map_or(&[][..], Vec::as_slice);
         let matched = matched.filter(|matched| name[*matched..].starts_with(part));
         let matched = matched.map(|matched| matched + part.len());
-        let Some(at) = end else {
+        let Some(position) = end else {
             self.state = State::InKey(matched);
             return &[];
         };
-        self.state = match bytes[at] {
+        self.state = match bytes[position] {
             b'"' => {
                 if matched == Some(name.len()) {
                     self.on_path = self.depth;
@@ -158,7 +158,7 @@ impl JsonScanner {
             }
             _ => State::KeyEscape,
         };
-        &bytes[at + 1..]
+        &bytes[position + 1..]
     }
 
     fn word(&mut self, missing: &'static [u8], byte: u8) -> Result<(), InspectionFailure> {

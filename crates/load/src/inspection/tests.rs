@@ -33,30 +33,37 @@ fn inspect_pieces(
             }
             inspection.take_body(&mut inspector, piece);
         }
-        let found = inspection.finish(&inspector, 200, Ok(()));
-        assert!(last.is_none_or(|last| last == found), "{last:?} {found:?}");
-        last = Some(found);
+        let outcome = inspection.finish(&inspector, 200, Ok(()));
+        assert!(
+            last.is_none_or(|last| last == outcome),
+            "{last:?} {outcome:?}"
+        );
+        last = Some(outcome);
     }
     last.unwrap()
 }
 
 fn check(count: Option<&str>, coding: &str, body: &[u8], expected: Result<u64, InspectionFailure>) {
     let items = |pieces: &[&[u8]]| {
-        let found = inspect_pieces(count, coding, pieces);
-        found.map(|found| {
-            let found = found.unwrap();
-            assert_eq!(found.body_bytes, body.len() as u64);
-            assert_eq!(found.first_byte, 5);
-            assert_eq!(found.items.is_some(), count.is_some());
-            found.items.unwrap_or(found.decoded_bytes)
+        let outcome = inspect_pieces(count, coding, pieces);
+        outcome.map(|outcome| {
+            let outcome = outcome.unwrap();
+            assert_eq!(outcome.body_bytes, body.len() as u64);
+            assert_eq!(outcome.first_byte, 5);
+            assert_eq!(outcome.items.is_some(), count.is_some());
+            outcome.items.unwrap_or(outcome.decoded_bytes)
         })
     };
     let expected = expected.map_err(Failure::Inspection);
     let text = String::from_utf8_lossy(body);
     assert_eq!(items(&[body]), expected, "{count:?} {coding} {text}");
-    for at in 0..=body.len() {
-        let (one, other) = body.split_at(at);
-        assert_eq!(items(&[one, other]), expected, "{text} split at {at}");
+    for position in 0..=body.len() {
+        let (start, other) = body.split_at(position);
+        assert_eq!(
+            items(&[start, other]),
+            expected,
+            "{text} split at {position}"
+        );
     }
     let single: Vec<&[u8]> = body.chunks(1).collect();
     assert_eq!(items(&single), expected, "{text} byte by byte");
@@ -184,12 +191,12 @@ fn compressed_bodies_are_decompressed_while_they_arrive() {
     // More than there is room for at once.
     let many = format!("[{}0]", "0,".repeat(1_000_000));
     let many = gzip(many.as_bytes());
-    let found = inspect_pieces(Some("$"), "gzip", &[&many])
+    let outcome = inspect_pieces(Some("$"), "gzip", &[&many])
         .unwrap()
         .unwrap();
-    assert_eq!(found.items, Some(1_000_001));
-    assert_eq!(found.decoded_bytes, 2_000_003);
-    assert_eq!(found.body_bytes, many.len() as u64);
+    assert_eq!(outcome.items, Some(1_000_001));
+    assert_eq!(outcome.decoded_bytes, 2_000_003);
+    assert_eq!(outcome.body_bytes, many.len() as u64);
 }
 
 #[test]
@@ -213,8 +220,8 @@ fn bodies_with_wrong_compression_are_failures_of_their_kinds() {
         );
     }
     let mut wrong_sum = gzip(list);
-    let at = wrong_sum.len() - 6;
-    wrong_sum[at] ^= 1;
+    let position = wrong_sum.len() - 6;
+    wrong_sum[position] ^= 1;
     check(Some("$.items"), "gzip", &wrong_sum, Err(InvalidEncoding));
     check(None, "gzip", list, Err(InvalidEncoding));
     check(
@@ -244,8 +251,8 @@ fn answers_without_success_and_without_bodies_are_not_inspected() {
         inspection.note_arrival(1);
         inspection.begin_body(status, ContentCoding::parse([&b"br"[..]]));
         inspection.take_body(&mut inspector, b"no");
-        let found = inspection.finish(&inspector, status, judged);
-        assert_eq!(found, judged.map(|()| None), "{status}");
+        let outcome = inspection.finish(&inspector, status, judged);
+        assert_eq!(outcome, judged.map(|()| None), "{status}");
     }
     let empty = inspection.finish(&inspector, 204, Ok(()));
     assert_eq!(empty, Err(Failure::Inspection(NotJson)));

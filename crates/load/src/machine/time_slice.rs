@@ -32,18 +32,18 @@ const NO_FLAGS: libc::c_uint = 0;
 fn attributes() -> io::Result<libc::sched_attr> {
     let size = size_of::<libc::sched_attr>();
     // SAFETY: it consists of integers, for all of which zero is valid.
-    let mut found: libc::sched_attr = unsafe { std::mem::zeroed() };
+    let mut attributes: libc::sched_attr = unsafe { std::mem::zeroed() };
     // SAFETY: the kernel writes no more than `size` bytes to the address, which is that of a value of that size.
     let result = unsafe {
         libc::syscall(
             libc::SYS_sched_getattr,
             THIS_THREAD,
-            &raw mut found,
+            &raw mut attributes,
             size as libc::c_uint,
             NO_FLAGS,
         )
     };
-    check_result(result).map(|()| found)
+    check_result(result).map(|()| attributes)
 }
 
 #[expect(

@@ -180,7 +180,7 @@ mod tests {
     fn check(stages: &[(f64, f64)], expected: &[usize]) {
         let instants = instants(&course(stages));
         let mut end = 0.0;
-        let found: Vec<usize> = stages
+        let counts: Vec<usize> = stages
             .iter()
             .map(|&(_, seconds)| {
                 let start = end;
@@ -189,7 +189,7 @@ mod tests {
                 instants.iter().filter(is_in).count()
             })
             .collect();
-        assert_eq!(found, expected, "{stages:?}");
+        assert_eq!(counts, expected, "{stages:?}");
         assert_eq!(
             instants.len(),
             expected.iter().sum::<usize>(),
@@ -246,8 +246,8 @@ mod tests {
     #[test]
     fn requests_of_a_rising_rate_are_at_the_root_of_their_number() {
         // 1,000/s after 1 s: n requests have fallen due after √(n ÷ 500) seconds.
-        let found = instants(&course(&[(1_000.0, 1.0)]));
-        for (request, instant) in found.iter().enumerate() {
+        let moments = instants(&course(&[(1_000.0, 1.0)]));
+        for (request, instant) in moments.iter().enumerate() {
             let expected = (request as f64 / 500.0).sqrt() * 1e9;
             assert!(
                 (*instant as f64 - expected).abs() <= 1.0,

@@ -156,11 +156,14 @@ mod tests {
     #[test]
     fn uniform_arrivals_are_at_index_over_rate() {
         let check = |rate: f64, worker, workers, expected: &[u64]| {
-            let found = dues(
+            let instants = dues(
                 &Schedule::new(Arrivals::Uniform, &Rate::Constant(rate), worker, workers, 1),
                 expected.len(),
             );
-            assert_eq!(found, expected, "rate {rate}, worker {worker} of {workers}");
+            assert_eq!(
+                instants, expected,
+                "rate {rate}, worker {worker} of {workers}"
+            );
         };
         check(1_000.0, 0, 1, &[0, 1_000_000, 2_000_000, 3_000_000]);
         check(1_000.0, 1, 2, &[1_000_000, 3_000_000, 5_000_000]);
@@ -245,10 +248,10 @@ mod tests {
                 .collect();
             let check = |from: u64, to: u64, mean: f64| {
                 let is_in = |due: &&u64| (from * NS_PER_S..to * NS_PER_S).contains(*due);
-                let found = all.iter().filter(is_in).count() as f64;
+                let count = all.iter().filter(is_in).count() as f64;
                 assert!(
-                    (found - mean).abs() <= 4.0 * mean.sqrt(),
-                    "{found} from {from} s to {to} s, {workers} workers"
+                    (count - mean).abs() <= 4.0 * mean.sqrt(),
+                    "{count} from {from} s to {to} s, {workers} workers"
                 );
             };
             check(0, 20, 20_000.0);

@@ -99,12 +99,12 @@ mod tests {
             })
             .collect();
         let stages = UserStages::new(&stages);
-        let (mut found, mut instant) = (Vec::new(), 0);
+        let (mut periods, mut instant) = (Vec::new(), 0);
         while let Some(stretch) = stages.next(user, instant) {
-            found.push((stretch.from / S, stretch.until / S));
+            periods.push((stretch.from / S, stretch.until / S));
             instant = stretch.until;
         }
-        assert_eq!(found, expected, "user {user} of {stages:?}");
+        assert_eq!(periods, expected, "user {user} of {stages:?}");
     }
 
     #[test]

@@ -171,14 +171,14 @@ mod tests {
             for piece in pieces {
                 matcher.body(&mut body_match, piece.as_bytes());
             }
-            let found = matcher.check(
+            let result = matcher.check(
                 &mut body_match,
                 Answer {
                     status,
                     keep_alive: true,
                 },
             );
-            assert_eq!(found, expected, "{expect:?} {status} {pieces:?}");
+            assert_eq!(result, expected, "{expect:?} {status} {pieces:?}");
         }
     }
 

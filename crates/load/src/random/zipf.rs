@@ -38,9 +38,11 @@ impl Zipf {
     pub(crate) fn draw(&self, stream: RandomStream) -> usize {
         for attempt in 0.. {
             let point = self.last + stream.fraction(attempt) * (self.first - self.last);
-            let at = self.inverse(point);
-            let rank = at.round().clamp(1.0, self.ranks);
-            if rank - at <= self.sure || point >= self.integral(rank + 0.5) - self.weight(rank) {
+            let position = self.inverse(point);
+            let rank = position.round().clamp(1.0, self.ranks);
+            if rank - position <= self.sure
+                || point >= self.integral(rank + 0.5) - self.weight(rank)
+            {
                 return rank as usize - 1;
             }
         }
@@ -53,8 +55,8 @@ impl Zipf {
         self.draw(RandomStream::new(seed, number))
     }
 
-    fn weight(&self, at: f64) -> f64 {
-        (-self.skew * at.ln()).exp()
+    fn weight(&self, rank: f64) -> f64 {
+        (-self.skew * rank.ln()).exp()
     }
 
     /// Of the weight, from 1 on.
@@ -69,14 +71,14 @@ impl Zipf {
         slope * log
     }
 
-    fn inverse(&self, of: f64) -> f64 {
-        let scaled = (of * (1.0 - self.skew)).max(-1.0);
+    fn inverse(&self, area: f64) -> f64 {
+        let scaled = (area * (1.0 - self.skew)).max(-1.0);
         // ln(1 + x) ÷ x, which is 1 at 0.
         let slope = match scaled.abs() < 1e-8 {
             true => 1.0 - scaled / 2.0,
             false => scaled.ln_1p() / scaled,
         };
-        (slope * of).exp()
+        (slope * area).exp()
     }
 }
 
@@ -89,17 +91,17 @@ mod tests {
         const DRAWS: u64 = 100_000;
         for (ranks, skew) in [(10, 1.0), (10, 0.5), (7, 2.0), (1, 1.2), (2, 0.99)] {
             let zipf = Zipf::new(ranks, skew);
-            let mut found = vec![0_u32; ranks];
+            let mut counts = vec![0_u32; ranks];
             for number in 0..DRAWS {
-                found[zipf.rank(5, number)] += 1;
+                counts[zipf.rank(5, number)] += 1;
             }
             let weights = || (1..=ranks).map(|rank| (rank as f64).powf(-skew));
             let all: f64 = weights().sum();
-            for (count, weight) in found.iter().zip(weights()) {
+            for (count, weight) in counts.iter().zip(weights()) {
                 let expected = DRAWS as f64 * weight / all;
                 // Six standard deviations of a binomial count.
                 let off = (f64::from(*count) - expected).abs();
-                assert!(off <= 6.0 * expected.sqrt(), "{ranks} {skew}: {found:?}");
+                assert!(off <= 6.0 * expected.sqrt(), "{ranks} {skew}: {counts:?}");
             }
         }
     }

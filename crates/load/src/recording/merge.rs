@@ -142,7 +142,7 @@ impl Merger {
             session_duration: growing_histogram(),
             generators: Vec::new(),
         };
-        for worker in slices.chunk_by(|one, next| one.worker == next.worker) {
+        for worker in slices.chunk_by(|piece, next| piece.worker == next.worker) {
             let mut counts = crate::recording::outcome::Counts::default();
             for slice in worker {
                 counts.follow(&slice.counts);
@@ -210,14 +210,14 @@ mod tests {
         expected: &[(u64, u64, u64, u64)],
     ) {
         let mut merger = Merger::new(workers, 10 * MS, Due::AtSending);
-        let mut found = Vec::new();
+        let mut intervals = Vec::new();
         for &(worker, first, last, is_final) in slices {
             merger.take(slice(worker, first, last, is_final));
             while let Some((interval, _)) = merger.next() {
                 assert_eq!(interval.response_time.len(), interval.service_time.len());
                 assert_eq!(interval.start, Duration::from_millis(10 * interval.index));
                 let length = u64::try_from(interval.length.as_millis()).unwrap();
-                found.push((
+                intervals.push((
                     interval.index,
                     length,
                     interval.counts.sent,
@@ -225,7 +225,7 @@ mod tests {
                 ));
             }
         }
-        assert_eq!(found, expected, "{slices:?}");
+        assert_eq!(intervals, expected, "{slices:?}");
         assert_eq!(
             merger.is_done(),
             slices.iter().filter(|(.., is_final)| *is_final).count() == workers

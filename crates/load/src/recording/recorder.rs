@@ -280,18 +280,18 @@ impl Recorder {
     }
 
     #[inline]
-    pub(crate) fn record_success(&mut self, at: Instants) {
+    pub(crate) fn record_success(&mut self, instants: Instants) {
         self.in_flight -= 1;
-        self.sent_instants = self.sent_instants.wrapping_sub(at.sent);
+        self.sent_instants = self.sent_instants.wrapping_sub(instants.sent);
         self.slice.counts.succeeded += 1;
         self.response_time.record(
             &mut self.slice.response_time,
-            at.done.saturating_sub(at.due),
+            instants.done.saturating_sub(instants.due),
         );
         if self.due != Due::AtSending {
             self.service_time.record(
                 &mut self.slice.service_time,
-                at.done.saturating_sub(at.sent),
+                instants.done.saturating_sub(instants.sent),
             );
         }
     }
@@ -311,16 +311,16 @@ impl Recorder {
 
     /// A request failed. A reset has no time: it is unknown when the answer would have arrived.
     #[cold]
-    pub(crate) fn record_failure(&mut self, failure: Failure, at: Instants) {
+    pub(crate) fn record_failure(&mut self, failure: Failure, instants: Instants) {
         self.in_flight -= 1;
-        self.sent_instants = self.sent_instants.wrapping_sub(at.sent);
-        self.failed_time_in_flight += at.done.saturating_sub(at.sent);
+        self.sent_instants = self.sent_instants.wrapping_sub(instants.sent);
+        self.failed_time_in_flight += instants.done.saturating_sub(instants.sent);
         self.slice.counts.failed += 1;
         self.slice.counts.failures.add(failure, 1);
         if failure != Failure::Reset {
             self.slice
                 .failed_time
-                .saturating_record(microseconds(at.done.saturating_sub(at.due)));
+                .saturating_record(microseconds(instants.done.saturating_sub(instants.due)));
         }
     }
 

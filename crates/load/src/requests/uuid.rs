@@ -7,14 +7,14 @@ pub(crate) fn uuid(high: u64, low: u64) -> [u8; UUID_LENGTH] {
     let random = (u128::from(high) << 64) | u128::from(low);
     let bits = (random & !(0xf << 76) & !(0b11 << 62)) | (4 << 76) | (0b10 << 62);
     let mut text = [b'-'; UUID_LENGTH];
-    let mut at = 0;
+    let mut position = 0;
     for (index, byte) in bits.to_be_bytes().into_iter().enumerate() {
         if matches!(index, 4 | 6 | 8 | 10) {
-            at += 1;
+            position += 1;
         }
         for digit in [byte >> 4, byte & 15] {
-            text[at] = b"0123456789abcdef"[usize::from(digit)];
-            at += 1;
+            text[position] = b"0123456789abcdef"[usize::from(digit)];
+            position += 1;
         }
     }
     text

@@ -105,8 +105,12 @@ impl Writer {
 /// The first instant at or after `now` that this worker may use and that is later than its last one.
 #[inline]
 pub(crate) fn unique_time(last: u64, now: u64, worker: usize, workers: u64) -> u64 {
-    let own = now - now % workers + worker as u64;
-    if own > last { own } else { last + workers }
+    let instant = now - now % workers + worker as u64;
+    if instant > last {
+        instant
+    } else {
+        last + workers
+    }
 }
 
 const PAIRS: [u8; 200] = {
@@ -125,9 +129,9 @@ const PAIRS: [u8; 200] = {
 fn digits(field: &mut [u8], mut number: u64) {
     let mut pairs = field.rchunks_exact_mut(2);
     for pair in &mut pairs {
-        let at = 2 * (number % 100) as usize;
+        let offset = 2 * (number % 100) as usize;
         number /= 100;
-        pair.copy_from_slice(&PAIRS[at..at + 2]);
+        pair.copy_from_slice(&PAIRS[offset..offset + 2]);
     }
     if let [first] = pairs.into_remainder() {
         *first = b'0' + (number % 10) as u8;

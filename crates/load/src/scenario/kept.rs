@@ -45,9 +45,9 @@ impl KeptRows {
     /// The value in a row and a column, both counted from 0 and within their numbers.
     #[must_use]
     pub fn value(&self, row: usize, column: usize) -> &[u8] {
-        let at = row * self.columns + column;
-        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.bytes[start..self.ends[at]]
+        let index = row * self.columns + column;
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start..self.ends[index]]
     }
 
     /// Appends a row; `values` has one for each column.

@@ -119,7 +119,10 @@ impl GeneratedRows {
                 for word in 1.. {
                     let letters = left.min(LETTERS_OF_WORD);
                     let bits = stream.bits(word);
-                    out.extend((0..letters).map(|at| LETTERS[(bits >> (5 * at)) as usize & 31]));
+                    out.extend(
+                        (0..letters)
+                            .map(|position| LETTERS[(bits >> (5 * position)) as usize & 31]),
+                    );
                     left -= letters;
                     if left == 0 {
                         break;
@@ -128,10 +131,10 @@ impl GeneratedRows {
             }
             RowValue::Choice(values) => {
                 let all = values.iter().map(|(_, weight)| u64::from(*weight)).sum();
-                let mut at = draw_below(stream().bits(0), all);
+                let mut position = draw_below(stream().bits(0), all);
                 for (value, weight) in values {
-                    match at.checked_sub(u64::from(*weight)) {
-                        Some(rest) => at = rest,
+                    match position.checked_sub(u64::from(*weight)) {
+                        Some(rest) => position = rest,
                         None => {
                             out.extend_from_slice(value.as_bytes());
                             break;
@@ -181,15 +184,15 @@ mod tests {
     fn integers_lie_between_their_ends_and_are_evenly_spread() {
         let ends = |min, max| rows(vec![RowValue::Integer { min, max }]);
         let die = ends(-2, 3);
-        let mut found = [0_u32; 6];
+        let mut counts = [0_u32; 6];
         for row in 0..6_000 {
             let value: i64 = text(&die, row, 0).parse().unwrap();
-            found[usize::try_from(value + 2).unwrap()] += 1;
+            counts[usize::try_from(value + 2).unwrap()] += 1;
         }
         // Six standard deviations of a binomial count.
         assert!(
-            found.iter().all(|count| (827..=1_173).contains(count)),
-            "{found:?}"
+            counts.iter().all(|count| (827..=1_173).contains(count)),
+            "{counts:?}"
         );
         let all = ends(i64::MIN, i64::MAX);
         let values = (0..100).map(|row| text(&all, row, 0).parse::<i64>().unwrap());
@@ -223,8 +226,8 @@ mod tests {
         let values = [("a", 8), ("b", 2), ("never", 0)];
         let values = values.map(|(value, weight)| (value.to_owned(), weight));
         let rows = rows(vec![RowValue::Choice(values.to_vec())]);
-        let found: Vec<String> = (0..10_000).map(|row| text(&rows, row, 0)).collect();
-        let count = |value: &str| found.iter().filter(|found| *found == value).count();
+        let sample: Vec<String> = (0..10_000).map(|row| text(&rows, row, 0)).collect();
+        let count = |value: &str| sample.iter().filter(|sample| *sample == value).count();
         assert!((7_760..=8_240).contains(&count("a")), "{}", count("a"));
         assert_eq!(count("a") + count("b"), 10_000);
     }

@@ -152,9 +152,9 @@ impl Template {
 impl Filled {
     /// Appends a slot, filled with a placeholder of the same length.
     pub fn push(&mut self, stamp: Stamp) {
-        let at = self.bytes.len();
-        self.slots.push(Slot { at, stamp });
-        self.bytes.resize(at + stamp.length(), b'0');
+        let offset = self.bytes.len();
+        self.slots.push(Slot { at: offset, stamp });
+        self.bytes.resize(offset + stamp.length(), b'0');
     }
 
     /// Appends text as it is.
@@ -207,8 +207,8 @@ mod tests {
             slots: Vec::new(),
         };
         whole.append(&filled);
-        let at: Vec<usize> = whole.slots.iter().map(|slot| slot.at).collect();
-        assert_eq!(at, [5, 24]);
+        let offsets: Vec<usize> = whole.slots.iter().map(|slot| slot.at).collect();
+        assert_eq!(offsets, [5, 24]);
     }
 
     #[test]

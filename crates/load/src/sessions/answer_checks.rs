@@ -62,12 +62,12 @@ impl AnswerView<'_> {
         }
         for (index, capture) in request.captures.iter().enumerate() {
             let variable = &mut variables[capture.variable];
-            let found = self.find(&capture.from);
-            if capture.is_optional && (found.is_none() || self.is_null(&capture.from)) {
+            let content = self.find(&capture.from);
+            if capture.is_optional && (content.is_none() || self.is_null(&capture.from)) {
                 variable.clear();
                 continue;
             }
-            let value = found
+            let value = content
                 .filter(|value| fits(capture, value, hosts))
                 .ok_or(Unmet::Capture(index))?;
             variable.clear();
@@ -83,11 +83,11 @@ impl AnswerView<'_> {
         unmet: Unmet,
         compared: &[u8],
     ) -> Mismatch {
-        let found = match unmet {
+        let content = match unmet {
             Unmet::Check(index) => self.subject(&request.checks[index].of),
             Unmet::Capture(index) => self.find(&request.captures[index].from),
         };
-        unmet.mismatch(request, found.as_deref(), compared)
+        unmet.mismatch(request, content.as_deref(), compared)
     }
 
     /// Whether a capture has a value, or may be without one.
@@ -105,14 +105,14 @@ impl AnswerView<'_> {
         if let ConditionProgram::Equals(text) | ConditionProgram::Contains(text) = &check.holds {
             text.write(values, Escape::None, scratch);
         }
-        let Some(found) = self.subject(&check.of) else {
+        let Some(subject) = self.subject(&check.of) else {
             return false;
         };
         match &check.holds {
             ConditionProgram::Exists => true,
-            ConditionProgram::Equals(_) => *found == **scratch,
-            ConditionProgram::Contains(_) => memchr::memmem::find(&found, scratch).is_some(),
-            ConditionProgram::Matches(pattern) => pattern.0.is_match(&found),
+            ConditionProgram::Equals(_) => *subject == **scratch,
+            ConditionProgram::Contains(_) => memchr::memmem::find(&subject, scratch).is_some(),
+            ConditionProgram::Matches(pattern) => pattern.0.is_match(&subject),
         }
     }
 
@@ -145,14 +145,14 @@ impl AnswerView<'_> {
                 other => serde_json::to_vec(other).ok().map(Cow::Owned),
             },
             Extractor::Header(name) => headers(self.head)
-                .find(|(found, _)| found.eq_ignore_ascii_case(name.as_bytes()))
+                .find(|(header, _)| header.eq_ignore_ascii_case(name.as_bytes()))
                 .map(|(_, value)| Cow::Borrowed(value)),
             Extractor::HeaderMatch {
                 name,
                 pattern,
                 group,
             } => headers(self.head)
-                .filter(|(found, _)| found.eq_ignore_ascii_case(name.as_bytes()))
+                .filter(|(header, _)| header.eq_ignore_ascii_case(name.as_bytes()))
                 .find_map(|(_, value)| group_of(pattern, *group, value))
                 .map(Cow::Borrowed),
             Extractor::Regex { pattern, group } => {
@@ -173,8 +173,8 @@ fn fits(capture: &CaptureProgram, value: &[u8], hosts: &[String]) -> bool {
 
 /// The first match of a group in a text.
 fn group_of<'t>(pattern: &Pattern, group: usize, text: &'t [u8]) -> Option<&'t [u8]> {
-    let found = pattern.0.captures(text)?.get(group)?;
-    Some(found.as_bytes())
+    let capture = pattern.0.captures(text)?.get(group)?;
+    Some(capture.as_bytes())
 }
 
 /// The header lines of a valid head: name and value.
@@ -211,10 +211,10 @@ mod tests {
             now_s: 0,
             json: OnceCell::new(),
         };
-        let found = seen
+        let value = seen
             .find(source)
-            .map(|found| String::from_utf8_lossy(&found).into_owned());
-        assert_eq!(found.as_deref(), expected, "{source:?}");
+            .map(|value| String::from_utf8_lossy(&value).into_owned());
+        assert_eq!(value.as_deref(), expected, "{source:?}");
         let exists = CheckProgram {
             of: Subject::Status,
             holds: ConditionProgram::Exists,

@@ -180,7 +180,10 @@ fn parse<'a>(line: &'a [u8], path: &[u8], now: i64) -> Option<(Cookie, &'a [u8])
 
 fn pair(part: &[u8]) -> (&[u8], Option<&[u8]>) {
     match part.iter().position(|byte| *byte == b'=') {
-        Some(at) => (part[..at].trim_ascii(), Some(part[at + 1..].trim_ascii())),
+        Some(separator) => (
+            part[..separator].trim_ascii(),
+            Some(part[separator + 1..].trim_ascii()),
+        ),
         None => (part.trim_ascii(), None),
     }
 }
@@ -210,7 +213,7 @@ fn without_query(path: &[u8]) -> &[u8] {
 fn default_path(path: &[u8]) -> &[u8] {
     let path = without_query(path);
     match path.iter().rposition(|byte| *byte == b'/') {
-        Some(at) if at > 0 && path.starts_with(b"/") => &path[..at],
+        Some(slash) if slash > 0 && path.starts_with(b"/") => &path[..slash],
         _ => b"/",
     }
 }
@@ -292,12 +295,12 @@ mod tests {
         for line in lines {
             jar.set(line.as_bytes(), (&[HOST], b"/a/b?c=/d/e"), NOW);
         }
-        let found = [false, true].map(|is_secure| {
+        let headers = [false, true].map(|is_secure| {
             let mut out = Vec::new();
             jar.write(path.as_bytes(), is_secure, NOW, &mut out);
             String::from_utf8(out).unwrap()
         });
-        assert_eq!(found, expected, "{lines:?} {path}");
+        assert_eq!(headers, expected, "{lines:?} {path}");
     }
 
     #[test]

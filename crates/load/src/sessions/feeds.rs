@@ -105,16 +105,16 @@ mod tests {
             worker,
             RandomStream::new(7, 7),
         );
-        let mut found = Vec::new();
-        while found.len() < expected.len() && !feeds.is_used_up(0, &feed) {
-            let number = found.len() as u64;
+        let mut sequence = Vec::new();
+        while sequence.len() < expected.len() && !feeds.is_used_up(0, &feed) {
+            let number = sequence.len() as u64;
             let taker = RowUser {
                 session: number,
                 user: number % 2,
             };
-            found.push(feeds.take(0, &feed, taker));
+            sequence.push(feeds.take(0, &feed, taker));
         }
-        assert_eq!(found, expected, "{order:?} {rows} {worker:?}");
+        assert_eq!(sequence, expected, "{order:?} {rows} {worker:?}");
         let is_used_up = feeds.is_used_up(0, &feed);
         assert_eq!(is_used_up, order == FeedOrder::Once, "{order:?}");
     }
@@ -140,13 +140,13 @@ mod tests {
             (0, 1),
             RandomStream::new(3, 3),
         );
-        let mut found = [0_u32; 4];
+        let mut counts = [0_u32; 4];
         for session in 0..SESSIONS {
-            found[feeds.take(0, &feed, RowUser { session, user: 0 })] += 1;
+            counts[feeds.take(0, &feed, RowUser { session, user: 0 })] += 1;
         }
         // Six standard deviations of a binomial count with p = 1/4.
-        for count in found {
-            assert!((2_240..=2_760).contains(&count), "{found:?}");
+        for count in counts {
+            assert!((2_240..=2_760).contains(&count), "{counts:?}");
         }
     }
 
@@ -156,13 +156,13 @@ mod tests {
             let feed = feed(order, 100);
             let feeds = std::slice::from_ref(&feed);
             let mut feeds = Feeds::new(feeds, 0, (0, 1), RandomStream::new(3, 3));
-            let mut found = [0_u32; 100];
+            let mut counts = [0_u32; 100];
             for session in 0..10_000 {
-                found[feeds.take(0, &feed, RowUser { session, user: 0 })] += 1;
+                counts[feeds.take(0, &feed, RowUser { session, user: 0 })] += 1;
             }
             // 1 ÷ the sum of 1 ÷ k up to 100 is 0.193.
-            assert!((1_700..=2_160).contains(&found[most]), "{found:?}");
-            assert!(found[least] < 60, "{found:?}");
+            assert!((1_700..=2_160).contains(&counts[most]), "{counts:?}");
+            assert!(counts[least] < 60, "{counts:?}");
         };
         check(FeedOrder::Zipf { skew: 1.0 }, 0, 99);
         check(FeedOrder::Recent { skew: 1.0 }, 99, 0);
@@ -177,9 +177,9 @@ mod tests {
             (1, 2),
             RandomStream::new(3, 3),
         );
-        let mut found = Vec::new();
+        let mut rows = Vec::new();
         while !feeds.is_used_up(0, &feed) {
-            found.push(feeds.take(
+            rows.push(feeds.take(
                 0,
                 &feed,
                 RowUser {
@@ -188,6 +188,6 @@ mod tests {
                 },
             ));
         }
-        assert_eq!(found, [4, 6]);
+        assert_eq!(rows, [4, 6]);
     }
 }

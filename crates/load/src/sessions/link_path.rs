@@ -14,7 +14,7 @@ pub(crate) fn path_of<'a>(link: &'a [u8], hosts: &[String]) -> Option<&'a [u8]> 
     let behind = &link[schemes.into_iter().find(is_it)?.len()..];
     let end = behind.iter().position(|byte| b"/?#".contains(byte));
     let (host, path) = behind.split_at(end.unwrap_or(behind.len()));
-    let is_own = |own: &String| plain(own.as_bytes()).eq_ignore_ascii_case(plain(host));
+    let is_own = |authority: &String| plain(authority.as_bytes()).eq_ignore_ascii_case(plain(host));
     hosts.iter().any(is_own).then_some(path)
 }
 
@@ -43,12 +43,12 @@ mod tests {
     /// The path of a link for the hosts `shop:8080` and `shop`.
     fn check(link: &str, expected: Option<&str>) {
         let hosts = ["shop:8080", "shop"].map(str::to_owned);
-        let found = path_of(link.as_bytes(), &hosts).map(|_| {
+        let target = path_of(link.as_bytes(), &hosts).map(|_| {
             let mut path = link.as_bytes().to_vec();
             make_path(&mut path, &hosts);
             String::from_utf8(path).unwrap()
         });
-        assert_eq!(found.as_deref(), expected, "{link}");
+        assert_eq!(target.as_deref(), expected, "{link}");
     }
 
     #[test]

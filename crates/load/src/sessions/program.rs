@@ -33,7 +33,7 @@ impl Program {
             && self.variables == other.variables
             && self.keeps == other.keeps
             && self.requests.len() == other.requests.len()
-            && requests.all(|(one, other)| one.has_shape_of(other))
+            && requests.all(|(request, other)| request.has_shape_of(other))
     }
 }
 
@@ -41,7 +41,9 @@ impl RequestProgram {
     fn has_shape_of(&self, other: &Self) -> bool {
         let captured = |request: &Self| {
             let captures = request.captures.iter();
-            captures.map(|one| one.variable).collect::<Vec<usize>>()
+            captures
+                .map(|capture| capture.variable)
+                .collect::<Vec<usize>>()
         };
         self.step == other.step
             && self.is_head == other.is_head

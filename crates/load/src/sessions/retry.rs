@@ -64,8 +64,8 @@ fn retry_after(head: &[u8], unix: u64) -> Option<u64> {
     if let Ok(seconds) = text.parse::<u64>() {
         return Some(seconds.saturating_mul(NS_PER_S));
     }
-    let at = u64::try_from(date(value)?).ok()?.saturating_mul(NS_PER_S);
-    Some(at.saturating_sub(unix))
+    let instant = u64::try_from(date(value)?).ok()?.saturating_mul(NS_PER_S);
+    Some(instant.saturating_sub(unix))
 }
 
 #[cfg(test)]

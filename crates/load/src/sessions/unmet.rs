@@ -31,7 +31,7 @@ impl Unmet {
     pub(crate) fn mismatch(
         self,
         request: &RequestProgram,
-        found: Option<&[u8]>,
+        content: Option<&[u8]>,
         compared: &[u8],
     ) -> Mismatch {
         let compared = || text(compared);
@@ -62,7 +62,7 @@ impl Unmet {
             is_capture: matches!(self, Self::Capture(_)),
             subject,
             expected,
-            found: found.map(text),
+            found: content.map(text),
             rows: Vec::new(),
         }
     }

@@ -199,14 +199,15 @@ impl Sessions {
 
     /// Timeout of the answer on this connection, in nanoseconds.
     pub(crate) fn timeout(&self, id: u32) -> u64 {
-        let own = self.request(id).timeout;
-        own.unwrap_or(self.request_timeout)
+        let timeout = self.request(id).timeout;
+        timeout.unwrap_or(self.request_timeout)
     }
 
     /// The shortest timeout of all requests, in nanoseconds.
     pub(crate) fn timeout_min(&self) -> u64 {
-        let own = self.program.requests.iter();
-        own.filter_map(|request| request.timeout)
+        let requests = self.program.requests.iter();
+        requests
+            .filter_map(|request| request.timeout)
             .fold(self.request_timeout, u64::min)
     }
 
@@ -282,31 +283,32 @@ impl Sessions {
     }
 
     /// Continues a session with its next operation, at an instant in the past.
-    fn resume(&mut self, id: u32, at: u64, pacer: &mut Pacer, recorder: &mut Recorder) {
+    fn resume(&mut self, id: u32, instant: u64, pacer: &mut Pacer, recorder: &mut Recorder) {
         let session = &mut self.sessions[id as usize];
         let operations = &self.program.flows[session.flow].operations;
         loop {
             let Some(operation) = operations.get(session.next) else {
-                recorder.record_session(at.saturating_sub(session.due));
+                recorder.record_session(instant.saturating_sub(session.due));
                 let keeps = &self.program.keeps;
                 if !keeps.is_empty() {
                     let memory = &session.memory;
                     self.kept
                         .push(memory.session, memory.captured_values(keeps));
                 }
-                return self.end(id, at, pacer, recorder);
+                return self.end(id, instant, pacer, recorder);
             };
             session.next += 1;
             match *operation {
                 Operation::Request(request) => {
                     session.request = request;
                     session.tries = 0;
-                    session.state = SessionState::Ready { due: at };
+                    session.state = SessionState::Ready { due: instant };
                     return;
                 }
                 Operation::Pause(think_time) => {
                     let random = &mut session.memory.random;
-                    let until = at.saturating_add(pause(think_time, random.stream, random.next()));
+                    let until =
+                        instant.saturating_add(pause(think_time, random.stream, random.next()));
                     session.state = SessionState::Pausing { until };
                     self.pausing.push(Reverse((until, id)));
                     return;
@@ -322,7 +324,7 @@ impl Sessions {
                         AfterRound::Limit if program.ends_session_at_limit() => {
                             recorder.record_other_failure(Failure::TooManyRounds);
                             recorder.sessions().failed += 1;
-                            return self.end(id, at, pacer, recorder);
+                            return self.end(id, instant, pacer, recorder);
                         }
                         AfterRound::Rest | AfterRound::Limit => {}
                     }

@@ -194,9 +194,10 @@ impl Worker {
                         _ => {
                             let mut judged = self.matcher.check(&mut connection.body_match, answer);
                             if HEADS && let Some(inspector) = &self.inspector {
-                                let (of, recorder) = ((flight, answer), &mut self.recorder);
-                                judged =
-                                    finish_inspection(inspector, connection, of, judged, recorder);
+                                let (exchange, recorder) = ((flight, answer), &mut self.recorder);
+                                judged = finish_inspection(
+                                    inspector, connection, exchange, judged, recorder,
+                                );
                             }
                             self.pacer.on_request_end(id, done, judged);
                             judged
@@ -243,8 +244,10 @@ impl Worker {
                     None => {
                         let mut judged = self.matcher.check(&mut connection.body_match, answer);
                         if let Some(inspector) = &self.inspector {
-                            let (of, recorder) = ((flight, answer), &mut self.recorder);
-                            judged = finish_inspection(inspector, connection, of, judged, recorder);
+                            let (exchange, recorder) = ((flight, answer), &mut self.recorder);
+                            judged = finish_inspection(
+                                inspector, connection, exchange, judged, recorder,
+                            );
                         }
                         self.pacer.on_request_end(id, done, judged);
                         judged
@@ -384,7 +387,7 @@ fn finish_inspection(
     match &mut connection.inspection {
         Some(inspection) => inspection
             .finish(inspector, answer.status, judged)
-            .map(|found| recorder.record_inspected(found, flight.sent)),
+            .map(|measurement| recorder.record_inspected(measurement, flight.sent)),
         None => judged,
     }
 }

@@ -469,9 +469,9 @@ fn scan_ticks(timeout: u64) -> u64 {
     (timeout / 20 / TICK_NS).clamp(1, SCAN_TICKS_MAX)
 }
 
-fn earlier_instant(one: Option<u64>, other: Option<u64>) -> Option<u64> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
+fn earlier_instant(instant: Option<u64>, other: Option<u64>) -> Option<u64> {
+    match (instant, other) {
+        (Some(instant), Some(other)) => Some(instant.min(other)),
+        (instant, other) => instant.or(other),
     }
 }

@@ -357,7 +357,7 @@ impl Worker {
                 let (recorder, account) = (&mut self.recorder, &mut self.account);
                 let (flight, sent) = (ended.flight, ended.flight.sent);
                 let judged = ended.judged;
-                let judged = judged.map(|found| recorder.record_inspected(found, sent));
+                let judged = judged.map(|measurement| recorder.record_inspected(measurement, sent));
                 note(recorder, account, flight, judged, now);
                 self.pacer.on_request_end(id, now, judged);
             }

@@ -67,14 +67,14 @@ fn every_request_is_sent_once_and_answered_in_every_model() {
         for workers in [1, 2] {
             let (server, ended) = check(model.clone(), workers, |_| Reply::Answer(OK.to_vec()));
             let counts = ended.counts();
-            let found = (
+            let totals = (
                 counts.sent,
                 counts.succeeded,
                 server.received_count(),
                 server.answered_count(),
             );
             assert_eq!(
-                found,
+                totals,
                 (REQUESTS, REQUESTS, REQUESTS, REQUESTS),
                 "{model:?}, {workers} workers"
             );
@@ -201,8 +201,8 @@ fn every_request_of_the_stages_is_sent_and_their_end_is_the_end() {
         let ended = run_until(job.clone(), |counts| counts.succeeded == due);
         ended.check_sums();
         let counts = ended.counts();
-        let found = (counts.due, counts.succeeded, counts.skipped);
-        assert_eq!(found, (due, due, 0), "{workers} workers");
+        let totals = (counts.due, counts.succeeded, counts.skipped);
+        assert_eq!(totals, (due, due, 0), "{workers} workers");
         assert_eq!(server.received_count(), due, "{workers} workers");
         // Without that stage, requests that are due at the end are skipped.
         job.model = model(stages_of(rest(0)));

@@ -108,7 +108,7 @@ fn every_request_is_sent_once_and_answered_in_every_model() {
             job.max_requests = Some(REQUESTS);
             let ended = run(&job, generators);
             let counts = ended.counts();
-            let found = (
+            let totals = (
                 counts.sent,
                 counts.succeeded,
                 server.received_count(),
@@ -117,7 +117,7 @@ fn every_request_is_sent_once_and_answered_in_every_model() {
             );
             let connections = model.connections() as u64;
             assert_eq!(
-                found,
+                totals,
                 (REQUESTS, REQUESTS, REQUESTS, REQUESTS, connections),
                 "{model:?}, {generators} generators"
             );

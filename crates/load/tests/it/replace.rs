@@ -37,7 +37,7 @@ impl Seen {
 
     fn count(&self, value: &str) -> u64 {
         let seen = self.0.lock().unwrap();
-        let all = seen.values().flatten().filter(|found| *found == value);
+        let all = seen.values().flatten().filter(|entry| *entry == value);
         all.count() as u64
     }
 
@@ -65,12 +65,12 @@ fn requests(token: &str) -> Vec<Prepared> {
     let paths = ["/a", "/b"];
     let prepared = paths.map(|path| {
         let head = format!("GET {path} HTTP/1.1\r\nHost: test\r\nAuthorization: {token}\r\nX-Id: ");
-        let at = head.len();
+        let offset = head.len();
         let stamp = Stamp::Uuid;
         let bytes = head + &"0".repeat(stamp.length()) + "\r\n\r\n";
         Prepared {
             bytes: bytes.into_bytes(),
-            slots: vec![Slot { at, stamp }],
+            slots: vec![Slot { at: offset, stamp }],
             records: 0,
             is_head: false,
         }

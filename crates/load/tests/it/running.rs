@@ -15,8 +15,11 @@ use waggle_testkit::{DEADLINE, wait_until};
 fn check(change: impl Fn(&mut Job), expected: &str) {
     let mut job = job("127.0.0.1:9".parse().unwrap(), closed_model(1, 1));
     change(&mut job);
-    let found = start(job).map(|_| ()).unwrap_err().to_string();
-    assert!(found.contains(expected), "{found}\ninstead of {expected}");
+    let message = start(job).map(|_| ()).unwrap_err().to_string();
+    assert!(
+        message.contains(expected),
+        "{message}\ninstead of {expected}"
+    );
 }
 
 #[test]
@@ -147,9 +150,9 @@ fn impossible_stages_are_refused() {
 
 #[test]
 fn impossible_requests_are_refused() {
-    let time = |at| {
+    let time = |offset| {
         vec![Slot {
-            at,
+            at: offset,
             stamp: Stamp::Time,
         }]
     };
@@ -177,13 +180,13 @@ fn impossible_requests_are_refused() {
         "record 0 of request 0 is beyond the 0 records it carries",
     );
     let unequal = |job: &mut Job| {
-        let one = Prepared {
+        let request = Prepared {
             records: 1,
             slots: key(0),
             ..get()
         };
         *requests(job) = vec![
-            one,
+            request,
             Prepared {
                 records: 2,
                 slots: key(1),

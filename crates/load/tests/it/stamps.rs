@@ -17,14 +17,14 @@ fn request() -> Prepared {
     let head = format!("POST / HTTP/1.1\r\nContent-Length: {length}\r\n\r\n");
     let slots = (0..RECORDS)
         .flat_map(|record| {
-            let at = head.len() + record as usize * line.len();
+            let offset = head.len() + record as usize * line.len();
             [
                 Slot {
-                    at,
+                    at: offset,
                     stamp: Stamp::Key { record },
                 },
                 Slot {
-                    at: at + KEY_DIGITS + 1,
+                    at: offset + KEY_DIGITS + 1,
                     stamp: Stamp::Time,
                 },
             ]

@@ -41,10 +41,10 @@ fn check_not_below(larger: &Histogram<u64>, smaller: &[u64], what: &str) {
     let mut rank = 0;
     for step in larger.iter_recorded() {
         for _ in 0..step.count_since_last_iteration() {
-            let found = larger.highest_equivalent(step.value_iterated_to());
+            let time = larger.highest_equivalent(step.value_iterated_to());
             assert!(
-                found >= smaller[rank],
-                "{what}, rank {rank}: {found} µs, {} µs",
+                time >= smaller[rank],
+                "{what}, rank {rank}: {time} µs, {} µs",
                 smaller[rank]
             );
             rank += 1;

@@ -64,22 +64,22 @@ pub(super) fn read(
 /// The columns of the tables, by what their annotations say of them.
 pub(crate) fn columns(source: SourceText<'_>, measurement: &str) -> Result<Columns, Vec<Mistake>> {
     let mut wrongs = Wrongs::default();
-    let mut found = Columns::of_measurement(measurement);
+    let mut columns = Columns::of_measurement(measurement);
     let mut tags: BTreeMap<String, bool> = BTreeMap::new();
     for_each_row(source, &mut wrongs, |table, row, _| {
         if let Some(row) = row {
             // A window of time without values, as aggregateWindow() writes it.
             let is_value = |index: &usize| table.header[*index].text == VALUE;
             let mut values = (0..row.len().min(table.header.len())).filter(is_value);
-            found.skip_empty |= values.any(|index| row[index].text.is_empty());
+            columns.skip_empty |= values.any(|index| row[index].text.is_empty());
             return;
         }
         for (index, cell) in table.header.iter().enumerate() {
             let name = &*cell.text;
             if name == MEASUREMENT {
-                found.measurement = Measurement::Column(name.to_owned());
+                columns.measurement = Measurement::Column(name.to_owned());
             } else if name == TIME {
-                found.time = Some(TimeColumn::of_column(name));
+                columns.time = Some(TimeColumn::of_column(name));
             } else if !is_of_answer(name) && name != FIELD && name != VALUE {
                 let is_text = table.datatype(index) == "string";
                 let is_group = table.annotation(&table.groups, index) == "true";
@@ -87,10 +87,10 @@ pub(crate) fn columns(source: SourceText<'_>, measurement: &str) -> Result<Colum
             }
         }
     });
-    found.tags = (tags.into_iter())
+    columns.tags = (tags.into_iter())
         .filter_map(|(name, is_tag)| is_tag.then_some(name))
         .collect();
-    wrongs.into_result(source, found)
+    wrongs.into_result(source, columns)
 }
 
 /// The current table.
@@ -103,8 +103,8 @@ struct AnnotatedTable<'a> {
 }
 
 impl AnnotatedTable<'_> {
-    fn annotation<'t>(&'t self, of: &'t [Cell<'_>], index: usize) -> &'t str {
-        of.get(index).map_or("", |cell| &*cell.text)
+    fn annotation<'t>(&'t self, cells: &'t [Cell<'_>], index: usize) -> &'t str {
+        cells.get(index).map_or("", |cell| &*cell.text)
     }
 
     fn datatype(&self, index: usize) -> &str {
@@ -152,9 +152,9 @@ fn for_each_row<'a>(
                 "group" => table.groups = row,
                 "default" => table.defaults = row,
                 _ => {
-                    let found = &first.text;
+                    let actual = &first.text;
                     let problem =
-                        format!("expected #datatype, #group or #default, found {found:?}");
+                        format!("expected #datatype, #group or #default, found {actual:?}");
                     wrongs.add(Wrong::new(first.at, problem));
                 }
             }
@@ -164,9 +164,9 @@ fn for_each_row<'a>(
         } else if row.len() == table.header.len() {
             visit(&table, Some(&row), wrongs);
         } else {
-            let (expected, found) = (table.header.len(), row.len());
+            let (expected, actual) = (table.header.len(), row.len());
             let problem =
-                format!("expected {expected} cells as in the header of the table, found {found}");
+                format!("expected {expected} cells as in the header of the table, found {actual}");
             wrongs.add(Wrong::new(first.at, problem));
         }
     }

@@ -50,10 +50,10 @@ impl Kind {
     /// The type that holds both.
     fn widen(self, other: Self) -> Self {
         match (self, other) {
-            (one, another) if one == another => one,
+            (kind, another) if kind == another => kind,
             (Self::Natural, Self::Integer) | (Self::Integer, Self::Natural) => Self::Integer,
             (Self::Natural, Self::Unsigned) | (Self::Unsigned, Self::Natural) => Self::Unsigned,
-            (one, another) if one.is_number() && another.is_number() => Self::Float,
+            (kind, another) if kind.is_number() && another.is_number() => Self::Float,
             _ => Self::Text,
         }
     }

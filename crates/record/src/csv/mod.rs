@@ -129,12 +129,12 @@ impl<'a> Table<'a> {
     }
 
     fn wrong_width(&self, row: &[Cell<'_>]) -> Wrong {
-        let (expected, found) = (self.header.len(), row.len());
+        let (expected, width) = (self.header.len(), row.len());
         let wrong = Wrong::new(
             row[0].at,
-            format!("expected {expected} cells as in the header, found {found}"),
+            format!("expected {expected} cells as in the header, found {width}"),
         );
-        let remedy = if found > expected {
+        let remedy = if width > expected {
             "correct the row; skip_lines leaves out lines before the header row, if another line is that"
         } else if self.delimiter != ',' {
             "delimiter names what separates cells, if it is another character"
@@ -162,10 +162,10 @@ impl<'a> Table<'a> {
         let mut kinds = Vec::with_capacity(self.header.len());
         for (column, role) in self.roles.iter().enumerate() {
             let cells = self.cells(columns, column).map(|cell| &*cell.text);
-            let found = Kind::of_cells(cells, decimal);
+            let kind = Kind::of_cells(cells, decimal);
             let is_open = columns.layout.decimal.is_none() && *role == Role::Field;
             if is_open
-                && found == Some(Kind::Text)
+                && kind == Some(Kind::Text)
                 && let Some(cell) = self.decimal_comma(columns, column)
             {
                 let name = &self.header[column].text;
@@ -176,10 +176,10 @@ impl<'a> Table<'a> {
                 let remedy = "decimal: comma reads them as numbers, decimal: point as texts";
                 wrongs.add(Wrong::new(cell.at, problem).with_remedy(remedy));
             }
-            if found == Some(Kind::Float) && *role == Role::Field {
+            if kind == Some(Kind::Float) && *role == Role::Field {
                 wrongs.extend(self.wrong_integer(columns, column));
             }
-            kinds.push(found);
+            kinds.push(kind);
         }
         kinds
     }
@@ -254,23 +254,23 @@ fn roles(header: &[Cell<'_>], columns: &Columns, wrongs: &mut Wrongs) -> Vec<Rol
         }
         roles.push(role);
     }
-    let at = header.first().map_or(0, |cell| cell.at);
+    let offset = header.first().map_or(0, |cell| cell.at);
     let mut missing: Vec<&String> = columns
         .names()
         .filter(|name| !seen.contains_key(name.as_str()))
         .collect();
     missing.dedup();
     for name in missing {
-        let found = header.iter().take(COLUMNS_SHOWN);
-        let found: Vec<String> = found.map(|cell| format!("{:?}", cell.text)).collect();
+        let names = header.iter().take(COLUMNS_SHOWN);
+        let names: Vec<String> = names.map(|cell| format!("{:?}", cell.text)).collect();
         let more = if header.len() > COLUMNS_SHOWN {
             ", …"
         } else {
             ""
         };
-        let remedy = format!("its columns are {}{more}", found.join(", "));
+        let remedy = format!("its columns are {}{more}", names.join(", "));
         let problem = format!("the header has no column {name:?}");
-        wrongs.add(Wrong::new(at, problem).with_remedy(remedy));
+        wrongs.add(Wrong::new(offset, problem).with_remedy(remedy));
     }
     roles
 }
@@ -333,8 +333,8 @@ impl Reader<'_, '_> {
                 .map(|problem| Wrong::new(row[0].at, problem)),
         );
         let is_right = wrong.is_empty();
-        for one in wrong {
-            wrongs.add(one);
+        for mistake in wrong {
+            wrongs.add(mistake);
         }
         is_right.then_some(record)
     }

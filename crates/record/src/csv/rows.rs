@@ -85,9 +85,9 @@ impl<'a> Rows<'a> {
         loop {
             match self.cell() {
                 Ok(cell) => row.push(cell),
-                Err((at, problem)) => {
-                    wrongs.add(Wrong::new(at, problem));
-                    self.at = at;
+                Err((offset, problem)) => {
+                    wrongs.add(Wrong::new(offset, problem));
+                    self.at = offset;
                     self.skip_line();
                     return Some(Vec::new());
                 }
@@ -106,10 +106,10 @@ impl<'a> Rows<'a> {
     }
 
     fn cell(&mut self) -> Result<Cell<'a>, (usize, String)> {
-        let at = self.at;
-        let rest = &self.text[at..];
+        let start = self.at;
+        let rest = &self.text[start..];
         if let Some(inside) = rest.strip_prefix('"') {
-            return self.quoted_cell(at, inside);
+            return self.quoted_cell(start, inside);
         }
         let end = rest.find([self.delimiter, '\n']).unwrap_or(rest.len());
         let text = if rest[end..].starts_with(self.delimiter) {
@@ -119,22 +119,22 @@ impl<'a> Rows<'a> {
         };
         if let Some(quote) = text.find('"') {
             let problem = "a cell with a quote in it must be quoted, and the quote doubled";
-            return Err((at + quote, problem.into()));
+            return Err((start + quote, problem.into()));
         }
         self.at += text.len();
         Ok(Cell {
             text: Cow::Borrowed(text),
-            at,
+            at: start,
             is_quoted: false,
         })
     }
 
-    fn quoted_cell(&mut self, at: usize, inside: &'a str) -> Result<Cell<'a>, (usize, String)> {
+    fn quoted_cell(&mut self, start: usize, inside: &'a str) -> Result<Cell<'a>, (usize, String)> {
         let mut end = 0;
         loop {
             end += inside[end..]
                 .find('"')
-                .ok_or_else(|| (at, "the quote that opens here is not closed".into()))?;
+                .ok_or_else(|| (start, "the quote that opens here is not closed".into()))?;
             if !inside[end + 1..].starts_with('"') {
                 break;
             }
@@ -161,7 +161,7 @@ impl<'a> Rows<'a> {
         };
         Ok(Cell {
             text,
-            at,
+            at: start,
             is_quoted: true,
         })
     }

@@ -11,9 +11,9 @@ pub(crate) struct Wrong {
 }
 
 impl Wrong {
-    pub(super) fn new(at: usize, problem: impl Into<String>) -> Self {
+    pub(super) fn new(offset: usize, problem: impl Into<String>) -> Self {
         Self {
-            at,
+            at: offset,
             problem: problem.into(),
             remedy: None,
         }

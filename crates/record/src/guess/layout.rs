@@ -168,11 +168,11 @@ fn first_rows<'a>(text: &'a str, comment: Option<&str>) -> Vec<Row<'a>> {
 fn row_end(text: &str) -> usize {
     let (mut is_quoted, mut begins_cell) = (false, true);
     let lines_end = text.match_indices('\n').nth(LINES_OF_ROW - 1);
-    let lines = &text[..lines_end.map_or(text.len(), |(at, _)| at + 1)];
-    for (at, character) in lines.char_indices() {
+    let lines = &text[..lines_end.map_or(text.len(), |(offset, _)| offset + 1)];
+    for (offset, character) in lines.char_indices() {
         match character {
             '"' => is_quoted = !is_quoted && begins_cell,
-            '\n' if !is_quoted => return at,
+            '\n' if !is_quoted => return offset,
             _ => {}
         }
         begins_cell = DELIMITERS.contains(&character);
@@ -212,11 +212,11 @@ fn most_frequent(counts: &[usize]) -> Option<(usize, usize)> {
 /// The texts among the cells of a column of numbers that stand for no value.
 pub(super) fn missing_texts(cells: &[&str], is_number: impl Fn(&str) -> bool) -> Vec<String> {
     let numbers = cells.iter().filter(|cell| is_number(cell)).count();
-    let mut found: Vec<String> = Vec::new();
+    let mut marks: Vec<String> = Vec::new();
     // Most other cells must be numbers, and a quarter of all, or the texts are the values.
     let others = cells.iter().filter(|cell| !is_missing_text(cell)).count();
     if numbers * 2 <= others || numbers * 4 < cells.len() {
-        return found;
+        return marks;
     }
     let smallest = cells
         .iter()
@@ -226,11 +226,11 @@ pub(super) fn missing_texts(cells: &[&str], is_number: impl Fn(&str) -> bool) ->
     let is_far = smallest.is_finite() && smallest > -500.0;
     for cell in cells {
         let is_mark = is_missing_text(cell) || (MISSING_NUMBERS.contains(cell) && is_far);
-        if is_mark && !found.iter().any(|known| known == cell) {
-            found.push((*cell).to_owned());
+        if is_mark && !marks.iter().any(|known| known == cell) {
+            marks.push((*cell).to_owned());
         }
     }
-    found
+    marks
 }
 
 /// Whether a text stands for no value where other cells are numbers.

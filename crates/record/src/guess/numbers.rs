@@ -98,16 +98,16 @@ pub(super) fn is_number_with(decimal: Decimal, cell: &str) -> bool {
 /// The sign before the fraction of a number whose thousands are separated by the other one: `1.013,5` and `1,013.5`.
 fn decimal_sign(cell: &str) -> Option<Decimal> {
     let number = cell.strip_prefix('-').unwrap_or(cell);
-    let at = number.rfind([',', '.'])?;
-    let (decimal, separator) = match number.as_bytes()[at] {
+    let position = number.rfind([',', '.'])?;
+    let (decimal, separator) = match number.as_bytes()[position] {
         b',' => (Decimal::Comma, '.'),
         _ => (Decimal::Point, ','),
     };
     let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let (first, others) = number[..at].split_once(separator)?;
+    let (first, others) = number[..position].split_once(separator)?;
     let is_right = is_digits(first)
         && first.len() <= 3
         && (others.split(separator)).all(|group| is_digits(group) && group.len() == 3)
-        && is_digits(&number[at + 1..]);
+        && is_digits(&number[position + 1..]);
     is_right.then_some(decimal)
 }

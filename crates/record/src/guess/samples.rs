@@ -80,7 +80,7 @@ pub(super) fn csv_samples(
         .text
         .match_indices('\n')
         .nth(columns.layout.skip_lines + ROWS)
-        .map_or(source.text.len(), |(at, _)| at + 1);
+        .map_or(source.text.len(), |(offset, _)| offset + 1);
     let head = SourceText {
         text: &source.text[..end],
         ..source
@@ -93,9 +93,9 @@ pub(super) fn csv_samples(
         name,
         cells: cells
             .into_iter()
-            .map(|(text, at)| SampleCell {
+            .map(|(text, offset)| SampleCell {
                 text,
-                at,
+                at: offset,
                 json: None,
             })
             .collect(),

@@ -53,20 +53,20 @@ pub(super) fn formats(texts: &[&str]) -> Vec<TimeFormat> {
     if texts.is_empty() {
         return Vec::new();
     }
-    let mut found = Vec::new();
+    let mut candidates = Vec::new();
     if texts.iter().any(|text| !is_number(text)) && reads(texts, &TimeFormat::Standard) {
-        found.push(TimeFormat::Standard);
+        candidates.push(TimeFormat::Standard);
     }
-    found.extend(patterns(texts, &PATTERNS));
-    if found.is_empty() {
-        found.extend(UNITS.map(TimeFormat::Epoch).into_iter().filter(|format| {
+    candidates.extend(patterns(texts, &PATTERNS));
+    if candidates.is_empty() {
+        candidates.extend(UNITS.map(TimeFormat::Epoch).into_iter().filter(|format| {
             texts.iter().all(|text| {
                 nanoseconds(text, format)
                     .is_some_and(|ns| PLAUSIBLE_S.contains(&(ns / 1_000_000_000)))
             })
         }));
     }
-    found
+    candidates
 }
 
 /// Whether the texts are times, dates or times of day.

@@ -191,15 +191,15 @@ impl<'c> FlatReader<'c> {
             }
             Role::Field => {
                 reader.name(raw_key, "a field key", &column);
-                let Some(found) = reader.value(value) else {
+                let Some(field_value) = reader.value(value) else {
                     return Some(());
                 };
                 let place = || reader.place(value);
-                if let Err(expected) = self.types.note(("", &column), &found, place) {
+                if let Err(expected) = self.types.note(("", &column), &field_value, place) {
                     let problem = format!("{expected}, found {}", excerpt(value));
                     reader.mistake(value, problem, Some(type_remedy(&column)));
                 }
-                flat.fields.push((column, found));
+                flat.fields.push((column, field_value));
             }
         }
         Some(())
@@ -230,8 +230,8 @@ impl<'c> FlatReader<'c> {
         match time::from_cell(&text, column, self.precision) {
             Ok(time) => Some(time),
             Err(problem) => {
-                let at = parts.first().copied().flatten().unwrap_or(object);
-                reader.mistake(at, problem, Some(guess::time_remedy(&text, column)));
+                let source = parts.first().copied().flatten().unwrap_or(object);
+                reader.mistake(source, problem, Some(guess::time_remedy(&text, column)));
                 None
             }
         }

@@ -112,14 +112,14 @@ pub(crate) fn parse(source: SourceText<'_>) -> Result<&RawValue, Mistake> {
     serde_json::from_str(source.text).map_err(|error| {
         let line_start = line_start(source.text, error.line());
         // serde_json counts bytes from 1, and 0 is the line break before the line.
-        let at = line_start + error.column().saturating_sub(1);
-        let at = (0..=at.min(source.text.len()))
+        let offset = line_start + error.column().saturating_sub(1);
+        let offset = (0..=offset.min(source.text.len()))
             .rev()
-            .find(|&at| source.text.is_char_boundary(at))
+            .find(|&offset| source.text.is_char_boundary(offset))
             .unwrap_or(0);
         let message = error.to_string();
         let what = message.split(" at line ").next().unwrap_or(&message);
-        source.mistake(at, format!("this is not JSON: {what}"))
+        source.mistake(offset, format!("this is not JSON: {what}"))
     })
 }
 

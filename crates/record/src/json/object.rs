@@ -119,8 +119,8 @@ impl Reader<'_, '_> {
     /// Notes a mistake that an option of the reader mends.
     pub(super) fn mistake(&mut self, raw: &RawValue, problem: String, remedy: Option<String>) {
         self.ok = false;
-        let at = self.source.offset_of(raw.get());
-        let mistake = self.source.mistake(at, problem);
+        let offset = self.source.offset_of(raw.get());
+        let mistake = self.source.mistake(offset, problem);
         self.mistakes.add(Mistake { remedy, ..mistake });
     }
 

@@ -557,10 +557,10 @@ fn mixed_texts() -> Vec<Case> {
 fn check(cases: Vec<Case>, at_least: usize) {
     assert!(cases.len() >= at_least, "{} cases", cases.len());
     for Case { text, expected } in cases {
-        let found = read(text.as_bytes(), Precision::Nanoseconds);
+        let result = read(text.as_bytes(), Precision::Nanoseconds);
         let lines =
             |mistakes: Vec<crate::Mistake>| mistakes.iter().map(|mistake| mistake.line).collect();
-        assert_eq!(found.map_err(lines), expected, "{text:?}");
+        assert_eq!(result.map_err(lines), expected, "{text:?}");
         let mut written = Vec::new();
         for record in expected.iter().flatten() {
             write(record, &mut written).unwrap_or_else(|problem| panic!("{text:?}: {problem}"));

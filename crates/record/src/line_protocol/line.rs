@@ -108,8 +108,9 @@ impl<'a> Lines<'a> {
         is_blank.then(|| (end + 1).min(self.text.len()))
     }
 
-    fn after_newline(&self, at: usize) -> usize {
-        memchr::memchr(b'\n', &self.text[at..]).map_or(self.text.len(), |newline| at + newline + 1)
+    fn after_newline(&self, start: usize) -> usize {
+        memchr::memchr(b'\n', &self.text[start..])
+            .map_or(self.text.len(), |newline| start + newline + 1)
     }
 
     /// The line as text, unless it is not UTF-8.
@@ -122,9 +123,9 @@ impl<'a> Lines<'a> {
         Ok(Line {
             raw,
             number: self.number,
-            time: parts.time.map(|(value, at, _)| Time {
+            time: parts.time.map(|(value, offset, _)| Time {
                 value,
-                at: at - parts.start,
+                at: offset - parts.start,
             }),
             indent: parts.start - self.at,
             measurement_end: parts.measurement_end - parts.start,
@@ -145,12 +146,12 @@ impl<'a> Lines<'a> {
         Mistake::new(line, 1 + characters(&before[line_start..]), problem)
     }
 
-    /// The text at `at`, for a message: up to the next comma, space or line break.
-    fn excerpt(&self, at: usize) -> String {
-        if scan::line_end(self.text, at).is_some() {
+    /// The text at `start`, for a message: up to the next comma, space or line break.
+    fn excerpt(&self, start: usize) -> String {
+        if scan::line_end(self.text, start).is_some() {
             return "the end of the line".into();
         }
-        let rest = &self.text[at..];
+        let rest = &self.text[start..];
         let end = rest
             .iter()
             .skip(1)
@@ -349,6 +350,8 @@ fn split_name(text: &str) -> (&str, &str) {
     split_at_byte(text, (end < text.len()).then_some(end))
 }
 
-fn split_at_byte(text: &str, at: Option<usize>) -> (&str, &str) {
-    at.map_or((text, ""), |at| (&text[..at], &text[at + 1..]))
+fn split_at_byte(text: &str, position: Option<usize>) -> (&str, &str) {
+    position.map_or((text, ""), |position| {
+        (&text[..position], &text[position + 1..])
+    })
 }

@@ -18,13 +18,13 @@ pub(super) fn check_value(value: &[u8]) -> Result<(), &'static str> {
     }
 }
 
-/// Where the number at `at` ends, if it is one that cannot be out of range: `-12.5`, `12i` or `12u` with few digits. The caller
+/// Where the number at `start` ends, if it is one that cannot be out of range: `-12.5`, `12i` or `12u` with few digits. The caller
 /// checks what follows.
 #[inline]
-pub(super) fn plain_end(text: &[u8], at: usize) -> Option<usize> {
+pub(super) fn plain_end(text: &[u8], start: usize) -> Option<usize> {
     /// This many decimal digits fit every type.
     const DIGITS_MAX: usize = 18;
-    let digits = at + usize::from(text.get(at) == Some(&b'-'));
+    let digits = start + usize::from(text.get(start) == Some(&b'-'));
     let mut end = digits_end(text, digits);
     if end == digits || end - digits > DIGITS_MAX {
         return None;
@@ -36,30 +36,30 @@ pub(super) fn plain_end(text: &[u8], at: usize) -> Option<usize> {
             (end - fraction <= DIGITS_MAX).then_some(end)
         }
         Some(b'i') => Some(end + 1),
-        Some(b'u') => (digits == at).then_some(end + 1),
+        Some(b'u') => (digits == start).then_some(end + 1),
         _ => Some(end),
     }
 }
 
 #[inline]
-fn digits_end(text: &[u8], mut at: usize) -> usize {
-    while text.get(at).is_some_and(u8::is_ascii_digit) {
-        at += 1;
+fn digits_end(text: &[u8], mut position: usize) -> usize {
+    while text.get(position).is_some_and(u8::is_ascii_digit) {
+        position += 1;
     }
-    at
+    position
 }
 
 /// The value, which [`check_value`] accepted.
 pub(super) fn value(raw: &str) -> RawValue<'_> {
     let bytes = raw.as_bytes();
     let digits = &bytes[..bytes.len().saturating_sub(1)];
-    let found = match bytes.last() {
+    let result = match bytes.last() {
         Some(b'i') => integer(digits).ok().map(RawValue::Integer),
         Some(b'u') => parse_unsigned(digits).ok().map(RawValue::Unsigned),
         Some(b'0'..=b'9' | b'.') => raw.parse().ok().map(RawValue::Float),
         _ => boolean(bytes).map(RawValue::Boolean),
     };
-    found.expect("the scan took only lines whose values it had checked")
+    result.expect("the scan took only lines whose values it had checked")
 }
 
 const NOT_A_VALUE: &str =
@@ -122,28 +122,28 @@ fn boolean(value: &[u8]) -> Option<bool> {
 
 /// `-1.5e+3`: an optional minus, digits with at most one point among or around them, an optional exponent.
 fn check_float(value: &[u8]) -> Result<(), &'static str> {
-    let mut at = usize::from(value[0] == b'-');
-    let whole = digits_from(value, at);
-    at += whole;
+    let mut position = usize::from(value[0] == b'-');
+    let whole = digits_from(value, position);
+    position += whole;
     let mut fraction = 0;
-    if value.get(at) == Some(&b'.') {
-        fraction = digits_from(value, at + 1);
-        at += 1 + fraction;
+    if value.get(position) == Some(&b'.') {
+        fraction = digits_from(value, position + 1);
+        position += 1 + fraction;
     }
     if whole + fraction == 0 {
         return Err(NOT_A_VALUE);
     }
-    let has_exponent = matches!(value.get(at), Some(b'e' | b'E'));
+    let has_exponent = matches!(value.get(position), Some(b'e' | b'E'));
     if has_exponent {
-        at += 1;
-        at += usize::from(matches!(value.get(at), Some(b'+' | b'-')));
-        let exponent = digits_from(value, at);
+        position += 1;
+        position += usize::from(matches!(value.get(position), Some(b'+' | b'-')));
+        let exponent = digits_from(value, position);
         if exponent == 0 {
             return Err(NOT_A_VALUE);
         }
-        at += exponent;
+        position += exponent;
     }
-    if at != value.len() {
+    if position != value.len() {
         return Err(NOT_A_VALUE);
     }
     if (has_exponent || value.len() > FINITE_FOR_SURE_BYTES) && !is_finite(value) {
@@ -152,8 +152,8 @@ fn check_float(value: &[u8]) -> Result<(), &'static str> {
     Ok(())
 }
 
-fn digits_from(value: &[u8], at: usize) -> usize {
-    digits_end(value, at) - at
+fn digits_from(value: &[u8], start: usize) -> usize {
+    digits_end(value, start) - start
 }
 
 fn is_finite(value: &[u8]) -> bool {

@@ -113,15 +113,15 @@ pub(super) fn scan(
     let mut breaks = 0;
     let fields_end = fields((text, fields_start), keys, &mut breaks, names)?;
     let mut end = fields_end;
-    let mut at = spaces_end(text, fields_end);
+    let mut position = spaces_end(text, fields_end);
     let mut time = None;
-    if line_end(text, at).is_none() {
-        end = bare_end(text, at);
-        time = Some((time_value(text, at, end)?, at, end));
-        at = spaces_end(text, end);
+    if line_end(text, position).is_none() {
+        end = bare_end(text, position);
+        time = Some((time_value(text, position, end)?, position, end));
+        position = spaces_end(text, end);
     }
-    let Some(next) = line_end(text, at) else {
-        return expected_fault(at, "expected the end of the line after the time");
+    let Some(next) = line_end(text, position) else {
+        return expected_fault(position, "expected the end of the line after the time");
     };
     if end - start > LINE_MAX_BYTES {
         let problem = format!(
@@ -147,10 +147,10 @@ pub(super) fn scan(
 }
 
 /// Checks the tags; returns where they end.
-fn tags(text: &[u8], mut at: usize, keys: &mut Keys, names: Names) -> Result<usize, Fault> {
+fn tags(text: &[u8], mut position: usize, keys: &mut Keys, names: Names) -> Result<usize, Fault> {
     keys.clear();
-    while text.get(at) == Some(&b',') {
-        let key = at + 1;
+    while text.get(position) == Some(&b',') {
+        let key = position + 1;
         let key_end = checked_end::<NAME>((text, key), names, "the tag key")?;
         if key_end == key {
             return expected_fault(key, "expected a tag key");
@@ -159,12 +159,15 @@ fn tags(text: &[u8], mut at: usize, keys: &mut Keys, names: Names) -> Result<usi
             return expected_fault(key_end, "expected = and a value after the tag key");
         }
         let value = key_end + 1;
-        at = checked_end::<NAME>((text, value), names, "the tag value")?;
-        if at == value {
+        position = checked_end::<NAME>((text, value), names, "the tag value")?;
+        if position == value {
             return expected_fault(value, "expected a tag value");
         }
-        if text.get(at) == Some(&b'=') {
-            return expected_fault(at, "expected a comma, a space or \\= in the tag value");
+        if text.get(position) == Some(&b'=') {
+            return expected_fault(
+                position,
+                "expected a comma, a space or \\= in the tag value",
+            );
         }
         keys.note(text, (key, key_end), "tag")?;
         if keys.count > TAGS_MAX {
@@ -172,28 +175,28 @@ fn tags(text: &[u8], mut at: usize, keys: &mut Keys, names: Names) -> Result<usi
         }
     }
     keys.check_many(text, "tag")?;
-    Ok(at)
+    Ok(position)
 }
 
 /// Checks the fields; returns where they end.
 fn fields(
-    (text, mut at): (&[u8], usize),
+    (text, mut position): (&[u8], usize),
     keys: &mut Keys,
     breaks: &mut usize,
     names: Names,
 ) -> Result<usize, Fault> {
     keys.clear();
     loop {
-        let key_end = checked_end::<NAME>((text, at), names, "the field key")?;
-        if key_end == at {
-            return expected_fault(at, "expected a field key");
+        let key_end = checked_end::<NAME>((text, position), names, "the field key")?;
+        if key_end == position {
+            return expected_fault(position, "expected a field key");
         }
         if text.get(key_end) != Some(&b'=') {
             return expected_fault(key_end, "expected = and a value after the field key");
         }
-        keys.note(text, (at, key_end), "field")?;
+        keys.note(text, (position, key_end), "field")?;
         if keys.count > FIELDS_MAX {
-            return too_many(at, FIELDS_MAX, "fields");
+            return too_many(position, FIELDS_MAX, "fields");
         }
         let value = key_end + 1;
         let end = if text.get(value) == Some(&b'"') {
@@ -211,7 +214,7 @@ fn fields(
             keys.check_many(text, "field")?;
             return Ok(end);
         }
-        at = end + 1;
+        position = end + 1;
     }
 }
 
@@ -262,16 +265,16 @@ fn duplicate_key<T>(text: &[u8], key: Key, kind: &str) -> Result<T, Fault> {
     })
 }
 
-fn too_many<T>(at: usize, most: usize, what: &str) -> Result<T, Fault> {
+fn too_many<T>(position: usize, most: usize, what: &str) -> Result<T, Fault> {
     Err(Fault {
-        at,
+        at: position,
         problem: Problem::Plain(format!("a line has at most {most} {what}")),
     })
 }
 
-fn expected_fault<T>(at: usize, wanted: &'static str) -> Result<T, Fault> {
+fn expected_fault<T>(position: usize, wanted: &'static str) -> Result<T, Fault> {
     Err(Fault {
-        at,
+        at: position,
         problem: Problem::Expected(wanted),
     })
 }
@@ -279,79 +282,79 @@ fn expected_fault<T>(at: usize, wanted: &'static str) -> Result<T, Fault> {
 /// Where a name ends; a control character in it is a fault.
 #[inline]
 fn checked_end<const ENDS: u8>(
-    (text, mut at): (&[u8], usize),
+    (text, mut position): (&[u8], usize),
     names: Names,
     part: &'static str,
 ) -> Result<usize, Fault> {
     loop {
         let end = if ENDS == NAME {
-            name_end::<{ NAME | CONTROL }>(text, at)
+            name_end::<{ NAME | CONTROL }>(text, position)
         } else {
-            name_end::<{ MEASUREMENT | CONTROL }>(text, at)
+            name_end::<{ MEASUREMENT | CONTROL }>(text, position)
         };
         let is_control = |&byte: &u8| CLASS[usize::from(byte)] & CONTROL != 0;
         if !text.get(end).is_some_and(is_control) || line_end(text, end).is_some() {
             return Ok(end);
         }
         if names == Names::Printable {
-            let found = char::from(text[end]);
-            let problem = format!("expected no control character in {part}, found {found:?}");
+            let character = char::from(text[end]);
+            let problem = format!("expected no control character in {part}, found {character:?}");
             return Err(Fault {
                 at: end,
                 problem: Problem::Plain(problem),
             });
         }
-        at = end + 1;
+        position = end + 1;
     }
 }
 
-/// The first byte from `at` that ends a name and has no backslash before it.
+/// The first byte from `position` that ends a name and has no backslash before it.
 #[inline]
-fn name_end<const ENDS: u8>(text: &[u8], mut at: usize) -> usize {
-    while let Some(&byte) = text.get(at) {
+fn name_end<const ENDS: u8>(text: &[u8], mut position: usize) -> usize {
+    while let Some(&byte) = text.get(position) {
         let class = CLASS[usize::from(byte)] & ENDS;
         if class == 0 {
-            at += 1;
+            position += 1;
         } else if class == BACKSLASH {
             let next = text
-                .get(at + 1)
+                .get(position + 1)
                 .map_or(0, |&next| CLASS[usize::from(next)] & ENDS);
             let escapes = matches!(next, COMMA | SPACE | EQUALS);
-            at += if escapes { 2 } else { 1 };
+            position += if escapes { 2 } else { 1 };
         } else {
             break;
         }
     }
-    at
+    position
 }
 
-/// Checks the unquoted value at `at`; returns where it ends.
+/// Checks the unquoted value at `start`; returns where it ends.
 #[inline]
-fn bare_value(text: &[u8], at: usize) -> Result<usize, Fault> {
+fn bare_value(text: &[u8], start: usize) -> Result<usize, Fault> {
     // Plain numbers, which are nearly all values, need no second check.
-    if let Some(end) = number::plain_end(text, at)
+    if let Some(end) = number::plain_end(text, start)
         && text
             .get(end)
             .is_none_or(|&byte| CLASS[usize::from(byte)] & BARE != 0)
     {
         return Ok(end);
     }
-    let end = bare_end(text, at);
-    match number::check_value(&text[at..end]) {
+    let end = bare_end(text, start);
+    match number::check_value(&text[start..end]) {
         Ok(()) => Ok(end),
-        Err(wanted) => expected_fault(at, wanted),
+        Err(wanted) => expected_fault(start, wanted),
     }
 }
 
 #[inline]
-fn bare_end(text: &[u8], mut at: usize) -> usize {
+fn bare_end(text: &[u8], mut position: usize) -> usize {
     while text
-        .get(at)
+        .get(position)
         .is_some_and(|&byte| CLASS[usize::from(byte)] & BARE == 0)
     {
-        at += 1;
+        position += 1;
     }
-    at
+    position
 }
 
 /// The offset after the closing quote of the string that opens at `open`.
@@ -370,14 +373,14 @@ fn string_end(text: &[u8], open: usize, breaks: &mut usize) -> Result<usize, Fau
 
 /// The first double quote without a backslash before it.
 pub(super) fn closing_quote(inside: &[u8]) -> Option<usize> {
-    let mut at = 0;
-    while let Some(found) = memchr::memchr2(b'"', b'\\', &inside[at..]) {
-        at += found;
-        if inside[at] == b'"' {
-            return Some(at);
+    let mut position = 0;
+    while let Some(distance) = memchr::memchr2(b'"', b'\\', &inside[position..]) {
+        position += distance;
+        if inside[position] == b'"' {
+            return Some(position);
         }
-        let escapes = matches!(inside.get(at + 1), Some(b'"' | b'\\'));
-        at += if escapes { 2 } else { 1 };
+        let escapes = matches!(inside.get(position + 1), Some(b'"' | b'\\'));
+        position += if escapes { 2 } else { 1 };
     }
     None
 }
@@ -387,26 +390,26 @@ pub(super) fn name_end_in(text: &[u8]) -> usize {
     name_end::<NAME>(text, 0)
 }
 
-fn time_value(text: &[u8], at: usize, end: usize) -> Result<i64, Fault> {
-    number::integer(&text[at..end])
-        .or_else(|_| expected_fault(at, "expected a time, a 64-bit integer"))
+fn time_value(text: &[u8], start: usize, end: usize) -> Result<i64, Fault> {
+    number::integer(&text[start..end])
+        .or_else(|_| expected_fault(start, "expected a time, a 64-bit integer"))
 }
 
-/// The first byte from `at` that is not a space.
-pub(super) fn spaces_end(text: &[u8], mut at: usize) -> usize {
-    while text.get(at) == Some(&b' ') {
-        at += 1;
+/// The first byte from `position` that is not a space.
+pub(super) fn spaces_end(text: &[u8], mut position: usize) -> usize {
+    while text.get(position) == Some(&b' ') {
+        position += 1;
     }
-    at
+    position
 }
 
-/// Where the next line starts, if this one ends at `at`.
-pub(super) fn line_end(text: &[u8], at: usize) -> Option<usize> {
-    match &text[at.min(text.len())..] {
-        [] => Some(at),
-        [b'\n', ..] => Some(at + 1),
-        [b'\r'] => Some(at + 1),
-        [b'\r', b'\n', ..] => Some(at + 2),
+/// Where the next line starts, if this one ends at `position`.
+pub(super) fn line_end(text: &[u8], position: usize) -> Option<usize> {
+    match &text[position.min(text.len())..] {
+        [] => Some(position),
+        [b'\n', ..] => Some(position + 1),
+        [b'\r'] => Some(position + 1),
+        [b'\r', b'\n', ..] => Some(position + 2),
         _ => None,
     }
 }

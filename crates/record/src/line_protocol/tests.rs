@@ -26,8 +26,8 @@ fn record(
 }
 
 fn check(text: &str, expected: &[Record]) {
-    let found = read(text.as_bytes(), Precision::Nanoseconds);
-    assert_eq!(found.as_deref(), Ok(expected), "{text:?}");
+    let result = read(text.as_bytes(), Precision::Nanoseconds);
+    assert_eq!(result.as_deref(), Ok(expected), "{text:?}");
     let mut written = Vec::new();
     for record in expected {
         write(record, &mut written).expect(text);
@@ -45,11 +45,11 @@ fn check_value(text: &str, expected: FieldValue) {
 
 fn check_refused(text: impl AsRef<[u8]>, expected: &[&str]) {
     let text = text.as_ref();
-    let found: Vec<String> = match read(text, Precision::Nanoseconds) {
+    let messages: Vec<String> = match read(text, Precision::Nanoseconds) {
         Ok(records) => panic!("{:?} is taken as {records:?}", text.escape_ascii()),
         Err(mistakes) => mistakes.iter().map(ToString::to_string).collect(),
     };
-    assert_eq!(found, expected, "{}", text.escape_ascii());
+    assert_eq!(messages, expected, "{}", text.escape_ascii());
 }
 
 fn float(value: f64) -> FieldValue {
@@ -63,13 +63,13 @@ fn text(value: &str) -> FieldValue {
 #[test]
 fn the_parts_of_a_line() {
     let time = Some(1_556_813_561_098_000_000);
-    let one = [("f", float(1.0))];
-    check("m f=1", &[record("m", &[], &one, None)]);
+    let fields = [("f", float(1.0))];
+    check("m f=1", &[record("m", &[], &fields, None)]);
     check(
         "m,t=a f=1 5\n",
-        &[record("m", &[("t", "a")], &one, Some(5))],
+        &[record("m", &[("t", "a")], &fields, Some(5))],
     );
-    check("m f=1 -5", &[record("m", &[], &one, Some(-5))]);
+    check("m f=1 -5", &[record("m", &[], &fields, Some(-5))]);
     check(
         "myMeasurement,tag1=value1,tag2=value2 fieldKey=\"fieldValue\" 1556813561098000000",
         &[record(
@@ -79,7 +79,7 @@ fn the_parts_of_a_line() {
             time,
         )],
     );
-    check("  m   f=1   5   ", &[record("m", &[], &one, Some(5))]);
+    check("  m   f=1   5   ", &[record("m", &[], &fields, Some(5))]);
     check(
         "_m,_t=a _f=1",
         &[record("_m", &[("_t", "a")], &[("_f", float(1.0))], None)],
@@ -88,19 +88,19 @@ fn the_parts_of_a_line() {
 
 #[test]
 fn lines_comments_and_line_breaks() {
-    let one = |time| record("m", &[], &[("f", float(1.0))], Some(time));
+    let sample = |time| record("m", &[], &[("f", float(1.0))], Some(time));
     check("", &[]);
     check("\n \n\t\r\n# m f=1\n  # a comment", &[]);
-    check("m f=1 1\nm f=1 2", &[one(1), one(2)]);
-    check("m f=1 1\r\nm f=1 2\r\n", &[one(1), one(2)]);
-    check("m f=1 1\n\n#x\n\nm f=1 2\r", &[one(1), one(2)]);
+    check("m f=1 1\nm f=1 2", &[sample(1), sample(2)]);
+    check("m f=1 1\r\nm f=1 2\r\n", &[sample(1), sample(2)]);
+    check("m f=1 1\n\n#x\n\nm f=1 2\r", &[sample(1), sample(2)]);
     let no_time = record("m", &[], &[("f", float(1.0))], None);
     check("m f=1\r\nm f=1 \r\n", &[no_time.clone(), no_time]);
     check(
         "m#1 f=1 1",
         &[Record {
             measurement: "m#1".into(),
-            ..one(1)
+            ..sample(1)
         }],
     );
 }
@@ -136,13 +136,13 @@ fn values_of_every_type() {
 
 #[test]
 fn escapes() {
-    let one = [("f", float(1.0))];
+    let fields = [("f", float(1.0))];
     check(
         r"my\ mea\,surement f=1",
-        &[record("my mea,surement", &[], &one, None)],
+        &[record("my mea,surement", &[], &fields, None)],
     );
     // An equals sign needs no escape in a measurement, and a backslash before it stays.
-    check(r"a=b\=c f=1", &[record(r"a=b\=c", &[], &one, None)]);
+    check(r"a=b\=c f=1", &[record(r"a=b\=c", &[], &fields, None)]);
     check(
         r"m,ta\,g\ k\=ey=va\,l\ u\=e fi\,e\ l\=d=1",
         &[record(
@@ -155,11 +155,11 @@ fn escapes() {
     // Any other backslash is itself; one before an escape is too.
     check(
         r"a\b\\c,t=\d\\e f=1",
-        &[record(r"a\b\\c", &[("t", r"\d\\e")], &one, None)],
+        &[record(r"a\b\\c", &[("t", r"\d\\e")], &fields, None)],
     );
     check(
         r"m,t=a\\,b f=1",
-        &[record("m", &[("t", r"a\,b")], &one, None)],
+        &[record("m", &[("t", r"a\,b")], &fields, None)],
     );
     // Quotes are ordinary outside a field's value.
     check(
@@ -181,8 +181,8 @@ fn escapes() {
 }
 
 /// One mistake, in the first line.
-fn check_expected(text: &str, column: usize, wanted: &str, found: &str) {
-    let expected = format!("line 1, column {column}: expected {wanted}, found {found}");
+fn check_expected(text: &str, column: usize, wanted: &str, excerpt: &str) {
+    let expected = format!("line 1, column {column}: expected {wanted}, found {excerpt}");
     check_refused(text, &[&expected]);
 }
 
@@ -330,17 +330,17 @@ fn every_mistake_with_its_position() {
         ],
     );
     let many = "m\n".repeat(2 * MISTAKES_MAX);
-    let found = read(many.as_bytes(), Precision::Nanoseconds).map_err(|mistakes| mistakes.len());
-    assert_eq!(found, Err(MISTAKES_MAX));
+    let result = read(many.as_bytes(), Precision::Nanoseconds).map_err(|mistakes| mistakes.len());
+    assert_eq!(result, Err(MISTAKES_MAX));
 }
 
 #[test]
 fn times_are_scaled_and_checked() {
     let check_time = |text: &str, precision, expected: Result<i64, &str>| {
-        let found = read(text.as_bytes(), precision)
+        let time = read(text.as_bytes(), precision)
             .map(|records| records[0].time_ns.expect("the text has a time"))
             .map_err(|mistakes| mistakes[0].to_string());
-        assert_eq!(found, expected.map_err(str::to_owned), "{text:?}");
+        assert_eq!(time, expected.map_err(str::to_owned), "{text:?}");
     };
     check_time("m f=1 5", Precision::Seconds, Ok(5_000_000_000));
     check_time("m f=1 -5", Precision::Milliseconds, Ok(-5_000_000));
@@ -439,11 +439,11 @@ fn limits() {
 #[test]
 fn a_line_is_slices_of_the_text() {
     let text = b" my\\ m,t=a\\,b,u=c  f=1i,g=\"x\\\"y, z\"  -17 ";
-    let found: Vec<_> = lines(text)
+    let slices: Vec<_> = lines(text)
         .map(|line| line.expect("a right line"))
         .collect();
-    let [line] = found.as_slice() else {
-        panic!("{found:?}")
+    let [line] = slices.as_slice() else {
+        panic!("{slices:?}")
     };
     assert_eq!(line.raw, r#"my\ m,t=a\,b,u=c  f=1i,g="x\"y, z"  -17"#);
     assert_eq!(line.measurement(), r"my\ m");
@@ -464,23 +464,23 @@ fn records_that_a_format_cannot_express_are_not_written() {
             (expected, b"kept".as_slice())
         );
     };
-    let one = [("f", float(1.0))];
-    check_unwritable(record("", &[], &one, None), "the measurement is empty");
+    let fields = [("f", float(1.0))];
+    check_unwritable(record("", &[], &fields, None), "the measurement is empty");
     check_unwritable(
-        record("#m", &[], &one, None),
+        record("#m", &[], &fields, None),
         "a measurement that starts with # would be a comment: \"#m\"",
     );
     check_unwritable(record("m", &[], &[], None), "the record has no fields");
     check_unwritable(
-        record("m", &[("t", "")], &one, None),
+        record("m", &[("t", "")], &fields, None),
         "a tag value is empty",
     );
     check_unwritable(
-        record("m", &[("t", "a\\")], &one, None),
+        record("m", &[("t", "a\\")], &fields, None),
         "a tag value ends in a backslash, which line protocol cannot say: \"a\\\\\"",
     );
     check_unwritable(
-        record("m", &[("t\nu", "a")], &one, None),
+        record("m", &[("t\nu", "a")], &fields, None),
         "a tag key holds a line break: \"t\\nu\"",
     );
     check_unwritable(
@@ -492,8 +492,8 @@ fn records_that_a_format_cannot_express_are_not_written() {
 #[test]
 fn lines_that_were_stored_once_are_still_read() {
     let text = b"m\tx,t\x01=a\x7f f\r=1";
-    let mut found = super::stored_lines(text);
-    let read = found
+    let mut parsed_lines = super::stored_lines(text);
+    let read = parsed_lines
         .next()
         .unwrap()
         .unwrap()

@@ -26,16 +26,16 @@ fn without_escapes(raw: &str, is_escapable: impl Fn(u8) -> bool) -> Cow<'_, str>
     }
     let mut said = String::with_capacity(raw.len());
     let mut rest = raw;
-    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
-        match rest.as_bytes().get(at + 1) {
+    while let Some(backslash) = memchr::memchr(b'\\', rest.as_bytes()) {
+        match rest.as_bytes().get(backslash + 1) {
             Some(&next) if is_escapable(next) => {
-                said.push_str(&rest[..at]);
+                said.push_str(&rest[..backslash]);
                 said.push(char::from(next));
-                rest = &rest[at + 2..];
+                rest = &rest[backslash + 2..];
             }
             _ => {
-                said.push_str(&rest[..=at]);
-                rest = &rest[at + 1..];
+                said.push_str(&rest[..=backslash]);
+                rest = &rest[backslash + 1..];
             }
         }
     }

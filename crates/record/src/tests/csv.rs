@@ -281,8 +281,8 @@ fn zones_and_patterns_are_checked() {
 fn rows_that_are_wrong_in_unusual_ways() {
     let mut columns = Columns::of_measurement("m");
     columns.layout.header = Some(Vec::new());
-    let found = csv::read(b"a\"b\n", &columns, Precision::Seconds);
-    assert_eq!(found.unwrap_err().len(), 1);
+    let result = csv::read(b"a\"b\n", &columns, Precision::Seconds);
+    assert_eq!(result.unwrap_err().len(), 1);
     refuse_csv(
         "\u{feff}time,host,host\n",
         &["line 1, column 11: column \"host\" occurs twice in the header"],

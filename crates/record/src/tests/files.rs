@@ -5,22 +5,26 @@ use crate::{Columns, Format, Measurement, Precision, TimeColumn, guess, line_pro
 
 /// What a file is sent as, read as it was found; and the notes.
 fn lines(text: &str, format: Format) -> (Vec<String>, Vec<String>) {
-    let found = guess(text.as_bytes(), format, "m").unwrap().unwrap();
+    let proposal = guess(text.as_bytes(), format, "m").unwrap().unwrap();
     let records = format
-        .read(text.as_bytes(), Some(&found.columns), Precision::default())
-        .unwrap_or_else(|mistakes| panic!("{text}: {mistakes:?} by {found:?}"));
+        .read(
+            text.as_bytes(),
+            Some(&proposal.columns),
+            Precision::default(),
+        )
+        .unwrap_or_else(|mistakes| panic!("{text}: {mistakes:?} by {proposal:?}"));
     let line = |record| {
         let mut line = Vec::new();
         line_protocol::write(record, &mut line).unwrap();
         String::from_utf8(line).unwrap().trim_end().to_owned()
     };
-    (records.iter().map(line).collect(), found.notes)
+    (records.iter().map(line).collect(), proposal.notes)
 }
 
 #[track_caller]
 fn check(text: &str, notes: &[&str], expected: &[&str]) {
-    let (found, found_notes) = lines(text, Format::Csv);
-    assert_eq!(found, expected, "{text}");
+    let (records, found_notes) = lines(text, Format::Csv);
+    assert_eq!(records, expected, "{text}");
     assert_eq!(found_notes, notes, "{text}");
 }
 
@@ -49,8 +53,8 @@ fn comments_are_no_rows_whatever_is_in_them() {
     // The name of a column in quotes begins no comment.
     check("\"#\",b\n1,2\n3,4\n5,6\n", &[], &numbered);
     // Most lines are no comments.
-    let (found, notes) = lines("k,v\n#a,1\n#b,2\n#c,3\n#d,4\n", Format::Csv);
-    assert_eq!((found.len(), notes.len()), (4, 0), "{found:?}");
+    let (records, notes) = lines("k,v\n#a,1\n#b,2\n#c,3\n#d,4\n", Format::Csv);
+    assert_eq!((records.len(), notes.len()), (4, 0), "{records:?}");
 }
 
 #[test]

@@ -36,15 +36,18 @@ fn refuse_value(source: &str, expected: &str) {
 
 #[test]
 fn one_object_or_an_array() {
-    let one = record(
+    let element = record(
         "m",
         &[("t", "a")],
         &[("f", float(1.5)), ("g", text("x"))],
         Some(7),
     );
     let object = r#"{"measurement":"m","tags":{"t":"a"},"fields":{"f":1.5,"g":"x"},"time":7}"#;
-    check_json(object, std::slice::from_ref(&one));
-    check_json(&format!(" [ {object} ,\n{object}]\n"), &[one.clone(), one]);
+    check_json(object, std::slice::from_ref(&element));
+    check_json(
+        &format!(" [ {object} ,\n{object}]\n"),
+        &[element.clone(), element],
+    );
     check_json("[]", &[]);
 }
 
@@ -73,10 +76,10 @@ fn values() {
 fn times() {
     let check_time = |source: &str, precision, expected| {
         let json = format!(r#"{{"measurement":"m","fields":{{"f":1}},"time":{source}}}"#);
-        let found = json::read(json.as_bytes(), precision);
+        let result = json::read(json.as_bytes(), precision);
         check(
             &json,
-            found,
+            result,
             &[record("m", &[], &[("f", integer(1))], Some(expected))],
         );
     };
@@ -189,13 +192,13 @@ fn deep_nesting_is_a_mistake() {
 
 #[test]
 fn a_line_an_object() {
-    let one = record("m", &[], &[("f", integer(1))], Some(1));
+    let element = record("m", &[], &[("f", integer(1))], Some(1));
     let source = "{\"measurement\":\"m\",\"fields\":{\"f\":1},\"time\":1}";
     let two = format!("\n{source}\r\n\n{source}");
     check(
         &two,
         ndjson::read(two.as_bytes(), Precision::Nanoseconds),
-        &[one.clone(), one],
+        &[element.clone(), element],
     );
     let bad = format!("{source}\n{{\n{source} 5\n{{\"measurement\":1}}");
     check_refused(

@@ -5,16 +5,20 @@ use crate::{Format, Guess, Precision, guess, line_protocol};
 
 /// Looks at a file, reads it, and compares its first record and the number of its records.
 fn check(text: &str, format: Format, notes: &[&str], first: &str, count: usize) -> Guess {
-    let found = guess(text.as_bytes(), format, "m").unwrap().unwrap();
-    assert_eq!(found.notes, notes, "{text}");
+    let proposal = guess(text.as_bytes(), format, "m").unwrap().unwrap();
+    assert_eq!(proposal.notes, notes, "{text}");
     let records = format
-        .read(text.as_bytes(), Some(&found.columns), Precision::default())
-        .unwrap_or_else(|mistakes| panic!("{mistakes:?} by {found:?}"));
+        .read(
+            text.as_bytes(),
+            Some(&proposal.columns),
+            Precision::default(),
+        )
+        .unwrap_or_else(|mistakes| panic!("{mistakes:?} by {proposal:?}"));
     let mut line = Vec::new();
     line_protocol::write(&records[0], &mut line).unwrap();
     assert_eq!(String::from_utf8(line).unwrap().trim_end(), first);
     assert_eq!(records.len(), count);
-    found
+    proposal
 }
 
 #[test]
@@ -50,16 +54,16 @@ fn campbell_toa5() {
 \"2020-03-09 10:16:00\",2,12.72,21.25
 \"2020-03-09 10:17:00\",3,12.72,21
 ";
-    let found = check(
+    let proposal = check(
         text,
         Format::Csv,
         &["skip_after_header leaves out 2 lines after the header row"],
         "m RECORD=0i,BattV_Avg=12.73,PTemp_C_Avg=21.5 1583748840000000000",
         4,
     );
-    assert_eq!(found.columns.layout.skip_lines, 1);
-    assert_eq!(found.columns.layout.skip_after_header, 2);
-    assert_eq!(found.columns.missing, ["NAN"]);
+    assert_eq!(proposal.columns.layout.skip_lines, 1);
+    assert_eq!(proposal.columns.layout.skip_after_header, 2);
+    assert_eq!(proposal.columns.missing, ["NAN"]);
 }
 
 #[test]
@@ -109,14 +113,14 @@ fn spreadsheet_with_date_and_time() {
 09.03.2020;10:14:34;21,6;\r
 13.03.2020;10:14:35;;\"Tür \"\"zu\"\"\"\r
 ";
-    let found = check(
+    let proposal = check(
         text,
         Format::Csv,
         &[],
         "m Temperatur=21.5,Bemerkung=\"Tür; auf\" 1583748873000000000",
         3,
     );
-    let time = found.columns.time.unwrap();
+    let time = proposal.columns.time.unwrap();
     assert_eq!(time.columns, ["Datum", "Uhrzeit"]);
 }
 
@@ -130,14 +134,14 @@ sensor.kitchen,unavailable,2020-03-09T10:15:33.123Z
 sensor.kitchen,21.7,2020-03-09T10:16:33.123Z
 sensor.kitchen,21.8,2020-03-09T10:17:33.123Z
 ";
-    let found = check(
+    let proposal = check(
         text,
         Format::Csv,
         &[],
         "m,entity_id=sensor.kitchen state=21.5 1583748873123000000",
         3,
     );
-    assert!(found.columns.skip_empty);
+    assert!(proposal.columns.skip_empty);
 }
 
 #[test]
@@ -149,12 +153,16 @@ Plant 3; 5\" disk\r
 2020-03-09 10:14:34;22,5;shut\r
 2020-03-09 10:14:35;22,5;shut\r
 ";
-    let found = guess(text.as_bytes(), Format::Csv, "m").unwrap().unwrap();
-    assert_eq!(found.columns.layout.skip_lines, 4);
-    assert_eq!(found.columns.layout.delimiter, Some(';'));
-    assert_eq!(found.notes.len(), 1, "{found:?}");
+    let proposal = guess(text.as_bytes(), Format::Csv, "m").unwrap().unwrap();
+    assert_eq!(proposal.columns.layout.skip_lines, 4);
+    assert_eq!(proposal.columns.layout.delimiter, Some(';'));
+    assert_eq!(proposal.notes.len(), 1, "{proposal:?}");
     let records = Format::Csv
-        .read(text.as_bytes(), Some(&found.columns), Precision::default())
+        .read(
+            text.as_bytes(),
+            Some(&proposal.columns),
+            Precision::default(),
+        )
         .unwrap();
     assert_eq!(records.len(), 3);
     assert_eq!(records[0].fields[0].0, "Oven (°C)");
@@ -175,12 +183,12 @@ fn tabs_within_names_are_spaces() {
 #[test]
 fn tabs_and_epochs_without_a_header() {
     let text = "1583748873123\t21.5\toven-1\n1583748874123\t22\toven-1\n1583748875123\t23\toven-2\n1583748876123\t23\toven-2\n";
-    let found = guess(text.as_bytes(), Format::Csv, "m").unwrap().unwrap();
+    let proposal = guess(text.as_bytes(), Format::Csv, "m").unwrap().unwrap();
     assert_eq!(
-        found.notes,
+        proposal.notes,
         ["the file has no header row: name its columns in header"]
     );
-    let mut columns = found.columns;
+    let mut columns = proposal.columns;
     columns.time = Some(crate::TimeColumn {
         format: crate::TimeFormat::Epoch(Precision::Milliseconds),
         ..crate::TimeColumn::of_column("column1")
@@ -269,32 +277,32 @@ fn what_a_guess_must_not_do() {
     let guessed = |text: &str| guess(text.as_bytes(), Format::Csv, "m").unwrap().unwrap();
     let rows = |text: &str, count: usize| text.repeat(count);
     // The delimiter is that of the header, although every row has as many commas.
-    let found = guessed(&format!("a;b\n{}", rows("1,5;2,5\n", 4)));
-    assert_eq!(found.columns.layout.delimiter, None);
-    assert_eq!(found.columns.layout.skip_lines, 0);
-    assert_eq!(found.columns.layout.decimal, Some(crate::Decimal::Comma));
+    let proposal = guessed(&format!("a;b\n{}", rows("1,5;2,5\n", 4)));
+    assert_eq!(proposal.columns.layout.delimiter, None);
+    assert_eq!(proposal.columns.layout.skip_lines, 0);
+    assert_eq!(proposal.columns.layout.decimal, Some(crate::Decimal::Comma));
     // Commas may separate thousands.
-    let found = guessed(&format!("power,temp\n{}", rows("\"1,234\",21.5\n", 4)));
-    assert_eq!(found.columns.layout.decimal, None);
-    assert_eq!(found.notes.len(), 1, "{found:?}");
+    let proposal = guessed(&format!("power,temp\n{}", rows("\"1,234\",21.5\n", 4)));
+    assert_eq!(proposal.columns.layout.decimal, None);
+    assert_eq!(proposal.notes.len(), 1, "{proposal:?}");
     // Rows without numbers are no lines of units.
     let text = "t,door,temp\n10:00,open,\n10:01,open,NAN\n";
-    let found = guessed(&format!("{text}{}", rows("10:02,shut,1\n", 6)));
-    assert_eq!(found.columns.layout.skip_after_header, 0);
+    let proposal = guessed(&format!("{text}{}", rows("10:02,shut,1\n", 6)));
+    assert_eq!(proposal.columns.layout.skip_after_header, 0);
     // States are values if there is nothing else.
     let text = "time,state\n2026-01-01T00:00:00Z,open\n2026-01-01T00:00:01Z,shut\n";
-    let found = guessed(&format!("{text}{}", rows("2026-01-01T00:00:02Z,open\n", 4)));
-    assert!(found.columns.tags.is_empty() && !found.columns.skip_empty);
+    let proposal = guessed(&format!("{text}{}", rows("2026-01-01T00:00:02Z,open\n", 4)));
+    assert!(proposal.columns.tags.is_empty() && !proposal.columns.skip_empty);
     // Channels may have numbers for names.
     let text = format!("time,1,2\n{}", rows("2026-01-01T00:00:00Z,5,6\n", 4));
     assert_eq!(guessed(&text).columns.layout.header, None);
     // Trailing delimiters are columns without a name.
-    let found = guessed(&format!("a;b;;\n{}", rows("1;2;;\n", 4)));
-    assert_eq!(found.columns.leave_out, [""]);
+    let proposal = guessed(&format!("a;b;;\n{}", rows("1;2;;\n", 4)));
+    assert_eq!(proposal.columns.leave_out, [""]);
     // What is a value elsewhere is not left out.
     let text = format!("a,b\n{}unknown,1\n", rows("1,unknown\n2,unknown\n", 3));
-    let found = guessed(&text);
-    assert!(found.columns.missing.is_empty(), "{found:?}");
+    let proposal = guessed(&text);
+    assert!(proposal.columns.missing.is_empty(), "{proposal:?}");
 }
 
 /// Rows of a logger with a line of units: an empty cell in every column of numbers, and a number with thousands.
@@ -312,8 +320,8 @@ fn units_above_rows_with_empty_cells() {
     let first = "m T=21.1,P=812.1 1583748850000000000";
     for count in [2, 3, 4, 5, 6, 31] {
         let text = format!("Zeit;T;P\n;°C;bar\n{}", rows(10..10 + count));
-        let found = check(&text, Format::Csv, &[unit_note], first, count as usize);
-        assert_eq!(found.columns.layout.decimal, Some(crate::Decimal::Comma));
+        let proposal = check(&text, Format::Csv, &[unit_note], first, count as usize);
+        assert_eq!(proposal.columns.layout.decimal, Some(crate::Decimal::Comma));
     }
     let text = format!(
         "Zeit;T;P\n;°C;bar\n{}09.03.2020 10:15:00;21,5;1.013,5\n",
@@ -325,8 +333,8 @@ fn units_above_rows_with_empty_cells() {
 #[test]
 fn lines_of_values_are_no_lines_of_units() {
     let check = |text: &str| {
-        let found = guess(text.as_bytes(), Format::Csv, "m").unwrap().unwrap();
-        assert_eq!(found.columns.layout.skip_after_header, 0, "{text}");
+        let proposal = guess(text.as_bytes(), Format::Csv, "m").unwrap().unwrap();
+        assert_eq!(proposal.columns.layout.skip_after_header, 0, "{text}");
     };
     // The row has a time.
     check("time,v\n2026-01-01T00:00:00Z,open\n2026-01-01T00:00:01Z,1\n2026-01-01T00:00:02Z,2\n");
@@ -341,8 +349,8 @@ fn columns_of_texts_with_few_of_them_are_named() {
     let rows =
         |count: u32| -> String { (1..=count).map(|row| format!("{row},x{row}\n")).collect() };
     let check = |text: &str, notes: &[&str]| {
-        let found = guess(text.as_bytes(), Format::Csv, "m").unwrap().unwrap();
-        assert_eq!(found.notes, notes, "{text}");
+        let proposal = guess(text.as_bytes(), Format::Csv, "m").unwrap().unwrap();
+        assert_eq!(proposal.notes, notes, "{text}");
     };
     check(
         &format!("v,w\n{}ERR,x\n", rows(20)),
@@ -410,9 +418,9 @@ fn times_that_are_not_read_are_named() {
     let check = |times: &[&str], expected: &str| {
         let rows: String = times.iter().map(|time| format!("{time};1\n")).collect();
         let text = format!("t;v\n{rows}{rows}");
-        let found = guess(text.as_bytes(), Format::Csv, "m").unwrap().unwrap();
-        assert!(found.columns.tags.is_empty(), "{text}");
-        let notes = found.notes.join("\n");
+        let proposal = guess(text.as_bytes(), Format::Csv, "m").unwrap().unwrap();
+        assert!(proposal.columns.tags.is_empty(), "{text}");
+        let notes = proposal.notes.join("\n");
         assert!(notes.contains(expected), "{text}: {notes}");
     };
     check(
@@ -429,9 +437,13 @@ fn times_that_are_not_read_are_named() {
     );
     let read = |time: &str, expected: i64| {
         let text = format!("t;v\n{time};1\n");
-        let found = guess(text.as_bytes(), Format::Csv, "m").unwrap().unwrap();
+        let proposal = guess(text.as_bytes(), Format::Csv, "m").unwrap().unwrap();
         let records = Format::Csv
-            .read(text.as_bytes(), Some(&found.columns), Precision::default())
+            .read(
+                text.as_bytes(),
+                Some(&proposal.columns),
+                Precision::default(),
+            )
             .unwrap();
         assert_eq!(records[0].time_ns, Some(expected * 1_000_000_000), "{time}");
     };

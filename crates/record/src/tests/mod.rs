@@ -38,14 +38,14 @@ fn text(value: &str) -> FieldValue {
     FieldValue::Text(value.to_owned())
 }
 
-fn check(text: &str, found: Result<Vec<Record>, Vec<Mistake>>, expected: &[Record]) {
-    assert_eq!(found.as_deref(), Ok(expected), "{text}");
+fn check(text: &str, result: Result<Vec<Record>, Vec<Mistake>>, expected: &[Record]) {
+    assert_eq!(result.as_deref(), Ok(expected), "{text}");
 }
 
-fn check_refused(text: &str, found: Result<Vec<Record>, Vec<Mistake>>, expected: &[&str]) {
-    let found: Vec<String> = match found {
+fn check_refused(text: &str, outcome: Result<Vec<Record>, Vec<Mistake>>, expected: &[&str]) {
+    let outcome: Vec<String> = match outcome {
         Ok(records) => panic!("{text} is taken as {records:?}"),
         Err(mistakes) => mistakes.iter().map(ToString::to_string).collect(),
     };
-    assert_eq!(found, expected, "{text}");
+    assert_eq!(outcome, expected, "{text}");
 }

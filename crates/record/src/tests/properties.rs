@@ -95,8 +95,8 @@ proptest! {
         }
         let columns = Columns::of_measurement("m");
         let records = csv::read(table.as_bytes(), &columns, Precision::Nanoseconds).map_err(|mistakes| TestCaseError::fail(format!("{mistakes:?}")))?;
-        let found: Vec<_> = records.iter().map(|record| (record.fields[0].1.clone(), record.fields[1].1.clone())).collect();
-        prop_assert_eq!(found, expected);
+        let fields: Vec<_> = records.iter().map(|record| (record.fields[0].1.clone(), record.fields[1].1.clone())).collect();
+        prop_assert_eq!(fields, expected);
     }
 
     #[test]
@@ -124,8 +124,8 @@ fn read_all_ways(text: &[u8]) {
     assert_eq!(read.is_ok(), lines.is_ok(), "{}", text.escape_ascii());
     // Only that they end is of interest.
     for format in [Format::Csv, Format::Ndjson, Format::Json] {
-        if let Ok(Some(found)) = guess(text, format, "m") {
-            drop(format.read(text, Some(&found.columns), precision));
+        if let Ok(Some(proposal)) = guess(text, format, "m") {
+            drop(format.read(text, Some(&proposal.columns), precision));
         }
     }
     drop(json::read(text, precision));

@@ -45,10 +45,10 @@ fn stamps_are_at_their_offsets() {
         Format::LineProtocol,
         "cpu\\,1,host=a\\ b,waggle_run=r\\ 1 load=0.5,note=\"100000000000000000\",waggle_key=100000000000000000i 1000000000000000000\nmem,waggle_run=r\\ 1 used=1i,waggle_key=100000000000000000i 1000000000000000000",
     );
-    let one = r#"{"measurement":"cpu,1","tags":{"host":"a b","waggle_run":"r 1"},"fields":{"load":0.5,"note":"100000000000000000","waggle_key":100000000000000000},"time":1000000000000000000}"#;
+    let first_record = r#"{"measurement":"cpu,1","tags":{"host":"a b","waggle_run":"r 1"},"fields":{"load":0.5,"note":"100000000000000000","waggle_key":100000000000000000},"time":1000000000000000000}"#;
     let two = r#"{"measurement":"mem","tags":{"waggle_run":"r 1"},"fields":{"used":1,"waggle_key":100000000000000000},"time":1000000000000000000}"#;
-    check_format(Format::Ndjson, &format!("{one}\n{two}"));
-    check_format(Format::Json, &format!("[{one},{two}]"));
+    check_format(Format::Ndjson, &format!("{first_record}\n{two}"));
+    check_format(Format::Json, &format!("[{first_record},{two}]"));
 }
 
 #[test]
@@ -56,10 +56,10 @@ fn records_that_cannot_be_stamped() {
     let check_refused = |reading, format, expected: Unwritable| {
         assert_eq!(stamp(&reading, "r", format), Err(expected));
     };
-    let one = [("f", integer(1))];
+    let fields = [("f", integer(1))];
     let reserved = |key: &str| Unwritable::Reserved { key: key.into() };
     check_refused(
-        record("m", &[("waggle_run", "x")], &one, None),
+        record("m", &[("waggle_run", "x")], &fields, None),
         Format::Json,
         reserved("waggle_run"),
     );
@@ -74,7 +74,7 @@ fn records_that_cannot_be_stamped() {
         Unwritable::NoFields,
     );
     check_refused(
-        record("m", &[], &one, None),
+        record("m", &[], &fields, None),
         Format::Csv,
         Unwritable::NotABody,
     );

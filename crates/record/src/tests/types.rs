@@ -24,7 +24,7 @@ fn texts(values: &[&str]) -> [(Format, String); 2] {
 
 fn check_values(values: &[&str], expected: &[FieldValue]) {
     for (format, text) in texts(values) {
-        let found = format.read(text.as_bytes(), Some(&columns()), Precision::default());
+        let result = format.read(text.as_bytes(), Some(&columns()), Precision::default());
         let expected: Vec<Record> = expected
             .iter()
             .map(|value| {
@@ -32,24 +32,28 @@ fn check_values(values: &[&str], expected: &[FieldValue]) {
                 record("m", &[("host", "a")], &fields, None)
             })
             .collect();
-        check(&text, found, &expected);
+        check(&text, result, &expected);
     }
 }
 
 /// The mistake of the value in a line; `problem` is without place and remedy.
 fn refuse_values(values: &[&str], line: usize, problem: &str) {
     for (format, text) in texts(values) {
-        let found = format.read(text.as_bytes(), Some(&columns()), Precision::default());
-        let mistakes = found.unwrap_err();
-        let at = &mistakes[0];
+        let result = format.read(text.as_bytes(), Some(&columns()), Precision::default());
+        let mistakes = result.unwrap_err();
+        let mistake = &mistakes[0];
         // The array's bracket is before its first object.
         let column = if format == Format::Json && line == 1 {
             18
         } else {
             17
         };
-        assert_eq!((at.line, at.column), (line, column), "{text}: {mistakes:?}");
-        assert_eq!(at.problem, problem, "{text}");
+        assert_eq!(
+            (mistake.line, mistake.column),
+            (line, column),
+            "{text}: {mistakes:?}"
+        );
+        assert_eq!(mistake.problem, problem, "{text}");
         assert_eq!(mistakes.len(), 1, "{text}: {mistakes:?}");
     }
 }
@@ -113,11 +117,11 @@ fn nulls_and_missing_texts_have_no_type() {
         ..columns()
     };
     let text = "{\"v\":1,\"w\":1}\n{\"v\":null,\"w\":2}\n{\"v\":\"N/A\",\"w\":3,\"host\":\"a\"}";
-    let found = Format::Ndjson.read(text.as_bytes(), Some(&columns), Precision::default());
+    let result = Format::Ndjson.read(text.as_bytes(), Some(&columns), Precision::default());
     let (w2, w3) = ([("w", integer(2))], [("w", integer(3))]);
     check(
         text,
-        found,
+        result,
         &[
             record("m", &[], &[("v", integer(1)), ("w", integer(1))], None),
             record("m", &[], &w2, None),
@@ -142,8 +146,8 @@ fn fields_of_another_measurement_have_types_of_their_own() {
         (Format::Json, format!("[{}]", objects.join(",\n"))),
     ];
     for (format, text) in &texts {
-        let found = format.read(text.as_bytes(), None, Precision::default());
-        check(text, found, &expected);
+        let result = format.read(text.as_bytes(), None, Precision::default());
+        check(text, result, &expected);
     }
     let wrong = format!("{}\n{}", object("a", "1"), object("a", "\"x\""));
     check_refused(
@@ -199,11 +203,15 @@ fn integers_of_a_table_are_not_rounded() {
 #[test]
 fn a_look_at_a_file_says_what_its_numbers_become() {
     let check = |text: &str, format, notes: &[&str], widened: &[&str], missing: &[&str]| {
-        let found = guess(text.as_bytes(), format, "m").unwrap().unwrap();
-        assert_eq!(found.notes, notes, "{text}");
-        assert_eq!(found.widened, widened, "{text}");
-        assert_eq!(found.columns.missing, missing, "{text}");
-        let read = format.read(text.as_bytes(), Some(&found.columns), Precision::default());
+        let proposal = guess(text.as_bytes(), format, "m").unwrap().unwrap();
+        assert_eq!(proposal.notes, notes, "{text}");
+        assert_eq!(proposal.widened, widened, "{text}");
+        assert_eq!(proposal.columns.missing, missing, "{text}");
+        let read = format.read(
+            text.as_bytes(),
+            Some(&proposal.columns),
+            Precision::default(),
+        );
         assert!(read.is_ok(), "{text}: {read:?}");
     };
     let lines = "{\"v\":1,\"w\":1}\n{\"v\":1.5,\"w\":2}\n";
@@ -243,8 +251,8 @@ fn a_look_at_a_file_says_what_its_numbers_become() {
 #[test]
 fn values_of_two_types_are_no_tag() {
     let text = "{\"v\":1,\"w\":1}\n{\"v\":\"x\",\"w\":1}\n".repeat(10);
-    let found = guess(text.as_bytes(), Format::Ndjson, "m").unwrap();
-    assert!(found.unwrap().columns.tags.is_empty());
+    let proposal = guess(text.as_bytes(), Format::Ndjson, "m").unwrap();
+    assert!(proposal.unwrap().columns.tags.is_empty());
 }
 
 #[test]
@@ -253,10 +261,14 @@ fn half_of_a_column_without_values() {
         .map(|row| format!("{row},N/A\n{row},{row}.5\n"))
         .collect();
     let text = format!("t,v\n{rows}");
-    let found = guess(text.as_bytes(), Format::Csv, "m").unwrap().unwrap();
-    assert_eq!(found.columns.missing, ["N/A"]);
-    assert!(found.notes.is_empty(), "{:?}", found.notes);
-    let records = Format::Csv.read(text.as_bytes(), Some(&found.columns), Precision::default());
+    let proposal = guess(text.as_bytes(), Format::Csv, "m").unwrap().unwrap();
+    assert_eq!(proposal.columns.missing, ["N/A"]);
+    assert!(proposal.notes.is_empty(), "{:?}", proposal.notes);
+    let records = Format::Csv.read(
+        text.as_bytes(),
+        Some(&proposal.columns),
+        Precision::default(),
+    );
     let records = records.unwrap();
     assert_eq!(records[0].fields, [("t".into(), integer(0))]);
     assert_eq!(records[1].fields[1], ("v".into(), float(0.5)));

@@ -121,7 +121,9 @@ impl<'a> Comparison<'a> {
                 SampleUnit::Runs => "runs",
             },
             sides: sides.collect(),
-            cells: (0..model.cells.len()).map(|at| cell(model, at)).collect(),
+            cells: (0..model.cells.len())
+                .map(|index| cell(model, index))
+                .collect(),
             only_in_first: &model.unmatched[0],
             only_in_second: &model.unmatched[1],
             left_out_of_first: model.left_out_cells[0].iter().map(LeftOut::new).collect(),
@@ -138,10 +140,10 @@ fn trials_needed(pair: &MetricPair) -> Option<TrialsNeeded> {
     }
 }
 
-fn cell(model: &CompareModel, at: usize) -> Cell<'_> {
-    let cell = &model.cells[at];
+fn cell(model: &CompareModel, index: usize) -> Cell<'_> {
+    let cell = &model.cells[index];
     let metrics = model.metrics.iter().filter_map(|metric| {
-        let pair: &MetricPair = metric.cells.get(at)?;
+        let pair: &MetricPair = metric.cells.get(index)?;
         let row = NamedMetric::of_all(metric.metric).row;
         let value = |number: Number| Value::of_metric(row, number);
         Some(Metric {

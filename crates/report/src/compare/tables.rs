@@ -58,9 +58,9 @@ pub(super) fn metric_in_detail(
     let name = label(metric.metric, None, &metric.name, model.counted);
     let mut columns = cell_columns(model);
     let measured = model.sides.iter().enumerate();
-    for (at, side) in measured.filter(|_| detail >= Detail::Points) {
+    for (index, side) in measured.filter(|_| detail >= Detail::Points) {
         columns.push(Column::numbers(&side.name, move |row: &Row<'_>| {
-            let field = number(row.1.numbers[at], unit);
+            let field = number(row.1.numbers[index], unit);
             match detail >= Detail::Intervals {
                 true => field,
                 false => field.with_aside(None),
@@ -96,12 +96,12 @@ pub(super) fn others(model: &CompareModel) -> Option<Table> {
     if others.is_empty() {
         return None;
     }
-    let mut columns: Vec<Column<'_, usize>> = vec![Column::words("cell", |at: &usize| {
-        Field::plain(&model.cells[*at].name)
+    let mut columns: Vec<Column<'_, usize>> = vec![Column::words("cell", |index: &usize| {
+        Field::plain(&model.cells[*index].name)
     })];
     columns.extend(others.into_iter().map(|metric| {
-        Column::numbers(&metric.name, move |at: &usize| {
-            let pair = &metric.cells[*at];
+        Column::numbers(&metric.name, move |index: &usize| {
+            let pair = &metric.cells[*index];
             let field = ratio(pair, model.margin);
             match pair.judgement {
                 Judgement::Better | Judgement::Worse | Judgement::Different => field,
@@ -109,8 +109,8 @@ pub(super) fn others(model: &CompareModel) -> Option<Table> {
             }
         })
     }));
-    columns.push(Column::numbers("errors", |at: &usize| {
-        let [first, second] = model.cells[*at].error_rates.map(shown_share);
+    columns.push(Column::numbers("errors", |index: &usize| {
+        let [first, second] = model.cells[*index].error_rates.map(shown_share);
         Field::plain(format!("{first} → {second}"))
     }));
     let caption = "Ratios of metrics that the study does not ask about; grey or with an asterisk: no difference is shown";
@@ -137,13 +137,13 @@ fn cell_columns<'a>(model: &'a CompareModel) -> Vec<Column<'a, Row<'a>>> {
             Field::plain(&row.0.name)
         })];
     };
-    let varying = (0..first.levels.len()).filter(|at| {
+    let varying = (0..first.levels.len()).filter(|index| {
         let mut cells = model.cells.iter();
-        model.cells.len() == 1 || cells.any(|cell| cell.levels[*at] != first.levels[*at])
+        model.cells.len() == 1 || cells.any(|cell| cell.levels[*index] != first.levels[*index])
     });
-    let column = |at: usize| {
-        Column::numbers(&first.levels[at].0, move |row: &Row<'_>| {
-            Field::plain(&row.0.levels[at].1)
+    let column = |index: usize| {
+        Column::numbers(&first.levels[index].0, move |row: &Row<'_>| {
+            Field::plain(&row.0.levels[index].1)
         })
     };
     varying.map(column).collect()

@@ -121,18 +121,18 @@ fn metric_sentences(model: &CompareModel, metric: &MetricComparison) -> Vec<Stri
     ];
     let mut all = Vec::new();
     for kind in kinds {
-        let mut found: Vec<(&MetricPair, &str)> = metric
+        let mut pairs: Vec<(&MetricPair, &str)> = metric
             .cells
             .iter()
             .zip(&model.cells)
             .filter(|(pair, _)| pair.judgement == kind)
             .map(|(pair, cell)| (pair, cell.name.as_str()))
             .collect();
-        if found.is_empty() {
+        if pairs.is_empty() {
             continue;
         }
-        found.sort_by(|a, b| distance(b.0).total_cmp(&distance(a.0)));
-        all.push(kind_sentence(metric, kind, &found, count));
+        pairs.sort_by(|a, b| distance(b.0).total_cmp(&distance(a.0)));
+        all.push(kind_sentence(metric, kind, &pairs, count));
     }
     let open = metric.cells.iter();
     let open = open.filter(|pair| matches!(pair.judgement, Judgement::Undecided(_)));
@@ -163,10 +163,10 @@ fn of_cells(some: usize, count: usize) -> String {
 fn kind_sentence(
     metric: &MetricComparison,
     kind: Judgement,
-    found: &[(&MetricPair, &str)],
+    pairs: &[(&MetricPair, &str)],
     count: usize,
 ) -> String {
-    let cells = of_cells(found.len(), count);
+    let cells = of_cells(pairs.len(), count);
     let name = &metric.name;
     let is_higher = matches!(
         (kind, metric.wish),
@@ -179,14 +179,14 @@ fn kind_sentence(
         _ => "lower",
     };
     let lone = count == 1;
-    let named = found.iter().take(NAMED_CELLS).map(|(pair, cell)| {
+    let named = pairs.iter().take(NAMED_CELLS).map(|(pair, cell)| {
         let ratio = pair.ratio.as_ref().map_or_else(String::new, format::ratio);
         match lone {
             true => ratio,
             false => format!("{ratio} at {cell}"),
         }
     });
-    let most = match found.len() > 1 {
+    let most = match pairs.len() > 1 {
         true => "most ",
         false => "",
     };

@@ -12,14 +12,14 @@ use crate::{
 const MAX_LABELS: usize = 6;
 
 pub(super) fn timeline(model: &HistoryModel, metric: &MetricHistory, cell: usize) -> Timeline {
-    let own = metric.series.iter().filter(|series| series.cell == cell);
-    let own: Vec<&HistorySeries> = own.collect();
+    let cell_series = metric.series.iter().filter(|series| series.cell == cell);
+    let cell_series: Vec<&HistorySeries> = cell_series.collect();
     let name = label(metric.metric, None, &metric.name, model.counted);
-    let hosts: Vec<String> = own
+    let hosts: Vec<String> = cell_series
         .iter()
         .filter_map(|series| words::host_name(model, series).map(str::to_owned))
         .collect();
-    let lines = || own.iter().enumerate();
+    let lines = || cell_series.iter().enumerate();
     Timeline {
         label: match model.cells.len() {
             1 => name,
@@ -34,7 +34,7 @@ pub(super) fn timeline(model: &HistoryModel, metric: &MetricHistory, cell: usize
         levels: lines()
             .flat_map(|(line, series)| levels(line, series))
             .collect(),
-        changes: own
+        changes: cell_series
             .iter()
             .flat_map(|series| changes(model, metric, series))
             .collect(),
@@ -51,10 +51,10 @@ fn run_labels(model: &HistoryModel) -> Vec<(usize, String)> {
     dates.dedup();
     let part = if dates.len() > 1 { 0..10 } else { 11..16 };
     let step = model.runs.len().div_ceil(MAX_LABELS).max(1);
-    let text = |at: usize| {
-        let started = &model.runs[at].started_utc;
+    let text = |index: usize| {
+        let started = &model.runs[index].started_utc;
         let text = started.get(part.clone()).unwrap_or(started);
-        (at, text.to_owned())
+        (index, text.to_owned())
     };
     (0..model.runs.len()).step_by(step).map(text).collect()
 }
@@ -137,10 +137,10 @@ fn changes<'a>(
 fn marks(model: &HistoryModel) -> Vec<Mark> {
     let runs = model.runs.iter().enumerate();
     let changed = runs.filter(|(_, run)| !run.changes.is_empty());
-    let mark = |(at, run): (usize, &waggle_analysis::history::HistoryRunFacts)| {
+    let mark = |(index, run): (usize, &waggle_analysis::history::HistoryRunFacts)| {
         let changes: Vec<String> = run.changes.iter().map(words::condition).collect();
         Mark {
-            at,
+            at: index,
             title: format!("{}: {}", run.name, changes.join("; ")),
         }
     };
@@ -151,17 +151,17 @@ fn marks(model: &HistoryModel) -> Vec<Mark> {
 fn bands(model: &HistoryModel) -> Vec<Band> {
     let newest = model.runs.last().map(|run| run.host);
     let mut bands: Vec<(usize, Band)> = Vec::new();
-    for (at, run) in model.runs.iter().enumerate() {
+    for (index, run) in model.runs.iter().enumerate() {
         if Some(run.host) == newest {
             continue;
         }
         match bands.last_mut() {
-            Some((host, band)) if *host == run.host && band.last + 1 == at => band.last = at,
+            Some((host, band)) if *host == run.host && band.last + 1 == index => band.last = index,
             _ => bands.push((
                 run.host,
                 Band {
-                    first: at,
-                    last: at,
+                    first: index,
+                    last: index,
                     title: format!("on {}", model.host_names[run.host]),
                 },
             )),

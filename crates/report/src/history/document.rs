@@ -96,8 +96,8 @@ fn of_metric(model: &HistoryModel, metric: &MetricHistory) -> Vec<Block> {
     let mut cells: Vec<usize> = metric.series.iter().map(|series| series.cell).collect();
     cells.dedup();
     let has_change = |cell: usize| {
-        let mut own = metric.series.iter().filter(|series| series.cell == cell);
-        own.any(|series| !series.changes.is_empty())
+        let mut cell_series = metric.series.iter().filter(|series| series.cell == cell);
+        cell_series.any(|series| !series.changes.is_empty())
     };
     cells.sort_by_key(|cell| !has_change(*cell));
     let charts = cells.into_iter();

@@ -81,7 +81,7 @@ pub(super) fn over_runs(model: &HistoryModel) -> Option<Table> {
     }
     if model
         .series()
-        .any(|(_, one)| words::place(model, one).is_some())
+        .any(|(_, series)| words::place(model, series).is_some())
     {
         columns.push(Column::words("at", |row: &Row<'_>| {
             Field::optional(words::place(model, row.1))
@@ -90,7 +90,7 @@ pub(super) fn over_runs(model: &HistoryModel) -> Option<Table> {
     let ends = |row: &Row<'_>, ends: Option<(f64, f64)>| {
         ends.map(|ends| format::ends_in_unit(ends, row.0.unit))
     };
-    let share = |of: Option<f64>| Field::optional(of.map(format::share));
+    let share = |fraction: Option<f64>| Field::optional(fraction.map(format::share));
     columns.extend([
         Column::numbers("runs", |row: &Row<'_>| {
             Field::plain(row.2.estimate.count.to_string())
@@ -122,7 +122,8 @@ pub(super) fn over_runs(model: &HistoryModel) -> Option<Table> {
         }),
     ]);
     let rows = model.series();
-    let rows = rows.filter_map(|(metric, one)| Some((metric, one, one.over_runs.as_ref()?)));
+    let rows =
+        rows.filter_map(|(metric, series)| Some((metric, series, series.over_runs.as_ref()?)));
     let caption = "Two levels: runs, and trials within a run";
     Table::new("over-runs", caption, columns, rows.collect::<Vec<_>>()).unless_empty()
 }
@@ -171,8 +172,8 @@ pub(super) fn changes(model: &HistoryModel) -> Option<Table> {
             Field::optional(words::place(model, row.1))
         }));
     }
-    let run = |row: &PlacedChange<'_>, at: usize| {
-        let run = words::runs_of(model, row.1, row.2)[at];
+    let run = |row: &PlacedChange<'_>, index: usize| {
+        let run = words::runs_of(model, row.1, row.2)[index];
         Field::plain(&run.name).with_aside(words::moment(&run.started_utc))
     };
     columns.extend([

@@ -104,10 +104,10 @@ fn change_sentence(model: &HistoryModel, (metric, series, change): PlacedChange<
         false => "lower",
     };
     let name = &metric.name;
-    let at = place(model, series).map_or_else(String::new, |place| format!(" at {place}"));
+    let location = place(model, series).map_or_else(String::new, |place| format!(" at {place}"));
     let levels = [change.before, change.after].map(|level| format::in_unit(level, metric.unit));
     let mut text = format!(
-        "{name}{at} is {direction} since {} ({}): {} → {}, {}; the run before is {}",
+        "{name}{location} is {direction} since {} ({}): {} → {}, {}; the run before is {}",
         after.name,
         moment(&after.started_utc),
         levels[0],
@@ -133,7 +133,7 @@ pub(crate) fn runs_of<'a>(
     series: &HistorySeries,
     change: &HistoryChange,
 ) -> [&'a HistoryRunFacts; 2] {
-    [change.at - 1, change.at].map(|at| &model.runs[series.points[at].run])
+    [change.at - 1, change.at].map(|index| &model.runs[series.points[index].run])
 }
 
 /// The cell and the host, as far as there are several.
@@ -189,7 +189,10 @@ pub fn warnings(model: &HistoryModel) -> Vec<String> {
         all.push(format!("{} is left out: {}.", run.name, run.why));
     }
     let mut short: Vec<&str> = Vec::new();
-    for (_, series) in model.series().filter(|(_, one)| !one.is_long_enough()) {
+    for (_, series) in model
+        .series()
+        .filter(|(_, candidate)| !candidate.is_long_enough())
+    {
         let name = host_name(model, series).unwrap_or(&model.cells[series.cell].name);
         if !short.contains(&name) {
             short.push(name);
@@ -214,8 +217,8 @@ pub fn warnings(model: &HistoryModel) -> Vec<String> {
         left_out.map(|group| format!("The newest run left out {}.", left_out::words::line(group))),
     );
     let moves = model.host_moves().into_iter().rev().take(MAX_NAMES);
-    all.extend(moves.map(|(before, at)| {
-        let run = &model.runs[at];
+    all.extend(moves.map(|(before, index)| {
+        let run = &model.runs[index];
         format!(
             "At {} ({}) the host changed from {} to {}: their levels are not compared.",
             run.name,

@@ -57,7 +57,7 @@ pub(crate) fn ends(estimate: Option<&Estimate>) -> [Option<f64>; 3] {
 pub(crate) fn line(points: &[(f64, f64)]) -> Vec<[f64; 2]> {
     points
         .iter()
-        .map(|(at, value)| [instant(*at), round_to(*value)])
+        .map(|(time, value)| [instant(*time), round_to(*value)])
         .collect()
 }
 

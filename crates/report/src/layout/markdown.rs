@@ -57,7 +57,7 @@ fn section(out: &mut String, section: &Section) {
 fn blocks(out: &mut String, blocks: &[Block]) {
     for block in blocks {
         match block {
-            Block::Table(of) => table(out, of),
+            Block::Table(content) => table(out, content),
             Block::Heading(text) => out.push_str(&format!("### {}\n\n", escape(text))),
             Block::Headline(text) | Block::Note(text) => {
                 out.push_str(&format!("{}\n\n", escape(text)));
@@ -66,7 +66,7 @@ fn blocks(out: &mut String, blocks: &[Block]) {
             Block::Caution(text) => out.push_str(&format!("> {}\n\n", escape(text))),
             Block::Terms(terms) => list(out, terms.iter().map(term)),
             Block::Folded(folded) => self::blocks(out, &folded.blocks),
-            Block::Failure(of) => failure(out, of),
+            Block::Failure(content) => failure(out, content),
             Block::File { text, .. } => write_fenced(out, "yaml", text),
             Block::Drawn(_) | Block::Timeline(_) | Block::PageOnly(_) => {}
         }

@@ -155,11 +155,15 @@ fn earliest_of(head: &str) -> String {
 pub(crate) fn numbers(model: &Model) -> Vec<NamedMetric<'_>> {
     let mut all = Vec::new();
     for row in CATALOGUE {
-        for of in names(model, row.subject) {
+        for owner in names(model, row.subject) {
             let statistics = row.all_statistics();
             all.extend(statistics.map(|statistic| {
-                let named = NamedMetric { row, statistic, of };
-                let unit = of.map(|name| unit_of_metric(&model.info.metrics, name));
+                let named = NamedMetric {
+                    row,
+                    statistic,
+                    of: owner,
+                };
+                let unit = owner.map(|name| unit_of_metric(&model.info.metrics, name));
                 unit.map_or(named, |unit| named.in_own_unit(unit))
             }));
         }

@@ -39,14 +39,17 @@ impl Text<'_> {
             }
             Self::Derived(name) => {
                 let levels = model.cell(trial.key.cell).map(|cell| &cell.derived);
-                let level = levels.into_iter().flatten().find(|(own, _)| own == name);
+                let level = levels
+                    .into_iter()
+                    .flatten()
+                    .find(|(level_name, _)| level_name == name);
                 level.map(|(_, level)| level.clone()).unwrap_or_default()
             }
-            Self::Failures(of) => {
+            Self::Failures(step_name) => {
                 let numbers = trial.numbers.iter();
                 let step = numbers
                     .flat_map(|numbers| &numbers.steps)
-                    .find(|step| step.name == *of);
+                    .find(|step| step.name == *step_name);
                 step.map(|step| kinds(&step.failures)).unwrap_or_default()
             }
         }
@@ -123,9 +126,9 @@ const VERDICT: [Named; 1] = [("verdict", |_, trial| {
 
 /// `best`, `worst`, or both of a trial without another one; empty of all others.
 const BEST_AND_WORST: [Named; 1] = [("best_and_worst", |model, trial| {
-    let cells = model.best_and_worst.iter().flat_map(|of| &of.cells);
-    let own = cells.filter(|one| one.cell == trial.key.cell);
-    let ends = own.flat_map(|one| [("best", &one.best), ("worst", &one.worst)]);
+    let cells = model.best_and_worst.iter().flat_map(|metric| &metric.cells);
+    let same = cells.filter(|cell| cell.cell == trial.key.cell);
+    let ends = same.flat_map(|cell| [("best", &cell.best), ("worst", &cell.worst)]);
     let ends = ends.filter(|(_, end)| {
         let end = end.as_ref();
         end.is_some_and(|end| end.repetition == trial.key.repetition)
@@ -178,14 +181,14 @@ fn busiest(trial: &TrialModel) -> Option<(String, f64)> {
 const KILLED: [Named; 4] = [
     ("killed", |_, trial| {
         faults_text(trial, |faults| {
-            let names = faults.kills.iter().map(|of| of.name());
+            let names = faults.kills.iter().map(|kill| kill.name());
             names.collect::<Vec<_>>().join(" ")
         })
     }),
     ("killed_s", |_, trial| {
         faults_text(trial, |faults| {
             let instants = faults.kills.iter();
-            let instants = instants.map(|of| number(of.killed_s));
+            let instants = instants.map(|kill| number(kill.killed_s));
             instants.collect::<Vec<_>>().join(" ")
         })
     }),
@@ -299,6 +302,6 @@ fn step<'a>(model: &'a Model, trial: &TrialModel) -> Option<&'a SearchStep> {
 }
 
 fn kinds(failures: &[FailureCount]) -> String {
-    let one = |failure: &FailureCount| format!("{}={}", failure.kind, failure.count);
-    failures.iter().map(one).collect::<Vec<_>>().join(" ")
+    let entry = |failure: &FailureCount| format!("{}={}", failure.kind, failure.count);
+    failures.iter().map(entry).collect::<Vec<_>>().join(" ")
 }

@@ -77,7 +77,7 @@ pub(crate) fn place_of_cell(model: &Model) -> Vec<Column<'_, &CellModel>> {
 
 /// Quantiles of times in one trial.
 pub(crate) fn time_quantiles<'a, T: 'a>(
-    of: fn(&T) -> Option<&TrialPercentiles>,
+    pick: fn(&T) -> Option<&TrialPercentiles>,
 ) -> [Column<'a, T>; 4] {
     type Read = fn(&TrialPercentiles) -> Option<&TrialPercentile>;
     let quantiles: [(&str, Read); 4] = [
@@ -88,7 +88,7 @@ pub(crate) fn time_quantiles<'a, T: 'a>(
     ];
     quantiles.map(|(head, read)| {
         Column::numbers(head, move |row: &T| {
-            let value = of(row).and_then(read);
+            let value = pick(row).and_then(read);
             Field::optional(value.map(|value| Unit::Time.show(value.us)))
         })
     })

@@ -53,7 +53,10 @@ impl<'a> Charts<'a> {
             factors: factors.collect(),
             map: map::is_map(model),
             multiples: map::has_multiples(model),
-            metrics: mapped.iter().map(|one| one.heading(model)).collect(),
+            metrics: mapped
+                .iter()
+                .map(|measure| measure.heading(model))
+                .collect(),
             cells: cells
                 .map(|cell| overview::chart::Cell::new(model, cell, &mapped))
                 .collect(),
@@ -80,7 +83,7 @@ impl<'a> Charts<'a> {
             search: model
                 .search
                 .as_ref()
-                .map(|found| search::chart::Search::new(found, model)),
+                .map(|search_model| search::chart::Search::new(search_model, model)),
             operating_points: model
                 .operating_points
                 .iter()

@@ -99,15 +99,18 @@ pub(crate) fn suite(model: &Model) -> TestSuite {
 fn search_cases(model: &Model) -> Vec<TestCase> {
     let searches = model.search.iter().flat_map(|search| {
         let cells = search.cells.iter();
-        cells.map(|found| (search.info.maximize, found))
+        cells.map(|cell_search| (search.info.maximize, cell_search))
     });
-    let case = |(maximize, found): (LevelKind, &CellSearch)| {
-        let why = found.shortfalls().first().map(search::words::shortfall);
-        let text = search::words::sentence(maximize, &found.answer, why.as_deref(), "");
+    let case = |(maximize, cell_search): (LevelKind, &CellSearch)| {
+        let why = cell_search
+            .shortfalls()
+            .first()
+            .map(search::words::shortfall);
+        let text = search::words::sentence(maximize, &cell_search.answer, why.as_deref(), "");
         TestCase {
             class: "search".to_owned(),
-            name: names::name_of(model, found.cell),
-            result: result(conclusion_of_search(&found.answer), text),
+            name: names::name_of(model, cell_search.cell),
+            result: result(conclusion_of_search(&cell_search.answer), text),
         }
     };
     searches.map(case).collect()

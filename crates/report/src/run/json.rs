@@ -132,9 +132,9 @@ impl<'a> Report<'a> {
             Conclusion::TrialFailed => ("trial_failed", 5),
         };
         let all = numbers(model);
-        let components = info.components.iter().map(|one| Component {
-            name: &one.name,
-            version: &one.version,
+        let components = info.components.iter().map(|part| Component {
+            name: &part.name,
+            version: &part.version,
         });
         Self {
             format: FORMAT,
@@ -158,7 +158,7 @@ impl<'a> Report<'a> {
             cells: model
                 .cells
                 .iter()
-                .map(|one| cell(model, one, &all))
+                .map(|part| cell(model, part, &all))
                 .collect(),
             left_out: left_out_of_run(info).iter().map(LeftOut::new).collect(),
             thresholds: model.thresholds.iter().map(threshold).collect(),
@@ -173,7 +173,7 @@ impl<'a> Report<'a> {
             operating_points: operating_points::json::operating_points(model),
             power: power(model),
             account: model.account.as_ref().map(accounting),
-            trials: model.trials.iter().map(|one| trial(one, &all)).collect(),
+            trials: model.trials.iter().map(|part| trial(part, &all)).collect(),
         }
     }
 }

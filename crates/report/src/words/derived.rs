@@ -5,9 +5,9 @@ use waggle_results::{DerivedLevelInfo, RunInfo};
 
 /// `n = floor(${traffic} / 45)`, one after the other; empty if the study has none.
 pub(crate) fn formulas(info: &RunInfo) -> String {
-    let formula = |one: &DerivedLevelInfo| {
-        let formula: Vec<&str> = one.formula.split_whitespace().collect();
-        format!("{} = {}", one.name, formula.join(" "))
+    let formula = |level: &DerivedLevelInfo| {
+        let formula: Vec<&str> = level.formula.split_whitespace().collect();
+        format!("{} = {}", level.name, formula.join(" "))
     };
     info.derived
         .iter()
@@ -20,22 +20,22 @@ pub(crate) fn formulas(info: &RunInfo) -> String {
 pub(crate) fn cautions(model: &Model, factors: &[&str]) -> Vec<String> {
     let varies = |factor: &String| {
         let mut factors = model.factors.iter();
-        factors.any(|one| one.name == *factor && one.levels.len() > 1)
+        factors.any(|variable| variable.name == *factor && variable.levels.len() > 1)
     };
-    let caution = |one: &DerivedLevelInfo| {
-        let own = one.factors.iter().filter(|factor| varies(factor));
-        let own: Vec<&str> = own.map(String::as_str).collect();
-        let is_concerned = own.iter().any(|factor| factors.contains(factor));
-        is_concerned.then(|| match &own[..] {
+    let caution = |variable: &DerivedLevelInfo| {
+        let dependencies = variable.factors.iter().filter(|factor| varies(factor));
+        let dependencies: Vec<&str> = dependencies.map(String::as_str).collect();
+        let is_concerned = dependencies.iter().any(|factor| factors.contains(factor));
+        is_concerned.then(|| match &dependencies[..] {
             [factor] => format!(
                 "{} is computed from {factor}: what {factor} does includes what {} does.",
-                one.name, one.name
+                variable.name, variable.name
             ),
             several => format!(
                 "{} is computed from {}: what each of these does includes what {} does.",
-                one.name,
+                variable.name,
                 several.join(" and "),
-                one.name
+                variable.name
             ),
         })
     };

@@ -338,7 +338,7 @@ fn show_ends(low: f64, high: f64, show: impl Fn(f64) -> String) -> String {
     let (low, high) = (show(low), show(high));
     // If both ends have the same unit, it is written once.
     match (low.split_once(' '), high.split_once(' ')) {
-        (Some((number, one)), Some((_, other))) if one == other => format!("{number} – {high}"),
+        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number} – {high}"),
         _ => format!("{low} – {high}"),
     }
 }

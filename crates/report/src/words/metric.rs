@@ -6,8 +6,8 @@ use waggle_metrics::Metric;
 use super::labels;
 
 /// With its unit, if its values do not show it.
-pub(crate) fn label(metric: Metric, of: Option<&str>, name: &str, counted: Counted) -> String {
-    match (metric, of) {
+pub(crate) fn label(metric: Metric, subject: Option<&str>, name: &str, counted: Counted) -> String {
+    match (metric, subject) {
         (Metric::Goodput, None) => format!("{name}, {}/s", labels::counted_word(counted)),
         // A step has no records of its own.
         (Metric::Goodput, Some(_)) => {

@@ -192,8 +192,8 @@ fn with_all_metrics(study: Seeded) -> Seeded {
 
 fn is_evaluated(model: &Model, path: &str) -> bool {
     let mut thresholds = model.thresholds.iter();
-    let found = thresholds.find(|one| one.text.split(' ').next() == Some(path));
-    let mut cells = found.expect("the study has it").cells.iter();
+    let threshold = thresholds.find(|candidate| candidate.text.split(' ').next() == Some(path));
+    let mut cells = threshold.expect("the study has it").cells.iter();
     cells.any(|cell| cell.observed.is_some())
 }
 
@@ -270,7 +270,7 @@ fn each_number_is_met_wherever_numbers_are() {
             let named = resolve(&parts).expect("a path of the catalogue");
             let whole = ["put-readings", "shopping"];
             let named = NamedMetric {
-                of: named.of.filter(|of| !whole.contains(of)),
+                of: named.of.filter(|subject| !whole.contains(subject)),
                 ..named
             };
             assert!(is_beside_reference(&model, path), "{path}");
@@ -296,15 +296,15 @@ fn the_map_offers_what_the_cells_have() {
     let (text, _) = from.split_once("</script>").unwrap();
     let charts: serde_json::Value = serde_json::from_str(text).unwrap();
     let metrics = charts["metrics"].as_array().unwrap();
-    let told = |at: usize| {
-        let of = |key: &str| metrics[at][key].as_str().unwrap();
-        (of("id"), of("label"), of("kind"), of("wish"))
+    let told = |index: usize| {
+        let field = |key: &str| metrics[index][key].as_str().unwrap();
+        (field("id"), field("label"), field("kind"), field("wish"))
     };
     let goodput = ("goodput_per_s", "Goodput, records/s", "rate", "more");
     assert_eq!(told(0), goodput);
     let p99 = ("response_time_p99_us", "Response time p99", "time", "less");
     assert_eq!(told(1), p99);
-    let ids: Vec<&str> = (0..metrics.len()).map(|at| told(at).0).collect();
+    let ids: Vec<&str> = (0..metrics.len()).map(|index| told(index).0).collect();
     assert!(
         ids.len() > 10 && ids.contains(&"metric_lag_mean"),
         "{ids:?}"

@@ -80,12 +80,12 @@ fn open() -> TrialFacts<'static> {
 
 /// The facts must give this verdict, with these reasons, in order; `remark` must be the only remark, or there is none.
 fn expect(facts: &TrialFacts<'_>, verdict: Verdict, reasons: &[&str], remark: Option<&str>) {
-    let found = check(facts);
-    let texts: Vec<String> = found.reasons.iter().map(findings::reason).collect();
+    let outcome = check(facts);
+    let texts: Vec<String> = outcome.reasons.iter().map(findings::reason).collect();
     assert_eq!(texts, reasons);
-    assert_eq!(verdict_of(&found.reasons), verdict);
+    assert_eq!(verdict_of(&outcome.reasons), verdict);
     assert_eq!(
-        remark_texts(&found.remarks),
+        remark_texts(&outcome.remarks),
         remark.into_iter().collect::<Vec<_>>()
     );
 }
@@ -255,22 +255,22 @@ fn a_greedy_host_is_told_and_what_may_help_a_late_generator() {
             }),
             ..base
         };
-        let found = check(&facts);
+        let outcome = check(&facts);
         let is_stolen = cpu_steal >= 0.02;
         assert_eq!(
-            remark_texts(&found.remarks),
+            remark_texts(&outcome.remarks),
             remark.into_iter().collect::<Vec<_>>()
         );
-        let contended = found.reasons.iter();
+        let contended = outcome.reasons.iter();
         let contended = contended.filter(|reason| reason.verdict == Verdict::Contended);
         let contended: Vec<String> = contended.map(findings::reason).collect();
         assert_eq!(contended.iter().any(|text| text == took), is_stolen);
         assert_eq!(
-            found.reasons.len(),
+            outcome.reasons.len(),
             usize::from(late) + usize::from(is_stolen)
         );
         let advised = remark.is_some() || (late && is_stolen && !idle_poll);
-        assert_eq!(found.idle_poll_may_help, advised);
+        assert_eq!(outcome.idle_poll_may_help, advised);
     };
     check_one(0.0, 0.9, false, false, None);
     check_one(0.019, 0.9, false, false, None);
@@ -366,10 +366,10 @@ fn lateness_is_little_beside_the_time_that_a_search_asks_about() {
     let asked = Some(25_000.0);
     expect(&late(asked, 2_500.0), Verdict::Valid, &[], Some(remark));
     for (bound, lag) in [(asked, 2_510.0), (None, 2_500.0)] {
-        let found = check(&late(bound, lag)).reasons;
+        let reasons = check(&late(bound, lag)).reasons;
         assert!(
-            matches!(&*found, [reason] if reason.verdict == Verdict::InstrumentLimited),
-            "{found:?}"
+            matches!(&*reasons, [reason] if reason.verdict == Verdict::InstrumentLimited),
+            "{reasons:?}"
         );
     }
 }
@@ -587,11 +587,11 @@ fn what_is_missing_outranks_a_late_generator_and_not_what_was_not_read() {
         .get_or_insert_with(|| healthy().ledger.unwrap());
     (ledger.delivered, ledger.missing) = (ledger.accepted - 2, 2);
     let of_both = |facts: &TrialFacts<'_>| {
-        let found = check(facts);
+        let outcome = check(facts);
         let is_incomplete = |reason: &waggle_stats::Reason| reason.verdict == Verdict::Incomplete;
         (
-            verdict_of(&found.reasons),
-            found.reasons.iter().any(is_incomplete),
+            verdict_of(&outcome.reasons),
+            outcome.reasons.iter().any(is_incomplete),
         )
     };
     assert_eq!(of_both(&facts), (Verdict::Incomplete, true));
@@ -828,14 +828,14 @@ fn a_system_that_is_disturbed_on_purpose_is_not_asked_to_be_steady() {
     // Most of its connections were gone for most of the time.
     facts.generator.connections_open_min = 0;
     facts.generator.connections_open_median = 20;
-    let found = check(&facts);
-    assert_eq!(found.reasons, []);
+    let outcome = check(&facts);
+    assert_eq!(outcome.reasons, []);
     let remarks = [
         "at least once only 0 of 50 connections were open",
         "steadiness and backlogs were not judged: orders-0 was killed at 5.00 s of the measured phase",
         "no request succeeded for 2.00 s of 10.0 s, from 5.00 s of the measured phase, although requests were waiting",
     ];
-    assert_eq!(remark_texts(&found.remarks), remarks);
+    assert_eq!(remark_texts(&outcome.remarks), remarks);
     // What it lost is a finding as ever.
     let lost = TrialFacts {
         ledger: Some(Ledger {
@@ -852,7 +852,7 @@ fn a_system_that_is_disturbed_on_purpose_is_not_asked_to_be_steady() {
 #[test]
 fn a_load_that_changes_by_stages_is_not_asked_to_be_steady() {
     let rising: Vec<f64> = (1..=10).map(|bin| 1e3 * f64::from(bin)).collect();
-    let of = |profile| {
+    let outcome = |profile| {
         check(&TrialFacts {
             bins: SteadyBins {
                 throughput: &rising,
@@ -862,14 +862,14 @@ fn a_load_that_changes_by_stages_is_not_asked_to_be_steady() {
             ..healthy()
         })
     };
-    let staged = of(LoadProfile::Stages);
+    let staged = outcome(LoadProfile::Stages);
     assert_eq!(staged.reasons, []);
     assert_eq!(staged.steadiness, SteadinessTest::StagedLoad);
     assert_eq!(
         remark_texts(&staged.remarks),
         ["steadiness was not tested: the load changes in stages"]
     );
-    let constant = of(LoadProfile::Constant);
+    let constant = outcome(LoadProfile::Constant);
     assert_eq!(verdict_of(&constant.reasons), Verdict::Unsteady);
     assert_eq!(constant.steadiness, SteadinessTest::Tested);
     let failed = TrialFacts {
@@ -882,15 +882,15 @@ fn a_load_that_changes_by_stages_is_not_asked_to_be_steady() {
 #[test]
 fn what_piles_up_while_something_is_down_is_no_overload() {
     let at_s: Vec<f64> = (0..40).map(|look| f64::from(look) / 4.0).collect();
-    let asked: Vec<f64> = at_s.iter().map(|at| 1_000.0 * at).collect();
+    let asked: Vec<f64> = at_s.iter().map(|time| 1_000.0 * time).collect();
     // Nothing is done from the fifth second on.
-    let done: Vec<f64> = at_s.iter().map(|at| 1_000.0 * at.min(5.0)).collect();
+    let done: Vec<f64> = at_s.iter().map(|time| 1_000.0 * time.min(5.0)).collect();
     let totals = RunningTotals {
         at_s: &at_s,
         asked: &asked,
         done: &done,
     };
-    let of = |faults: &[InjectedFault]| {
+    let outcome = |faults: &[InjectedFault]| {
         check(&TrialFacts {
             delivery: totals,
             answers: totals,
@@ -898,14 +898,14 @@ fn what_piles_up_while_something_is_down_is_no_overload() {
             ..healthy()
         })
     };
-    let growing = of(&[]).reasons;
+    let growing = outcome(&[]).reasons;
     assert_eq!(growing.len(), 2, "{growing:?}");
     assert!(
         growing
             .iter()
             .all(|reason| reason.verdict == Verdict::Overloaded)
     );
-    let killed = of(&[test_killed("store-0")]);
+    let killed = outcome(&[test_killed("store-0")]);
     assert_eq!(killed.reasons, []);
     let remark = "steadiness and backlogs were not judged: store-0 was killed at 5.00 s of the measured phase";
     assert_eq!(remark_texts(&killed.remarks), [remark]);
@@ -947,7 +947,7 @@ fn few_and_slow_answers_are_no_silence() {
 fn every_reason_is_told_and_the_worst_decides() {
     let mut facts = with_generator(healthy(), |generator| generator.utilization = 1.0);
     facts.measured.failed = 1;
-    let found = check(&facts);
-    assert_eq!(found.reasons.len(), 2);
-    assert_eq!(verdict_of(&found.reasons), Verdict::Inconsistent);
+    let outcome = check(&facts);
+    assert_eq!(outcome.reasons.len(), 2);
+    assert_eq!(verdict_of(&outcome.reasons), Verdict::Inconsistent);
 }

@@ -20,8 +20,8 @@ use crate::{
 };
 
 /// However narrow the terminal is, the ratios with their intervals and the judgements stay.
-fn check_widths(found: &CompareModel) {
-    let whole = compare_terminal(found, None);
+fn check_widths(comparison: &CompareModel) {
+    let whole = compare_terminal(comparison, None);
     let rows = |text: &str| -> Vec<String> {
         let rows = text.lines().filter(|line| line.contains('×'));
         rows.map(|row| row.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -30,14 +30,14 @@ fn check_widths(found: &CompareModel) {
     let ratios = |text: &str| -> Vec<String> {
         let rows = rows(text).into_iter();
         rows.filter_map(|row| {
-            let at = row.find('×')?;
-            Some(row[at..].chars().take(16).collect())
+            let position = row.find('×')?;
+            Some(row[position..].chars().take(16).collect())
         })
         .collect()
     };
-    let [first, second] = found.sides.each_ref().map(|side| &side.name);
+    let [first, second] = comparison.sides.each_ref().map(|side| &side.name);
     for width in [80, 100, 120, 160] {
-        let text = compare_terminal(found, Some(width));
+        let text = compare_terminal(comparison, Some(width));
         assert!(
             text.contains(&format!("{second} ÷ {first}")),
             "{width}: {text}"
@@ -50,7 +50,7 @@ fn check_widths(found: &CompareModel) {
             "{width}: {text}"
         );
     }
-    let narrow = compare_terminal(found, Some(80));
+    let narrow = compare_terminal(comparison, Some(80));
     assert!(
         narrow.contains("left out at this width: not valid"),
         "{narrow}"
@@ -71,8 +71,8 @@ fn run() -> Model {
 /// The goodput of the first cells times these factors.
 fn change_run(mut model: Model, factors: &[f64]) -> Model {
     for trial in &mut model.trials {
-        let at = usize::try_from(trial.key.cell - 1).unwrap();
-        if let (Some(numbers), Some(factor)) = (&mut trial.numbers, factors.get(at)) {
+        let index = usize::try_from(trial.key.cell - 1).unwrap();
+        if let (Some(numbers), Some(factor)) = (&mut trial.numbers, factors.get(index)) {
             numbers.goodput_per_s *= factor;
         }
     }
@@ -96,8 +96,8 @@ fn compare_runs(first: &Model, second: &Model) -> CompareModel {
 #[test]
 fn every_format_says_the_same() {
     let first = run();
-    let found = compare_runs(&first, &change_run(first.clone(), &[0.7, 1.0, 1.4]));
-    let judged: Vec<Judgement> = found.metrics[0]
+    let comparison = compare_runs(&first, &change_run(first.clone(), &[0.7, 1.0, 1.4]));
+    let judged: Vec<Judgement> = comparison.metrics[0]
         .cells
         .iter()
         .map(|pair| pair.judgement)
@@ -114,13 +114,13 @@ fn every_format_says_the_same() {
         ),
         "{judged:?}"
     );
-    assert_eq!(found.outcome(), Outcomes::Worse);
-    check(&compare_markdown(&found, "0.1.0"), "compare.md");
-    check(&compare_terminal(&found, None), "compare.terminal.txt");
-    check_widths(&found);
-    check(&compare_json(&found), "compare.json");
-    check(&compare_junit(&found, None), "compare.junit.xml");
-    let page = compare_html(&found, "0.1.0");
+    assert_eq!(comparison.outcome(), Outcomes::Worse);
+    check(&compare_markdown(&comparison, "0.1.0"), "compare.md");
+    check(&compare_terminal(&comparison, None), "compare.terminal.txt");
+    check_widths(&comparison);
+    check(&compare_json(&comparison), "compare.json");
+    check(&compare_junit(&comparison, None), "compare.junit.xml");
+    let page = compare_html(&comparison, "0.1.0");
     for part in [
         "badge worse",
         "badge same",
@@ -162,14 +162,14 @@ fn a_cell_that_one_side_left_out_is_missing_there_with_the_reason() {
             programs: vec!["mix".to_owned()],
         },
     }];
-    let found = compare_runs(&first, &second);
-    assert_eq!(found.unmatched[0].len(), 1);
-    assert_eq!(found.outcome(), Outcomes::Undecided);
+    let comparison = compare_runs(&first, &second);
+    assert_eq!(comparison.unmatched[0].len(), 1);
+    assert_eq!(comparison.outcome(), Outcomes::Undecided);
     let sentence = "change left out connections=100: a fetch of broker 2.0 requires mix, which is not installed.";
     for text in [
-        compare_markdown(&found, "0.1.0"),
-        compare_html(&found, "0.1.0"),
-        compare_json(&found),
+        compare_markdown(&comparison, "0.1.0"),
+        compare_html(&comparison, "0.1.0"),
+        compare_json(&comparison),
     ] {
         assert!(text.contains(sentence), "{text}");
     }
@@ -180,13 +180,13 @@ fn a_cell_that_one_side_left_out_is_missing_there_with_the_reason() {
 #[test]
 fn json_has_the_form_of_its_schema() {
     let first = run();
-    let found = compare_runs(&first, &change_run(first.clone(), &[0.7]));
-    let json: serde_json::Value = serde_json::from_str(&compare_json(&found)).unwrap();
+    let comparison = compare_runs(&first, &change_run(first.clone(), &[0.7]));
+    let json: serde_json::Value = serde_json::from_str(&compare_json(&comparison)).unwrap();
     let schema = compare_schema().to_value();
     let validator = jsonschema::validator_for(&schema).unwrap();
     let errors: Vec<String> = validator
         .iter_errors(&json)
-        .map(|one| one.to_string())
+        .map(|error| error.to_string())
         .collect();
     assert!(errors.is_empty(), "{errors:?}");
     assert_eq!(json["cells"][0]["metrics"][0]["judgement"], "worse");
@@ -196,8 +196,8 @@ fn json_has_the_form_of_its_schema() {
 fn junit_is_xml_whatever_a_study_is_called() {
     let mut first = seeded_model(&Seeded::hostile());
     first.cells.truncate(3);
-    let found = compare_runs(&first, &first);
-    let text = compare_junit(&found, None);
+    let comparison = compare_runs(&first, &first);
+    let text = compare_junit(&comparison, None);
     let document = roxmltree::Document::parse(&text).unwrap();
     let cases = document
         .descendants()
@@ -225,7 +225,7 @@ fn junit_is_xml_whatever_a_study_is_called() {
 fn searches_are_not_compared() {
     let run = seeded_model(&Seeded::search());
     let side = ("main", from_ref(&run));
-    let found = compare(side, side, &SETTINGS).unwrap_err();
-    let text = waggle_report::wording::compare::error(&found);
+    let failure = compare(side, side, &SETTINGS).unwrap_err();
+    let text = waggle_report::wording::compare::error(&failure);
     assert!(text.contains("its answer is a bracket"), "{text}");
 }

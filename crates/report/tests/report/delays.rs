@@ -15,7 +15,8 @@ fn a_delay_is_decided_by_its_earliest_and_its_latest_value() {
         };
         let model = seeded_model(&study);
         let mut thresholds = model.thresholds.iter();
-        let of_delay = thresholds.find(|one| one.text.starts_with("delivery.broker.delay"));
+        let of_delay =
+            thresholds.find(|threshold| threshold.text.starts_with("delivery.broker.delay"));
         // The system of the other cell is overloaded.
         let cell = &of_delay.unwrap().cells[0];
         assert_eq!(cell.held, expected, "{limit_us}: {cell:?}");

@@ -116,7 +116,7 @@ fn a_gateway_that_is_killed_on_purpose() {
         panic!("{:?}", model.faults);
     };
     assert_eq!((faults.cell, faults.kills.len()), (2, 1));
-    let outage_us = faults.outage_us.as_ref().map(|of| of.point.round());
+    let outage_us = faults.outage_us.as_ref().map(|outage| outage.point.round());
     assert_eq!(outage_us, Some(750e3));
     assert!(!faults.outage_to_the_end);
     // The table shows what a condition is held against.
@@ -364,8 +364,8 @@ fn the_best_and_the_worst_trials() {
     let table = csv(&model);
     let rows: Vec<Vec<String>> = table.lines().map(fields).collect();
     let column = rows[0].iter().position(|head| *head == "best_and_worst");
-    let own = rows.iter().filter(|row| row[0] == "1");
-    let ends: Vec<&str> = own.map(|row| row[column.unwrap()].as_str()).collect();
+    let cell_rows = rows.iter().filter(|row| row[0] == "1");
+    let ends: Vec<&str> = cell_rows.map(|row| row[column.unwrap()].as_str()).collect();
     assert_eq!(
         ends.iter().filter(|end| **end == "best").count(),
         1,
@@ -400,7 +400,7 @@ fn levels_that_are_words_are_ranked() {
     let levels: Vec<&str> = ranking.outcomes[0]
         .levels
         .iter()
-        .map(|of| of.level.as_str())
+        .map(|level| level.level.as_str())
         .collect();
     assert_eq!(levels, ["ktor", "micronaut", "flask-uwsgi", "tornado"]);
     // Numbers have curves.

@@ -30,18 +30,21 @@ const SETTINGS: HistorySettings = HistorySettings {
 /// Runs of the same study, two a day. The goodput of each cell is multiplied by what `factor` says of the run and the cell, both
 /// from 0, and scatters by a hundredth.
 fn runs(template: &Model, count: usize, factor: impl Fn(usize, usize) -> f64) -> Vec<NamedRun> {
-    let run = |at: usize| {
+    let run = |index: usize| {
         let mut model = template.clone();
         for trial in &mut model.trials {
             let cell = usize::try_from(trial.key.cell - 1).unwrap();
             if let Some(numbers) = &mut trial.numbers {
-                numbers.goodput_per_s *= factor(at, cell) * scatter(at, cell);
+                numbers.goodput_per_s *= factor(index, cell) * scatter(index, cell);
             }
         }
-        model.info.started_utc =
-            format!("2026-02-{:02}T{:02}:00:00Z", 1 + at / 2, 6 + 12 * (at % 2));
+        model.info.started_utc = format!(
+            "2026-02-{:02}T{:02}:00:00Z",
+            1 + index / 2,
+            6 + 12 * (index % 2)
+        );
         NamedRun {
-            name: format!("run-{:02}", at + 1),
+            name: format!("run-{:02}", index + 1),
             model,
         }
     };
@@ -63,39 +66,39 @@ fn template(connections: &[&str]) -> Model {
 fn eventful() -> HistoryModel {
     let slow = [5, 13];
     let factor = |run: usize, cell: usize| {
-        let own = match cell {
+        let base = match cell {
             0 if (9..15).contains(&run) => 0.9,
             1 if run >= 12 => 1.1,
             2 if run >= 17 => 0.95,
             3 if run >= 22 => 0.8,
             _ => 1.0,
         };
-        own * if slow.contains(&run) { 0.5 } else { 1.0 }
+        base * if slow.contains(&run) { 0.5 } else { 1.0 }
     };
     let mut all = runs(&template(&["1", "10", "50", "100"]), 28, factor);
-    for (at, run) in all.iter_mut().enumerate() {
+    for (index, run) in all.iter_mut().enumerate() {
         let info = &mut run.model.info;
-        if slow.contains(&at) {
+        if slow.contains(&index) {
             info.host.name = "slow".to_owned();
         }
-        if at >= 17 {
+        if index >= 17 {
             info.components[0].version = "gateway 0.2.0".to_owned();
         }
-        if at >= 22 {
+        if index >= 22 {
             info.host.kernel = "6.99".to_owned();
         }
-        if at >= 25 {
+        if index >= 25 {
             let text = &run.model.study_text;
             run.model.study_text = text.replace("study: ingest", "study: ingest # changed");
         }
     }
     all[3].model.cells[0].ran = 2;
-    let mut found = history(all, &SETTINGS).unwrap();
-    found.unreadable = vec![UnreadableRun {
+    let mut model = history(all, &SETTINGS).unwrap();
+    model.unreadable = vec![UnreadableRun {
         name: "run-00".to_owned(),
         why: "run.json: format 99 is newer than this waggle".to_owned(),
     }];
-    found
+    model
 }
 
 #[test]
@@ -113,9 +116,9 @@ fn a_cell_that_the_newest_run_left_out_has_the_reason() {
             failed_utc: "2026-01-02T03:04:05Z".to_owned(),
         },
     }];
-    let found = history(all, &SETTINGS).unwrap();
-    assert_eq!((found.cells.len(), found.former_cells.len()), (1, 1));
-    let text = history_markdown(&found, "0.1.0");
+    let model = history(all, &SETTINGS).unwrap();
+    assert_eq!((model.cells.len(), model.former_cells.len()), (1, 1));
+    let text = history_markdown(&model, "0.1.0");
     let sentence = "The newest run left out connections=10: broker 2.0 could not be fetched at 2026-01-02T03:04:05Z: the registry is not reached.";
     assert!(text.contains(sentence), "{text}");
 }
@@ -131,15 +134,15 @@ fn short(factor: f64) -> Vec<NamedRun> {
 
 #[test]
 fn every_format_says_the_same() {
-    let found = eventful();
-    assert_eq!(found.outcome(), HistoryOutcome::Worse);
-    check(&history_markdown(&found, "0.1.0"), "history.md");
+    let model = eventful();
+    assert_eq!(model.outcome(), HistoryOutcome::Worse);
+    check(&history_markdown(&model, "0.1.0"), "history.md");
     check(
-        &format!("{}\n", history_terminal(&found, None)),
+        &format!("{}\n", history_terminal(&model, None)),
         "history.terminal.txt",
     );
-    check(&history_junit(&found), "history.junit.xml");
-    let page = history_html(&found, "0.1.0");
+    check(&history_junit(&model), "history.junit.xml");
+    let page = history_html(&model, "0.1.0");
     let count = |part: &str| page.matches(part).count();
     for badge in ["badge worse", "badge better", "badge undecided"] {
         assert!(count(badge) > 0, "{badge}");
@@ -155,13 +158,13 @@ fn every_format_says_the_same() {
 #[test]
 fn each_outcome_has_its_answer() {
     let check_outcome = |runs: Vec<NamedRun>, outcome: HistoryOutcome, name: &str| {
-        let found = history(runs, &SETTINGS).unwrap();
-        assert_eq!(found.outcome(), outcome, "{name}");
+        let model = history(runs, &SETTINGS).unwrap();
+        assert_eq!(model.outcome(), outcome, "{name}");
         let text = format!(
             "{}\n\n{}\n{}",
-            history_terminal(&found, None),
-            history_markdown(&found, "0.1.0"),
-            history_junit(&found)
+            history_terminal(&model, None),
+            history_markdown(&model, "0.1.0"),
+            history_junit(&model)
         );
         check(&text, name);
     };
@@ -186,15 +189,15 @@ fn each_outcome_has_its_answer() {
 #[test]
 fn json_has_the_form_of_its_schema() {
     let validator = jsonschema::validator_for(&history_schema().to_value()).unwrap();
-    for found in [eventful(), history(short(0.8), &SETTINGS).unwrap()] {
-        let json: serde_json::Value = serde_json::from_str(&history_json(&found)).unwrap();
+    for model in [eventful(), history(short(0.8), &SETTINGS).unwrap()] {
+        let json: serde_json::Value = serde_json::from_str(&history_json(&model)).unwrap();
         let errors = validator.iter_errors(&json);
-        let errors: Vec<String> = errors.map(|one| one.to_string()).collect();
+        let errors: Vec<String> = errors.map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{errors:?}");
         assert_eq!(json["outcome"], "worse");
     }
-    let found = history(short(0.8), &SETTINGS).unwrap();
-    check(&history_json(&found), "history.json");
+    let model = history(short(0.8), &SETTINGS).unwrap();
+    check(&history_json(&model), "history.json");
 }
 
 #[test]
@@ -223,33 +226,33 @@ fn what_has_no_value_in_some_runs_is_left_out_of_them() {
     let mut seeded = Seeded::plain(&[("connections", &["1", "10"])], 2);
     seeded.wrong = vec![(2, Wrong::Fails)];
     seeded.ran = Some(3);
-    let found = history(runs(&seeded_model(&seeded), 5, |_, _| 1.0), &SETTINGS).unwrap();
+    let model = history(runs(&seeded_model(&seeded), 5, |_, _| 1.0), &SETTINGS).unwrap();
     assert!(
-        history_terminal(&found, None)
+        history_terminal(&model, None)
             .contains("Not all trials of run-01, run-02, run-03 and 2 more")
     );
-    assert_eq!(found.outcome(), HistoryOutcome::NoChange);
+    assert_eq!(model.outcome(), HistoryOutcome::NoChange);
 }
 
 #[test]
 fn what_is_no_history_has_a_sentence() {
-    let of = |runs: Vec<NamedRun>| error(&history(runs, &SETTINGS).unwrap_err());
-    let few = of(short(1.0)[..2].to_vec());
+    let message = |runs: Vec<NamedRun>| error(&history(runs, &SETTINGS).unwrap_err());
+    let few = message(short(1.0)[..2].to_vec());
     assert!(
         few.contains("needs 3 runs of a cell, and there are 2"),
         "{few}"
     );
     let mut hosts = short(1.0);
-    for (at, run) in hosts.iter_mut().enumerate() {
-        run.model.info.host.name = format!("runner-{at}");
+    for (index, run) in hosts.iter_mut().enumerate() {
+        run.model.info.host.name = format!("runner-{index}");
     }
-    let hosts = of(hosts);
+    let hosts = message(hosts);
     assert!(
         hosts.contains("give --all-hosts if the hosts of the 10 runs are alike"),
         "{hosts}"
     );
     let search = runs(&seeded_model(&Seeded::search()), 4, |_, _| 1.0);
-    let search = of(search);
+    let search = message(search);
     assert!(search.contains("searches for a level"), "{search}");
     let error = history(Vec::new(), &SETTINGS).unwrap_err();
     assert!(matches!(error, HistoryError::TooFewRuns { all: 0, .. }));

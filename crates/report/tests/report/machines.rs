@@ -13,7 +13,7 @@ fn json(model: &Model) -> Value {
     let validator = jsonschema::validator_for(&report_schema().to_value()).unwrap();
     let errors: Vec<String> = validator
         .iter_errors(&json)
-        .map(|one| one.to_string())
+        .map(|error| error.to_string())
         .collect();
     assert!(errors.is_empty(), "{errors:?}");
     json
@@ -29,10 +29,10 @@ fn json_has_the_form_of_its_schema_and_the_numbers_of_the_model() {
         Seeded::hostile(),
     ] {
         let model = seeded_model(&seeded);
-        let found = json(&model);
-        assert_eq!(found["cells"].as_array().unwrap().len(), model.cells.len());
+        let value = json(&model);
+        assert_eq!(value["cells"].as_array().unwrap().len(), model.cells.len());
         assert_eq!(
-            found["trials"].as_array().unwrap().len(),
+            value["trials"].as_array().unwrap().len(),
             model.trials.len()
         );
         let code = match model.conclusion(false) {
@@ -41,10 +41,10 @@ fn json_has_the_form_of_its_schema_and_the_numbers_of_the_model() {
             Conclusion::Open => 4,
             Conclusion::TrialFailed => 5,
         };
-        assert_eq!(found["exit_code"], code);
-        for (cell, found) in model.cells.iter().zip(found["cells"].as_array().unwrap()) {
+        assert_eq!(value["exit_code"], code);
+        for (cell, value) in model.cells.iter().zip(value["cells"].as_array().unwrap()) {
             let goodput = cell.goodput.map(|goodput| goodput.point);
-            assert_eq!(found["metrics"]["goodput_per_s"]["point"].as_f64(), goodput);
+            assert_eq!(value["metrics"]["goodput_per_s"]["point"].as_f64(), goodput);
         }
     }
 }

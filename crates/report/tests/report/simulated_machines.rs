@@ -37,30 +37,31 @@ fn rates(machine: Machine) -> Rates {
         study.machine = machine;
         of_model(&seeded_model(&study))
     };
-    let part = |of: u64| {
+    let part = |selector: u64| {
         (1..=DRAWS)
-            .filter(move |draw| draw % 2 == of)
+            .filter(move |draw| draw % 2 == selector)
             .map(of_draw)
             .collect::<Vec<_>>()
     };
     let all = std::thread::scope(|scope| {
         let other = scope.spawn(move || part(1));
-        let own = part(0);
-        [own, other.join().expect("the other half")].concat()
+        let half = part(0);
+        [half, other.join().expect("the other half")].concat()
     });
-    let mean = |of: fn(&Rates) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
+    let mean =
+        |selector: fn(&Rates) -> f64| all.iter().map(selector).sum::<f64>() / all.len() as f64;
     Rates {
-        unsteady: mean(|one| one.unsteady),
-        contended: mean(|one| one.contended),
-        false_best: mean(|one| one.false_best),
-        false_effects: mean(|one| one.false_effects),
-        covered: mean(|one| one.covered),
+        unsteady: mean(|sample| sample.unsteady),
+        contended: mean(|sample| sample.contended),
+        false_best: mean(|sample| sample.false_best),
+        false_effects: mean(|sample| sample.false_effects),
+        covered: mean(|sample| sample.covered),
     }
 }
 
 fn of_model(model: &Model) -> Rates {
     let trials = model.trials.len() as f64;
-    let share = |count: usize, of: f64| count as f64 / of;
+    let share = |count: usize, total: f64| count as f64 / total;
     let unsteady = model.trials.iter().filter(|trial| {
         let mut reasons = trial.reasons.iter();
         reasons.any(|reason| reason.verdict == Verdict::Unsteady)
@@ -101,7 +102,7 @@ fn false_effects(model: &Model) -> f64 {
     let outcome = effects
         .outcomes
         .iter()
-        .find(|one| one.column == "goodput_per_s");
+        .find(|candidate| candidate.column == "goodput_per_s");
     let Some(outcome) = outcome.filter(|outcome| !outcome.is_as_measured) else {
         return 0.0;
     };
@@ -126,16 +127,16 @@ fn false_effects(model: &Model) -> f64 {
 fn machines_change_what_is_known_and_not_what_is_true() {
     let mut failed = Vec::new();
     let mut check = |name: &str, machine: Machine, unsteady: (f64, f64), contended: (f64, f64)| {
-        let found = rates(machine);
-        println!("{name:<24} {found:.3?}");
+        let shares = rates(machine);
+        println!("{name:<24} {shares:.3?}");
         let within = |value: f64, (low, high): (f64, f64)| (low..=high).contains(&value);
-        if !within(found.unsteady, unsteady)
-            || !within(found.contended, contended)
-            || found.false_best > 0.05
-            || found.false_effects > 0.15
-            || found.covered < 0.85
+        if !within(shares.unsteady, unsteady)
+            || !within(shares.contended, contended)
+            || shares.false_best > 0.05
+            || shares.false_effects > 0.15
+            || shares.covered < 0.85
         {
-            failed.push(format!("{name}: {found:?}"));
+            failed.push(format!("{name}: {shares:?}"));
         }
     };
     check("quiet", Machine::Quiet, (0.0, 0.03), (0.0, 0.0));

@@ -104,7 +104,7 @@ fn a_few_windows_decide_nothing() {
     let of_fast = threshold
         .cells
         .iter()
-        .find(|one| one.cell == fast.cell)
+        .find(|entry| entry.cell == fast.cell)
         .unwrap();
     assert_eq!(of_fast.held, Decision::Undecided);
     let Some(why @ Shortcoming::Windows(_)) = &of_fast.reason else {
@@ -119,10 +119,10 @@ fn a_few_windows_decide_nothing() {
         "{bounded:?}"
     );
     let delay = |name: &str| name.starts_with("Delivery delay");
-    let compared = model.comparisons.iter().flat_map(|one| &one.outcomes);
-    assert!(!compared.clone().any(|one| delay(&one.name)));
+    let compared = model.comparisons.iter().flat_map(|entry| &entry.outcomes);
+    assert!(!compared.clone().any(|entry| delay(&entry.name)));
     let effects = model.effects.iter().flat_map(|effects| &effects.outcomes);
-    assert!(!effects.clone().any(|one| delay(&one.name)));
+    assert!(!effects.clone().any(|entry| delay(&entry.name)));
     let warned = |warning: &Warning| matches!(warning, Warning::FewWindows { windows: None, .. });
     assert!(model.warnings.iter().any(warned));
     let words = warnings::sentences(&model).join(" ");

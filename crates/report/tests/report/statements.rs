@@ -37,17 +37,17 @@ const FAULTS: [Wrong; 9] = [
 /// Every contradiction, in words.
 fn contradictions(model: &Model) -> Vec<String> {
     let report: Value = serde_json::from_str(&report_json(model)).unwrap();
-    let mut found = of_effects(&report);
+    let mut contradictions = of_effects(&report);
     if let AnswerOf::Metrics(metrics) = &model.answer.of {
         for metric in metrics {
-            found.extend(of_extremes(metric, &report));
+            contradictions.extend(of_extremes(metric, &report));
         }
     }
-    found.extend(of_shown(model));
-    found.extend(of_thresholds(model, &report));
-    found.extend(of_searches(model));
-    found.extend(of_formats(model, &report));
-    found
+    contradictions.extend(of_shown(model));
+    contradictions.extend(of_thresholds(model, &report));
+    contradictions.extend(of_searches(model));
+    contradictions.extend(of_formats(model, &report));
+    contradictions
 }
 
 /// A ratio is shown if and only if its interval is without 1. A missing end is an open one.
@@ -92,7 +92,7 @@ fn of_shown(model: &Model) -> Vec<String> {
 
 /// No row that is known lies beyond the best or the worst one.
 fn of_extremes(answer: &MetricAnswer, report: &Value) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut contradictions = Vec::new();
     let sign = match answer.wish {
         Wish::Less => -1.0,
         Wish::More | Wish::Neither => 1.0,
@@ -122,7 +122,7 @@ fn of_extremes(answer: &MetricAnswer, report: &Value) -> Vec<String> {
                     && row["verdict"] == "estimate"
                     && answer.best.verdict == MetricVerdict::Estimate
             {
-                found.push(format!(
+                contradictions.push(format!(
                     "{name} is beyond the best of {}: {point} in {low} to {high}",
                     answer.name
                 ));
@@ -134,7 +134,7 @@ fn of_extremes(answer: &MetricAnswer, report: &Value) -> Vec<String> {
                     false => low > worst_high,
                 };
                 if is_beyond {
-                    found.push(format!(
+                    contradictions.push(format!(
                         "{name} is beyond the worst of {}: {point} in {low} to {high}",
                         answer.name
                     ));
@@ -143,12 +143,12 @@ fn of_extremes(answer: &MetricAnswer, report: &Value) -> Vec<String> {
         }
     }
     if known > 0 && answer.known > 0 && known != answer.known {
-        found.push(format!(
+        contradictions.push(format!(
             "{} of {} are known, and {known} rows are",
             answer.known, answer.name
         ));
     }
-    found
+    contradictions
 }
 
 /// Whether a key of `report.json` is that of the goodput, which is what these studies ask; other metrics are named by their words.
@@ -161,7 +161,7 @@ fn is_of(key: &str, answer: &MetricAnswer) -> bool {
 }
 
 fn of_thresholds(model: &Model, report: &Value) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut contradictions = Vec::new();
     let xml = junit(model);
     for (outcome, row) in model
         .thresholds
@@ -176,7 +176,7 @@ fn of_thresholds(model: &Model, report: &Value) -> Vec<String> {
                 Decision::Undecided => "undecided",
             };
             if row["result"] != expected {
-                found.push(format!("{}: {expected}, and {row}", outcome.text));
+                contradictions.push(format!("{}: {expected}, and {row}", outcome.text));
             }
         }
         let failed = outcome
@@ -184,13 +184,13 @@ fn of_thresholds(model: &Model, report: &Value) -> Vec<String> {
             .iter()
             .any(|cell| cell.held == Decision::Fails);
         if failed != (outcome.held == Decision::Fails) || (failed && !xml.contains("<failure")) {
-            found.push(format!(
+            contradictions.push(format!(
                 "{}: {:?}, and a cell is otherwise",
                 outcome.text, outcome.held
             ));
         }
     }
-    found
+    contradictions
 }
 
 /// The level that holds is below the one that fails, and a step shows it.
@@ -198,13 +198,13 @@ fn of_searches(model: &Model) -> Vec<String> {
     let Some(search) = &model.search else {
         return Vec::new();
     };
-    let mut found = Vec::new();
+    let mut contradictions = Vec::new();
     for cell in &search.cells {
         let answer = &cell.answer;
         if let (Some(holds), Some(fails)) = (answer.holds, answer.fails)
             && holds.level > fails
         {
-            found.push(format!("{holds:?} holds above {fails:?}"));
+            contradictions.push(format!("{holds:?} holds above {fails:?}"));
         }
         let held = cell
             .steps
@@ -215,13 +215,13 @@ fn of_searches(model: &Model) -> Vec<String> {
             .holds
             .is_some_and(|holds| holds.level > highest * (1.0 + 1e-9))
         {
-            found.push(format!(
+            contradictions.push(format!(
                 "{:?} holds, and no step above {highest}",
                 answer.holds
             ));
         }
     }
-    found
+    contradictions
 }
 
 /// Sentences are the same in every form.
@@ -231,11 +231,11 @@ fn of_formats(model: &Model, report: &Value) -> Vec<String> {
         .as_array()
         .unwrap()
         .iter()
-        .map(|one| one.as_str().unwrap())
+        .map(|entry| entry.as_str().unwrap())
         .collect();
-    let mut found = Vec::new();
+    let mut contradictions = Vec::new();
     if said != listed {
-        found.push(format!("page: {said:?}; report.json: {listed:?}"));
+        contradictions.push(format!("page: {said:?}; report.json: {listed:?}"));
     }
     let page = markdown(model);
     let screen = terminal(model, None);
@@ -246,26 +246,26 @@ fn of_formats(model: &Model, report: &Value) -> Vec<String> {
                 .replace("&gt;", ">")
         };
         if !plain(&page).contains(&plain(sentence)) {
-            found.push(format!("not in Markdown: {sentence}"));
+            contradictions.push(format!("not in Markdown: {sentence}"));
         }
     }
     for (cell, row) in model.cells.iter().zip(report["cells"].as_array().unwrap()) {
         let verdict = cell.verdict.map(labels::verdict);
         if row["verdict"].as_str() != verdict {
-            found.push(format!("{verdict:?} and {}", row["verdict"]));
+            contradictions.push(format!("{verdict:?} and {}", row["verdict"]));
         }
         if let Some(verdict) = verdict
             && !screen.contains(verdict)
         {
-            found.push(format!("not on the terminal: {verdict}"));
+            contradictions.push(format!("not on the terminal: {verdict}"));
         }
     }
-    found
+    contradictions
 }
 
 fn assert_consistent(name: &str, model: &Model) {
-    let found = contradictions(model);
-    assert!(found.is_empty(), "{name}:\n{}", found.join("\n"));
+    let conflicts = contradictions(model);
+    assert!(conflicts.is_empty(), "{name}:\n{}", conflicts.join("\n"));
 }
 
 #[test]
@@ -313,7 +313,11 @@ fn two_hundred_draws_deny_nothing_that_they_show() {
     };
     std::thread::scope(|scope| {
         for part in 0..2 {
-            scope.spawn(move || (1..=DRAWS).filter(|one| one % 2 == part).for_each(draw));
+            scope.spawn(move || {
+                (1..=DRAWS)
+                    .filter(|number| number % 2 == part)
+                    .for_each(draw)
+            });
         }
     });
 }

@@ -109,7 +109,11 @@ fn a_generator_that_came_late_beside_a_greedy_host_is_told_what_may_help() {
         model.warnings
     );
     assert!(model.trials.iter().all(is_contended));
-    let causes: Vec<(Cause, usize)> = cell.causes.iter().map(|of| (of.cause, of.trials)).collect();
+    let causes: Vec<(Cause, usize)> = cell
+        .causes
+        .iter()
+        .map(|cause| (cause.cause, cause.trials))
+        .collect();
     let steal = Cause::CpuSteal {
         share: 0.25,
         idle_poll: false,
@@ -147,7 +151,11 @@ fn a_threshold_is_decided_by_what_concerns_its_metric() {
     use Decision::{Fails, Holds, Undecided};
     let check = |wrong, expected: [Decision; 2], conclusion| {
         let model = model_with_fault(wrong);
-        let held: Vec<Decision> = model.thresholds.iter().map(|one| one.held).collect();
+        let held: Vec<Decision> = model
+            .thresholds
+            .iter()
+            .map(|threshold| threshold.held)
+            .collect();
         assert_eq!(held, expected, "{wrong:?}");
         assert_eq!(model.conclusion(false), conclusion, "{wrong:?}");
         model
@@ -181,16 +189,16 @@ fn recovery_has_a_time_only_where_every_trial_recovered() {
     let overloaded = Some(Verdict::Overloaded);
     let valid = Some(Verdict::Valid);
     assert_eq!(verdicts, [valid, overloaded, overloaded, overloaded]);
-    let of = |cell: usize| model.cells[cell].recovery.clone().unwrap();
-    let point = |cell: usize| of(cell).after.map(|after| after.point);
-    assert_eq!((of(0).recovered, point(0)), (3, Some(0.0)));
+    let cell_recovery = |cell: usize| model.cells[cell].recovery.clone().unwrap();
+    let point = |cell: usize| cell_recovery(cell).after.map(|after| after.point);
+    assert_eq!((cell_recovery(0).recovered, point(0)), (3, Some(0.0)));
     let mean = point(1).unwrap();
     // Three, four and five intervals of 250 ms: their geometric mean.
     assert!((mean - 978_717.0).abs() < 1_000.0, "{mean}");
-    assert_eq!((of(2).recovered, point(2)), (2, None));
-    assert_eq!((of(3).recovered, point(3)), (0, None));
+    assert_eq!((cell_recovery(2).recovered, point(2)), (2, None));
+    assert_eq!((cell_recovery(3).recovered, point(3)), (0, None));
     assert_eq!(
-        of(2).trials,
+        cell_recovery(2).trials,
         [
             Recovery::After(1.5),
             Recovery::NotWithin(3.0),
@@ -222,13 +230,13 @@ fn the_busiest_component_is_named_with_its_share() {
         has_broker: true,
         ..Seeded::plain(&[("writer", &["sink"]), ("connections", &["10", "100"])], 3)
     });
-    let of = |cell: usize| {
+    let bottleneck = |cell: usize| {
         model.cells[cell]
             .bottleneck
             .clone()
             .expect("CPU was sampled")
     };
-    let (few, many) = (of(0), of(1));
+    let (few, many) = (bottleneck(0), bottleneck(1));
     assert_eq!(few.component, "kafka", "{few:?}");
     assert_eq!(many.component, "gateway", "{many:?}");
     assert_eq!(many.next.as_ref().map(|(name, _)| &**name), Some("kafka"));
@@ -282,7 +290,9 @@ fn a_study_can_demand_that_nothing_is_lost_or_doubled() {
         };
         let all = seeded_model(&study).thresholds;
         let cells = all.into_iter().take(counts.len());
-        cells.map(|mut one| one.cells.remove(0)).collect::<Vec<_>>()
+        cells
+            .map(|mut threshold| threshold.cells.remove(0))
+            .collect::<Vec<_>>()
     };
     let holds = |cells: &[ThresholdCell]| -> Vec<bool> {
         let held = cells.iter().map(|cell| cell.held);
@@ -312,12 +322,14 @@ fn each_probe_has_an_account_of_its_own() {
         wrong: vec![(1, Wrong::Loses)],
         ..Seeded::plain(&[("connections", &["50"])], 3)
     };
-    let of = |number: &str| {
+    let value = |number: &str| {
         let all = seeded_model(&study).thresholds;
-        let one = all.into_iter().find(|one| one.text.starts_with(number));
-        one.unwrap().cells.remove(0).observed.unwrap()
+        let threshold = all
+            .into_iter()
+            .find(|threshold| threshold.text.starts_with(number));
+        threshold.unwrap().cells.remove(0).observed.unwrap()
     };
-    assert_eq!(numbers.map(of), [0.0, 3.0, 3.0, 0.0]);
+    assert_eq!(numbers.map(value), [0.0, 3.0, 3.0, 0.0]);
 }
 
 /// Lost, doubled, done although refused, without an answer: each has its sentence and its place in a table that adds up.

@@ -346,19 +346,24 @@ fn a_flipped_letter_in_a_histogram() {
     let first = text.find("HISTFAAA").unwrap();
     let length = text[first..].find('\n').unwrap();
     let mut refused = 0;
-    for at in first..first + length {
-        let letter = if text.as_bytes()[at] == b'A' {
+    for position in first..first + length {
+        let letter = if text.as_bytes()[position] == b'A' {
             "B"
         } else {
             "A"
         };
-        let flipped = format!("{}{letter}{}", &text[..at], &text[at + 1..]);
+        let flipped = format!("{}{letter}{}", &text[..position], &text[position + 1..]);
         match read_histograms(flipped.as_bytes()) {
             Err(error) => {
                 assert!(error.to_string().starts_with("line 6, "), "{error}");
                 refused += 1;
             }
-            Ok(log) => assert_eq!(log.merge_range(0.0, 9.0), whole, "letter {}", at - first),
+            Ok(log) => assert_eq!(
+                log.merge_range(0.0, 9.0),
+                whole,
+                "letter {}",
+                position - first
+            ),
         }
     }
     assert!(refused > length * 9 / 10, "{refused} of {length}");

@@ -23,10 +23,10 @@ fn check(write: impl Fn(&Path), golden: &Path) {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("run");
     write(&run);
-    let found = files_under(&run);
+    let actual = files_under(&run);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         let _ = fs::remove_dir_all(golden);
-        for (name, bytes) in &found {
+        for (name, bytes) in &actual {
             let path = golden.join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, bytes).unwrap();
@@ -34,25 +34,25 @@ fn check(write: impl Fn(&Path), golden: &Path) {
     }
     let expected = files_under(golden);
     assert_eq!(
-        found.keys().collect::<Vec<_>>(),
+        actual.keys().collect::<Vec<_>>(),
         expected.keys().collect::<Vec<_>>()
     );
-    for (name, bytes) in &found {
+    for (name, bytes) in &actual {
         // How well zlib compresses is not part of the format: logs are compared by their content.
         if !name.ends_with(".hlog") {
             let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
             assert_eq!(text(bytes), text(&expected[name]), "{name}");
         }
     }
-    let (found, expected) = (Run::read(&run).unwrap(), Run::read(golden).unwrap());
-    for (found, expected) in found.trials.iter().zip(&expected.trials) {
-        sample::assert_same_logs(found, expected);
+    let (actual, expected) = (Run::read(&run).unwrap(), Run::read(golden).unwrap());
+    for (actual, expected) in actual.trials.iter().zip(&expected.trials) {
+        sample::assert_same_logs(actual, expected);
     }
 }
 
 /// Hidden files (the lock) are not part of a run.
 fn files_under(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut found = BTreeMap::new();
+    let mut files = BTreeMap::new();
     let mut left = vec![folder.to_owned()];
     while let Some(next) = left.pop() {
         for entry in fs::read_dir(&next)
@@ -71,9 +71,9 @@ fn files_under(folder: &Path) -> BTreeMap<String, Vec<u8>> {
                     .unwrap()
                     .to_string_lossy()
                     .into_owned();
-                found.insert(name, fs::read(entry.path()).unwrap());
+                files.insert(name, fs::read(entry.path()).unwrap());
             }
         }
     }
-    found
+    files
 }

@@ -89,10 +89,10 @@ fn intermediate_probes_and_metrics_are_read_back() {
     assert_eq!(broker.delivery_delay.as_ref(), Some(&visible));
     assert_eq!(broker.arrival_delay.as_ref(), Some(&arrival));
     let both = (Some(&earliest), Some(&end_to_end));
-    let found = (&broker.earliest_delay, &broker.end_to_end_delay);
-    assert_eq!((found.0.as_ref(), found.1.as_ref()), both);
-    let found = (&trial.earliest_delay, &trial.end_to_end_delay);
-    assert_eq!((found.0.as_ref(), found.1.as_ref()), both);
+    let actual = (&broker.earliest_delay, &broker.end_to_end_delay);
+    assert_eq!((actual.0.as_ref(), actual.1.as_ref()), both);
+    let actual = (&trial.earliest_delay, &trial.end_to_end_delay);
+    assert_eq!((actual.0.as_ref(), actual.1.as_ref()), both);
     assert!(strange.earliest_delay.is_none() && strange.end_to_end_delay.is_none());
     assert!(broker.backlog.is_empty() && strange.arrival_delay.is_none());
     assert_eq!(strange.delivery_delay.as_ref(), Some(&arrival));

@@ -103,10 +103,10 @@ fn check(log: &Path, more: &[&str], expected: &hdrhistogram::Histogram<u64>) {
             .parse()
             .unwrap()
     };
-    let near = |found: f64, us: u64| {
+    let near = |value: f64, us: u64| {
         assert!(
-            (found - ms(us)).abs() < 0.0006,
-            "{found} ms, expected {} ms, in\n{text}",
+            (value - ms(us)).abs() < 0.0006,
+            "{value} ms, expected {} ms, in\n{text}",
             ms(us)
         );
     };

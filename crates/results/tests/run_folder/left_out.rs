@@ -24,7 +24,7 @@ fn cells_that_were_left_out_come_back_with_their_reasons() {
 }
 
 fn left_out() -> Vec<LeftOutInfo> {
-    let one = |cell: u32, reason: LeftOutReason| LeftOutInfo {
+    let entry = |cell: u32, reason: LeftOutReason| LeftOutInfo {
         cell: CellInfo {
             cell,
             levels: vec![("connections".into(), (cell * 100).to_string())],
@@ -48,9 +48,9 @@ fn left_out() -> Vec<LeftOutInfo> {
         failed_utc: "2026-01-02T03:04:05Z".into(),
     };
     vec![
-        one(3, requires),
-        one(4, failed),
-        one(5, LeftOutReason::Partner { cell: 4 }),
+        entry(3, requires),
+        entry(4, failed),
+        entry(5, LeftOutReason::Partner { cell: 4 }),
     ]
 }
 

@@ -97,8 +97,8 @@ fn the_steps_of_a_scenario_come_back() {
     assert_eq!(trial.steps.len(), sample::STEPS.len());
     for (step, (logs, name)) in trial.steps.iter().zip(sample::STEPS).enumerate() {
         let histograms: Vec<_> = logs.response_time.iter().collect();
-        for (interval, found) in histograms.iter().enumerate() {
-            assert_eq!(found.histogram, written[interval][step], "{name}");
+        for (interval, entry) in histograms.iter().enumerate() {
+            assert_eq!(entry.histogram, written[interval][step], "{name}");
         }
         let mut measured = written[2][step].clone();
         for interval in &written[3..] {
@@ -351,12 +351,12 @@ proptest! {
     ) {
         let mut text = Vec::new();
         let mut log = HistogramLogWriter::new(&mut text, 0.0).unwrap();
-        let mut one = Histogram::new(3).unwrap();
-        one.record(7).unwrap();
+        let mut histogram = Histogram::new(3).unwrap();
+        histogram.record(7).unwrap();
         let mut start = 0.0;
         for (apart, length) in intervals {
             start += apart;
-            log.interval("a", (start, length), &one).unwrap();
+            log.interval("a", (start, length), &histogram).unwrap();
         }
         drop(log);
         let log = read_histograms(&text).unwrap();

@@ -479,7 +479,7 @@ pub(crate) fn write_scenario_run(path: &Path) -> Vec<[Histogram<u64>; 2]> {
     written
 }
 
-pub(crate) fn assert_same_logs(found: &Trial, expected: &Trial) {
+pub(crate) fn assert_same_logs(actual: &Trial, expected: &Trial) {
     let all = |trial: &Trial| -> Vec<(f64, Histogram<u64>)> {
         [
             &trial.response_time,
@@ -501,7 +501,7 @@ pub(crate) fn assert_same_logs(found: &Trial, expected: &Trial) {
         .flat_map(|log| log.iter().map(|entry| (entry.start_s, entry.histogram)))
         .collect()
     };
-    assert_eq!(all(found), all(expected));
-    assert_eq!(found.delivery_delay, expected.delivery_delay);
-    assert_eq!(found.arrival_delay, expected.arrival_delay);
+    assert_eq!(all(actual), all(expected));
+    assert_eq!(actual.delivery_delay, expected.delivery_delay);
+    assert_eq!(actual.arrival_delay, expected.arrival_delay);
 }

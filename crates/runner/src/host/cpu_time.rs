@@ -54,15 +54,15 @@ impl CpuReading {
         let seconds = share(ticks, per_s) / cpus;
         let cores =
             |now: Duration, before: Duration| now.saturating_sub(before).as_secs_f64() / seconds;
-        let own = cores(self.own, before.own);
+        let instrument = cores(self.own, before.own);
         let system = cores(self.system, before.system);
         let busy = cpus * (1.0 - shares.cpu_idle - shares.cpu_steal);
         let is_whole = self.is_whole && before.is_whole;
         Some(MachineInfo {
-            own_cores: Some(own),
+            own_cores: Some(instrument),
             system_cores: is_whole.then_some(system),
             // Known processes may run on CPUs that waggle may not use.
-            other_cores: is_whole.then_some((busy - own - system).max(0.0)),
+            other_cores: is_whole.then_some((busy - instrument - system).max(0.0)),
             ..shares
         })
     }
@@ -83,13 +83,13 @@ impl CpuClocks {
     /// With what is known of processes by their rows; `is_whole`: they have all of the system that runs on this machine.
     pub(crate) fn reading(&self, usage: &[Usage], is_whole: bool) -> Option<CpuReading> {
         let ticks = self.read()?;
-        let own = usage.iter().filter(|used| used.replica == INSTRUMENT);
+        let instrument_usage = usage.iter().filter(|used| used.replica == INSTRUMENT);
         Some(CpuReading {
             ticks,
             cpus: u32::try_from(self.cpus.len())
                 .ok()
                 .filter(|cpus| *cpus > 0)?,
-            own: own.map(|used| used.cpu).sum(),
+            own: instrument_usage.map(|used| used.cpu).sum(),
             system: of_system(usage),
             is_whole,
         })
@@ -236,10 +236,10 @@ mod tests {
         };
         let before = reading(100, 50, 3_000, 4_000);
         let check = |now: CpuReading, expected: Option<[f64; 2]>| {
-            let found = now.machine_since(before).unwrap();
-            let found = found.system_cores.zip(found.other_cores);
+            let usage = now.machine_since(before).unwrap();
+            let usage = usage.system_cores.zip(usage.other_cores);
             assert_eq!(
-                found.map(|(system, others)| [system, others]),
+                usage.map(|(system, others)| [system, others]),
                 expected,
                 "{now:?}"
             );
@@ -269,8 +269,8 @@ mod tests {
             stolen: 0,
         };
         let with_loops = busy.with_loops(Duration::from_millis(1_500));
-        let found = with_loops.shares_since(Ticks::default()).unwrap();
-        assert!((found.cpu_idle - 0.75).abs() < 0.02, "{found:?}");
+        let shares = with_loops.shares_since(Ticks::default()).unwrap();
+        assert!((shares.cpu_idle - 0.75).abs() < 0.02, "{shares:?}");
     }
 
     #[test]

@@ -196,8 +196,8 @@ mod tests {
     fn what_the_load_is_not_given_is_the_system_s() {
         let check = |load: &[usize], system: &[usize], expected: (&[usize], &[usize])| {
             let shares = super::share_for(load, system, &[0, 1, 2, 3]);
-            let found = (&shares.engine[..], &shares.system[..]);
-            assert_eq!(found, expected, "{load:?} {system:?}");
+            let parts = (&shares.engine[..], &shares.system[..]);
+            assert_eq!(parts, expected, "{load:?} {system:?}");
         };
         check(&[3, 1], &[], (&[3, 1], &[0, 2]));
         check(&[], &[3, 1], (&[0, 2], &[3, 1]));
@@ -214,12 +214,12 @@ mod tests {
     fn halves_are_disjoint_and_as_large() {
         let check = |cpus: &[usize], expected: Option<[(&[usize], &[usize]); 2]>| {
             let halves = share(cpus).halves();
-            let found = halves.as_ref().map(|halves| {
+            let actual = halves.as_ref().map(|halves| {
                 halves
                     .each_ref()
                     .map(|half| (&half.engine[..], &half.system[..]))
             });
-            assert_eq!(found, expected, "{cpus:?}");
+            assert_eq!(actual, expected, "{cpus:?}");
         };
         check(&[4], None);
         check(&[0, 1], Some([(&[0], &[0]), (&[1], &[1])]));
@@ -230,8 +230,8 @@ mod tests {
     #[test]
     fn more_workers_than_cpus_take_turns() {
         let check = |cpus: &[usize], asked, generators, expected: &[Option<usize>]| {
-            let found = share(cpus).workers(asked, generators);
-            assert_eq!(found, expected, "{cpus:?} {asked:?}");
+            let workers = share(cpus).workers(asked, generators);
+            assert_eq!(workers, expected, "{cpus:?} {asked:?}");
         };
         check(&[0, 1], Some(3), 1, &[Some(0); 3]);
         check(&[0, 1, 2, 3], None, 1, &[Some(0), Some(1)]);

@@ -52,10 +52,10 @@ fn cpu_model(text: &str) -> String {
             .find(|(name, _)| name.trim() == wanted)
             .map(|(_, value)| value)
     };
-    let found = value("model name")
+    let model_name = value("model name")
         .or_else(|| value("Model"))
         .or_else(|| value("cpu model"));
-    found.map_or_else(|| UNKNOWN.to_owned(), |model| model.trim().to_owned())
+    model_name.map_or_else(|| UNKNOWN.to_owned(), |model| model.trim().to_owned())
 }
 
 #[cfg(test)]

@@ -94,14 +94,14 @@ mod tests {
         let waits = QuietWaits::new(&plan);
         let begin = Instant::now();
         let read = || Some(reading(begin.elapsed().as_secs_f64(), cores, until_s));
-        let mut found = Vec::new();
+        let mut actual = Vec::new();
         for _ in 0..trials {
             let info = waits
                 .wait(Duration::from_secs(4), read, async |_, _| {})
                 .await;
-            found.push(info.map(|info| (info.waited_s, info.is_quiet)));
+            actual.push(info.map(|info| (info.waited_s, info.is_quiet)));
         }
-        assert_eq!(found, expected, "{cores} until {until_s}");
+        assert_eq!(actual, expected, "{cores} until {until_s}");
     }
 
     pub(crate) fn reading(seconds: f64, cores: f64, until_s: f64) -> CpuReading {

@@ -17,11 +17,11 @@ const FIND_AT_MOST: Duration = Duration::from_secs(20);
 /// The first of the host's addresses that accepts a connection.
 pub(crate) async fn find_first(host: &str, port: u16, deadline: Instant) -> io::Result<SocketAddr> {
     let late = || io::Error::new(io::ErrorKind::TimedOut, "no answer in time");
-    let found = timeout_at(deadline, lookup_host((host, port)))
+    let addresses = timeout_at(deadline, lookup_host((host, port)))
         .await
         .map_err(|_| late())??;
     let mut why = io::Error::other("the name has no address");
-    for address in found {
+    for address in addresses {
         let until = deadline.min(Instant::now() + ONE_ADDRESS_AT_MOST);
         match timeout_at(until, TcpStream::connect(address)).await {
             Ok(Ok(_)) => return Ok(address),
@@ -34,6 +34,6 @@ pub(crate) async fn find_first(host: &str, port: u16, deadline: Instant) -> io::
 }
 
 /// The first address of a host that accepts a connection.
-pub(crate) async fn find_address(at: &Address) -> io::Result<SocketAddr> {
-    find_first(&at.host, at.port, Instant::now() + FIND_AT_MOST).await
+pub(crate) async fn find_address(address: &Address) -> io::Result<SocketAddr> {
+    find_first(&address.host, address.port, Instant::now() + FIND_AT_MOST).await
 }

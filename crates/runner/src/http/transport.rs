@@ -60,9 +60,9 @@ pub(crate) fn tls_of_ports(system: &System, folder: &Path) -> Result<TlsOfPorts,
     let mut all = TlsOfPorts::new();
     for component in &system.components {
         for port in component.external.iter().flatten() {
-            if let (Some(asked), Some(at)) = (&port.tls, port.at.first()) {
-                let server = format!("{} at {at}", component.name);
-                let tls = tls(asked, (&at.host, &server), folder)?;
+            if let (Some(asked), Some(address)) = (&port.tls, port.at.first()) {
+                let server = format!("{} at {address}", component.name);
+                let tls = tls(asked, (&address.host, &server), folder)?;
                 all.insert((component.name.clone(), port.name.clone()), tls);
             }
         }

@@ -86,8 +86,8 @@ pub(crate) async fn calibrate(
                 }
             }
         }
-        if let Some(found) = known.shapes.get(&shape) {
-            calibration.0.insert(cell.number, found.requests_per_s);
+        if let Some(entry) = known.shapes.get(&shape) {
+            calibration.0.insert(cell.number, entry.requests_per_s);
         }
     }
     if found_any && let Err(problem) = known.write(basis.file) {
@@ -112,8 +112,8 @@ fn version() -> String {
 
 /// A result that is old, or of an unknown time, is measured again: the machine may have been different or busy.
 fn is_fresh(shape: &CalibratedShape, now: jiff::Timestamp) -> bool {
-    let found: Option<jiff::Timestamp> = shape.found_utc.parse().ok();
-    found.is_some_and(|found| found <= now && now.duration_since(found) <= KEPT_FOR)
+    let time: Option<jiff::Timestamp> = shape.found_utc.parse().ok();
+    time.is_some_and(|time| time <= now && now.duration_since(time) <= KEPT_FOR)
 }
 
 fn job_of(basis: &Basis<'_>, cell: &Cell) -> Option<Job> {

@@ -96,12 +96,12 @@ impl<'a> Turn<'a> {
 /// Limit on the requests of a cycle.
 const TURN_MAX: usize = 1_000_000;
 
-pub(crate) fn first_multiple_of_both(one: usize, other: usize) -> usize {
-    let (mut a, mut b) = (one, other);
+pub(crate) fn first_multiple_of_both(number: usize, other: usize) -> usize {
+    let (mut a, mut b) = (number, other);
     while b > 0 {
         (a, b) = (b, a % b);
     }
-    (one / a.max(1)).saturating_mul(other)
+    (number / a.max(1)).saturating_mul(other)
 }
 
 #[cfg(test)]
@@ -168,7 +168,10 @@ mod tests {
         assert_eq!(drawn, rows(&Turn::new(&request, "run", 7, 1), "a"));
         assert_ne!(drawn, rows(&Turn::new(&request, "run", 8, 1), "a"));
         for row in 0..10 {
-            let count = drawn.iter().filter(|one| **one == row.to_string()).count();
+            let count = drawn
+                .iter()
+                .filter(|value| **value == row.to_string())
+                .count();
             // 1,000 of each, ± 5 standard deviations.
             assert!((850..1150).contains(&count), "{row}: {count}");
         }

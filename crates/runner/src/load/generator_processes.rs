@@ -38,12 +38,12 @@ pub fn generator() -> ExitCode {
 
 /// Starts a process for each share of the job.
 pub(crate) fn start(program: &Path, job: &Job, generators: u32) -> Result<Vec<Link>, LoadError> {
-    let of = shares(job, generators as usize).len();
-    let numbers = 1..=of;
+    let count = shares(job, generators as usize).len();
+    let numbers = 1..=count;
     let links = numbers.map(|number| {
         link(program).map_err(|problem| LoadError::Process {
             number,
-            of,
+            of: count,
             program: program.to_path_buf(),
             problem,
         })

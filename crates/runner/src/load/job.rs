@@ -293,10 +293,12 @@ fn user_stage(level: f64, over: Duration) -> load::UserStage {
     load::UserStage { to, over }
 }
 
-/// The levels of a load and how long each lasts; the runner ends it before the last is over. Empty if it is `own` all the time.
-fn stretches(cell: &Cell, own: f64) -> Vec<(f64, Duration)> {
+/// The levels of a load and how long each lasts; the runner ends it before the last is over. Empty if it is `cell_level` all the time.
+fn stretches(cell: &Cell, cell_level: f64) -> Vec<(f64, Duration)> {
     let schedule = &cell.schedule;
-    let ramp_up = schedule.ramp_up.filter(|ramp_up| ramp_up.level < own);
+    let ramp_up = schedule
+        .ramp_up
+        .filter(|ramp_up| ramp_up.level < cell_level);
     let falls_after = falls_after(cell);
     if ramp_up.is_none() && falls_after.is_none() {
         return Vec::new();
@@ -308,9 +310,9 @@ fn stretches(cell: &Cell, own: f64) -> Vec<(f64, Duration)> {
     let levels = [
         ramp_up.map(|ramp_up| (ramp_up.level, ramp_up.duration)),
         // A ramp-up that changes nothing.
-        control.map(|(from, _)| (own, from)),
+        control.map(|(from, _)| (cell_level, from)),
         recovery.zip(control).map(|(level, (_, to))| (level, to)),
-        Some((own, ends)),
+        Some((cell_level, ends)),
         recovery.map(|level| (level, ends + schedule.recovery_duration() + SPARE)),
     ];
     let mut before = Duration::ZERO;

@@ -37,7 +37,11 @@ pub fn load_scenario(
                 actions: actions(&flow.actions),
             })
             .collect(),
-        feeds: scenario.feeds.iter().map(|one| feed(one, kept)).collect(),
+        feeds: scenario
+            .feeds
+            .iter()
+            .map(|study_feed| feed(study_feed, kept))
+            .collect(),
         run: run.to_owned(),
         preparation: None,
     }
@@ -91,7 +95,7 @@ fn generated_rows(rows: &MadeRows) -> load::GeneratedRows {
 }
 
 fn actions(actions: &[Action]) -> Vec<load::Action> {
-    let one = |action: &Action| match action {
+    let load_action = |action: &Action| match action {
         Action::Request(step) => load::Action::Request(Box::new(request(step))),
         Action::Pause(think) => load::Action::Pause(job::think(*think)),
         Action::Repeat {
@@ -104,7 +108,7 @@ fn actions(actions: &[Action]) -> Vec<load::Action> {
             actions: self::actions(actions),
         }),
     };
-    actions.iter().map(one).collect()
+    actions.iter().map(load_action).collect()
 }
 
 fn rounds(rounds: &study::Rounds) -> load::Rounds {
@@ -158,7 +162,7 @@ fn check(check: &study::StepCheck) -> load::Check {
         of: match &check.part {
             CheckPart::Status => load::Subject::Status,
             CheckPart::Body => load::Subject::Body,
-            CheckPart::Value(found) => load::Subject::Value(source(found)),
+            CheckPart::Value(extractor) => load::Subject::Value(source(extractor)),
         },
         holds: match &check.holds {
             Condition::Exists => load::Condition::Exists,
@@ -169,8 +173,8 @@ fn check(check: &study::StepCheck) -> load::Check {
     }
 }
 
-fn source(found: &Extractor) -> load::Extractor {
-    match found {
+fn source(extractor: &Extractor) -> load::Extractor {
+    match extractor {
         Extractor::Json(text) => {
             load::Extractor::Json(Query::parse(text).expect("a checked scenario's JSONPath is one"))
         }

@@ -64,18 +64,18 @@ impl Delays {
     fn undecided_of(&mut self, interval: u64) -> &mut Histogram<u64> {
         self.undecided
             .retain(|(other, _)| other + UNDECIDED > interval);
-        let at = match self
+        let index = match self
             .undecided
             .iter()
             .position(|(other, _)| *other == interval)
         {
-            Some(at) => at,
+            Some(index) => index,
             None => {
                 self.undecided.push((interval, histogram()));
                 self.undecided.len() - 1
             }
         };
-        &mut self.undecided[at].1
+        &mut self.undecided[index].1
     }
 }
 

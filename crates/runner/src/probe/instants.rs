@@ -60,8 +60,8 @@ mod tests {
     fn the_resolution_is_that_of_the_finest_instant() {
         let check = |mut instants: Instants, all: &[u64], expected: Option<u64>| {
             all.iter().for_each(|at_ns| instants.note(*at_ns));
-            let found = instants.info().map(|info| info.resolution_ns);
-            assert_eq!(found, expected, "{all:?}");
+            let resolution = instants.info().map(|info| info.resolution_ns);
+            assert_eq!(resolution, expected, "{all:?}");
         };
         check(Instants::shown_instant(), &[], None);
         check(

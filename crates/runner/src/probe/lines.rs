@@ -145,8 +145,8 @@ impl Markers {
 }
 
 fn text_after_marker<'a>(line: &'a [u8], marker: &Finder<'_>) -> Option<&'a [u8]> {
-    let at = marker.find(line)?;
-    Some(&line[at + marker.needle().len()..])
+    let position = marker.find(line)?;
+    Some(&line[position + marker.needle().len()..])
 }
 
 /// The digits at the start of `text`; stores may write one space or quote before them.

@@ -125,11 +125,11 @@ impl ProbeLog {
     /// Start and end of the measured phase, once it is known.
     pub(crate) fn measured_phase(&self) -> Option<(Instant, Instant)> {
         let window = (*self.window.borrow())?;
-        let at = |interval: u64| {
+        let instant = |interval: u64| {
             let after = Duration::from_nanos(self.interval_ns.saturating_mul(interval));
             self.clock.instant(after)
         };
-        Some((at(window.from), at(window.to)))
+        Some((instant(window.from), instant(window.to)))
     }
 
     /// Starts to read the store again: a record counts only if it is seen again. Its delay is known and stays.

@@ -125,13 +125,13 @@ impl<N: Connection> ProbeReader<N> {
     }
 
     /// The records seen so far.
-    pub(crate) fn log<T>(&self, of: impl FnOnce(&ProbeLog) -> T) -> T {
+    pub(crate) fn log<T>(&self, reader: impl FnOnce(&ProbeLog) -> T) -> T {
         match self {
-            Self::Offset(offset, _) => of(&offset.log),
-            Self::Items(items, _) => of(&items.log),
-            Self::ByTime(by_time, _) => of(&by_time.log),
-            Self::Kafka(kafka) => kafka.log(of),
-            Self::Watch(watch) => of(&watch.log),
+            Self::Offset(offset, _) => reader(&offset.log),
+            Self::Items(items, _) => reader(&items.log),
+            Self::ByTime(by_time, _) => reader(&by_time.log),
+            Self::Kafka(kafka) => kafka.log(reader),
+            Self::Watch(watch) => reader(&watch.log),
         }
     }
 

@@ -145,16 +145,16 @@ mod tests {
         assert!(!pace.has_measured());
         pace.set_measured(Some((start + 10 * SECOND, start + 20 * SECOND)));
         let mut begun = start;
-        for (at, reached_end) in polls {
-            advance(start + *at * SECOND - Instant::now()).await;
+        for (second, reached_end) in polls {
+            advance(start + *second * SECOND - Instant::now()).await;
             match reached_end {
                 true => pace.at_end(begun, true),
                 false => pace.is_behind(begun),
             }
             begun = Instant::now();
         }
-        let found = (pace.measured_gap.as_secs(), pace.measured_behind.as_secs());
-        assert_eq!(found, (gap_s, behind_s), "{polls:?}");
+        let durations = (pace.measured_gap.as_secs(), pace.measured_behind.as_secs());
+        assert_eq!(durations, (gap_s, behind_s), "{polls:?}");
     }
 
     #[tokio::test(start_paused = true)]

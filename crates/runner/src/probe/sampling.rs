@@ -129,7 +129,7 @@ impl Sampling {
         }
         match self.mode {
             Mode::Whole | Mode::WholeAlways => Turn::ReadOn,
-            Mode::Windows(at) if now < at => Turn::Rest,
+            Mode::Windows(start) if now < start => Turn::Rest,
             Mode::Windows(_) | Mode::LastWindow => Turn::Window,
             Mode::Rest => match self.skipped.front() {
                 Some(range) if now < self.read_on_at => Turn::Skipped(range.clone()),
@@ -160,9 +160,9 @@ impl Sampling {
 
     /// How far the end of the store may have moved since it was found last, by the rate so far.
     pub(super) fn expected_growth(&self) -> u64 {
-        let (at, offset) = self.end;
-        let before = (at - self.began).as_secs_f64();
-        let growth = as_f64(offset) * at.elapsed().as_secs_f64();
+        let (instant, offset) = self.end;
+        let before = (instant - self.began).as_secs_f64();
+        let growth = as_f64(offset) * instant.elapsed().as_secs_f64();
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -184,10 +184,10 @@ impl Sampling {
     /// A window that began then, with `rows` rows read, has ended with the store's end at `offset`. The next one comes when as many
     /// records have come that these are the share of them.
     pub(super) fn end_window(&mut self, began: Instant, rows: u64, offset: u64) {
-        let (at, before) = std::mem::replace(&mut self.end, (began, offset));
+        let (instant, before) = std::mem::replace(&mut self.end, (began, offset));
         let grown = as_f64(offset.saturating_sub(before));
         let rest = if grown > 0.0 {
-            let since = began.saturating_duration_since(at).as_secs_f64();
+            let since = began.saturating_duration_since(instant).as_secs_f64();
             let rest = since * as_f64(rows) * f64::from(self.limits.share) / grown;
             Duration::try_from_secs_f64(rest).unwrap_or(Duration::ZERO)
         } else {

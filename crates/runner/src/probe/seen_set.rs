@@ -65,8 +65,8 @@ impl SeenSet {
     }
 
     fn set(&mut self, key: u64, latest: impl Fn(&Worker) -> Option<u64>) -> Fate {
-        let found = waggle_load::worker_and_sequence(key);
-        let Some((worker, sequence)) = found.filter(|(_, sequence)| *sequence < self.sequence_max)
+        let pair = waggle_load::worker_and_sequence(key);
+        let Some((worker, sequence)) = pair.filter(|(_, sequence)| *sequence < self.sequence_max)
         else {
             return self.note_foreign();
         };
@@ -107,8 +107,8 @@ impl SeenSet {
     }
 
     pub(crate) fn has_key(&self, key: u64) -> bool {
-        let found = waggle_load::worker_and_sequence(key);
-        found.is_some_and(|(worker, sequence)| self.contains(worker, sequence))
+        let pair = waggle_load::worker_and_sequence(key);
+        pair.is_some_and(|(worker, sequence)| self.contains(worker, sequence))
     }
 
     pub(crate) fn contains(&self, worker: usize, sequence: u64) -> bool {

@@ -24,11 +24,11 @@ pub fn cells_to_leave_out(
     (system, fetching): (&System, &Fetching),
     changed: Option<(&System, &Fetching)>,
 ) -> Vec<LeftOutInfo> {
-    let own = AbsentArtifacts::find(system, fetching);
+    let baseline = AbsentArtifacts::find(system, fetching);
     let of_changed = changed.map(|(system, fetching)| AbsentArtifacts::find(system, fetching));
     let own_reason = |cell: &Cell| {
         let of_changed = of_changed.as_ref().filter(|_| is_changed(cell));
-        of_changed.unwrap_or(&own).reason(cell)
+        of_changed.unwrap_or(&baseline).reason(cell)
     };
     let cells = || study.cells.iter().filter(|cell| !cell.is_sentinel);
     let reasons: BTreeMap<u32, LeftOutReason> = cells()
@@ -108,5 +108,5 @@ fn reason(artifact: &Artifact, fetching: &Fetching) -> Option<LeftOutReason> {
 /// The numbers of the cells.
 #[must_use]
 pub fn left_out_numbers(left_out: &[LeftOutInfo]) -> BTreeSet<u32> {
-    left_out.iter().map(|one| one.cell.cell).collect()
+    left_out.iter().map(|entry| entry.cell.cell).collect()
 }

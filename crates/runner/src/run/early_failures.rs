@@ -108,8 +108,8 @@ impl EarlyFailures {
     }
 
     fn is_cell_over(&self, cell: u32) -> bool {
-        let own = || self.failed.iter().filter(|failed| failed.cell == cell);
-        own().count() >= ENOUGH && are_alike(own())
+        let failures = || self.failed.iter().filter(|failed| failed.cell == cell);
+        failures().count() >= ENOUGH && are_alike(failures())
     }
 }
 
@@ -125,7 +125,7 @@ fn early_cause(end: &TrialEnd, totals: &CountsRow) -> Option<String> {
         return None;
     };
     let mut failures = totals.failures.iter();
-    let is_answered = totals.succeeded > 0 || failures.any(|one| is_answer(one.kind));
+    let is_answered = totals.succeeded > 0 || failures.any(|failure| is_answer(failure.kind));
     if is_answered || *phase > PhaseName::Measure {
         return None;
     }
@@ -196,8 +196,8 @@ mod tests {
         let over = numbered
             .find(|(_, (cell, end))| failures.next(*cell, cause(*end), cells) == Next::EndRun);
         assert_eq!(over.map(|(number, _)| number), run, "{cells} {trials:?}");
-        let found: Vec<u32> = failures.ended.iter().copied().collect();
-        assert_eq!(found, ended, "{cells} {trials:?}");
+        let ended_cells: Vec<u32> = failures.ended.iter().copied().collect();
+        assert_eq!(ended_cells, ended, "{cells} {trials:?}");
     }
 
     #[test]

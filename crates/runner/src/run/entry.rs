@@ -563,12 +563,12 @@ fn is_the_same(
 /// Where two texts first differ: `line 7 was "repeat: 3" and is "repeat: 5"`.
 fn first_difference(then: &str, now: &str) -> Option<String> {
     let lines = then.lines().count().max(now.lines().count());
-    let at = |text: &str, line: usize| text.lines().nth(line).map(str::to_owned);
-    let line = (0..lines).find(|line| at(then, *line) != at(now, *line))?;
-    let shown = |text: &str| match at(text, line) {
-        Some(found) if found.trim().is_empty() => "empty".to_owned(),
-        Some(found) => {
-            let cut: String = found.trim().chars().take(SHOWN_LINE_MAX).collect();
+    let nth_line = |text: &str, line: usize| text.lines().nth(line).map(str::to_owned);
+    let line = (0..lines).find(|line| nth_line(then, *line) != nth_line(now, *line))?;
+    let shown = |text: &str| match nth_line(text, line) {
+        Some(content) if content.trim().is_empty() => "empty".to_owned(),
+        Some(content) => {
+            let cut: String = content.trim().chars().take(SHOWN_LINE_MAX).collect();
             format!("{cut:?}")
         }
         None => "not there".to_owned(),

@@ -176,13 +176,13 @@ fn comparison_info(compared: CountComparison) -> CountComparisonInfo {
 }
 
 fn best_and_worst_info(asked: &BestAndWorst) -> BestAndWorstInfo {
-    let ordered = |one: &waggle_study::OrderedMetric| OrderedMetricInfo {
-        metric: one.metric.clone(),
-        is_lowest_best: one.is_lowest_best,
+    let ordered = |criterion: &waggle_study::OrderedMetric| OrderedMetricInfo {
+        metric: criterion.metric.clone(),
+        is_lowest_best: criterion.is_lowest_best,
     };
-    let successes = |one: &waggle_study::Successes| SuccessesInfo {
-        metric: one.metric.clone(),
-        of: one.of.clone(),
+    let successes = |criterion: &waggle_study::Successes| SuccessesInfo {
+        metric: criterion.metric.clone(),
+        of: criterion.of.clone(),
     };
     BestAndWorstInfo {
         order: asked.order.iter().map(ordered).collect(),
@@ -263,10 +263,10 @@ pub(crate) fn cell_info(cell: &Cell) -> CellInfo {
 
 /// The levels that each cell computes from its others.
 pub(crate) fn derived_levels(study: &Study) -> Vec<DerivedLevelInfo> {
-    let level = |one: &DerivedLevel| DerivedLevelInfo {
-        name: one.name.clone(),
-        formula: one.formula.clone(),
-        factors: one.factors.clone(),
+    let level = |derivation: &DerivedLevel| DerivedLevelInfo {
+        name: derivation.name.clone(),
+        formula: derivation.formula.clone(),
+        factors: derivation.factors.clone(),
     };
     study.derived.iter().map(level).collect()
 }

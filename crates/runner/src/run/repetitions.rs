@@ -185,7 +185,8 @@ fn task<'a>(
     let cell = schedule::cell_of(series, planned.cell);
     let partner = series.study.duet_partner(cell);
     let is_own = |key: &TrialKey| {
-        let is_own = key.cell == planned.cell || partner.is_some_and(|one| one.number == key.cell);
+        let is_own = key.cell == planned.cell
+            || partner.is_some_and(|partner_cell| partner_cell.number == key.cell);
         is_own && key.repetition == planned.repetition
     };
     let mut left = info
@@ -250,10 +251,10 @@ impl History {
         let info = series.folder.info();
         self.read(series, &info, cells)?;
         let sentinel = series.study.sentinel().map(|cell| cell.number);
-        let own = cells.iter().filter(|cell| Some(**cell) != sentinel);
+        let candidates = cells.iter().filter(|cell| Some(**cell) != sentinel);
         let throughout = self.is_contended_throughout();
         let of_run = (series.study, &*info, throughout);
-        let wanted = own.filter_map(|cell| self.trial_needed(of_run, *cell));
+        let wanted = candidates.filter_map(|cell| self.trial_needed(of_run, *cell));
         let wanted = one_of_each_duet(series, wanted.collect());
         let chosen = in_time(wanted, self.time_left(series, cells));
         let mut added: Vec<AddedTrial> = chosen.into_iter().map(|wanted| wanted.trial).collect();
@@ -266,7 +267,7 @@ impl History {
         added.extend(sentinel_trial(series.study, &info, &added));
         Ok(added
             .into_iter()
-            .flat_map(|one| with_partner(series, one))
+            .flat_map(|trial| with_partner(series, trial))
             .collect())
     }
 
@@ -347,13 +348,13 @@ impl History {
 fn one_of_each_duet(series: Series<'_>, mut wanted: Vec<Wanted>) -> Vec<Wanted> {
     wanted.sort_by(|a, b| b.urgency.total_cmp(&a.urgency));
     let mut chosen: Vec<Wanted> = Vec::new();
-    for one in wanted {
-        let cell = schedule::cell_of(series, one.trial.key.cell);
+    for candidate in wanted {
+        let cell = schedule::cell_of(series, candidate.trial.key.cell);
         let partner = series.study.duet_partner(cell);
         let is_partner =
             |other: &Wanted| partner.is_some_and(|partner| partner.number == other.trial.key.cell);
         if !chosen.iter().any(is_partner) {
-            chosen.push(one);
+            chosen.push(candidate);
         }
     }
     chosen
@@ -400,8 +401,8 @@ fn reason(
 ) -> Option<AddedReason> {
     let so_far = waggle_analysis::cell_so_far(judged);
     let verdict = so_far.verdict?;
-    let own = study.cells.iter().find(|known| known.number == cell)?;
-    let expected = own.expect_verdict.or(study.expect_verdict);
+    let study_cell = study.cells.iter().find(|known| known.number == cell)?;
+    let expected = study_cell.expect_verdict.or(study.expect_verdict);
     let expected =
         expected.map(|verdict| waggle_analysis::expected_verdict(expected_verdict(verdict)));
     let is_expected = expected == Some(verdict);
@@ -448,8 +449,8 @@ fn sentinel_trial(study: &Study, info: &RunInfo, added: &[AddedTrial]) -> Option
         .chain(added.iter().map(|added| &added.key));
     let order: Vec<u32> = order.map(|key| key.cell).collect();
     let is_due = !added.is_empty() && since_sentinel(sentinel, order.iter().copied()) >= every;
-    let own = order.iter().filter(|cell| **cell == sentinel.number);
-    let repetition = u32::try_from(own.count()).unwrap_or(u32::MAX);
+    let repetitions = order.iter().filter(|cell| **cell == sentinel.number);
+    let repetition = u32::try_from(repetitions.count()).unwrap_or(u32::MAX);
     is_due.then_some(AddedTrial {
         key: TrialKey {
             cell: sentinel.number,

@@ -72,7 +72,7 @@ impl<'a> Series<'a> {
 
 pub(crate) fn is_changed(cell: &Cell) -> bool {
     cell.version
-        .is_some_and(|own| own.version == Version::Changed)
+        .is_some_and(|version| version.version == Version::Changed)
 }
 
 /// A trial to run.
@@ -208,7 +208,7 @@ pub(crate) async fn run_duet<D: Driver, L: Load, W: HttpConnector>(
     report_trial(&first, series, first_task, events).await;
     report_trial(&second, series, second_task, &partner_events).await;
     let quiet_wait = wait_for_quiet(baseline, series, first_task.cell, events, shutdown).await;
-    let of = |shares, task, part| {
+    let assignment = |shares, task, part| {
         let series = Series { shares, ..series };
         let task = Task {
             duet: Some(part),
@@ -217,8 +217,8 @@ pub(crate) async fn run_duet<D: Driver, L: Load, W: HttpConnector>(
         };
         (series, task)
     };
-    let (first_series, first_task) = of(&first, first_task, first_part);
-    let (second_series, second_task) = of(&second, second_task, second_part);
+    let (first_series, first_task) = assignment(&first, first_task, first_part);
+    let (second_series, second_task) = assignment(&second, second_task, second_part);
     let first = execute_trial(baseline, first_series, first_task, events, shutdown);
     let second = execute_trial(
         changed,
@@ -369,7 +369,10 @@ async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
             .restore((cell, &system), is_changed(cell), &folder)
             .map_err(|problem| io_error("read", snapshots.system_folder, problem))?,
     };
-    if let Some(restored) = snapshot.as_ref().and_then(|one| one.restored.as_ref()) {
+    if let Some(restored) = snapshot
+        .as_ref()
+        .and_then(|found_snapshot| found_snapshot.restored.as_ref())
+    {
         secrets.restore(restored.secrets.clone());
         environment.prepared = restored.prepared.clone();
     }

@@ -41,7 +41,7 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(
     let of_cells = series
         .plan
         .trials
-        .chunk_by(|one, next| one.cell == next.cell);
+        .chunk_by(|predecessor, next| predecessor.cell == next.cell);
     for planned in of_cells {
         let cell = schedule::cell_of(series, planned[0].cell);
         let is_step = |trial: &PlannedTrial| trial.repetition <= asked.max_trials;
@@ -159,13 +159,13 @@ impl CellSteps<'_> {
                 break search.answer();
             }
         };
-        let found = Event::Found {
+        let event = Event::Found {
             cell: cell.number,
             why: waggle_analysis::shortfalls_at_limit(&answer, &steps).to_vec(),
             not_needed: self.trials_not_needed(&answer),
             answer: answer.clone(),
         };
-        events.report(found).await;
+        events.report(event).await;
         Ok(Some(answer))
     }
 

@@ -74,7 +74,9 @@ impl VersionPrograms {
                 continue;
             }
             for (name, version) in programs.artifacts(system, &cell.parameters) {
-                let is_known = |one: &&mut ArtifactInfo| one.name == name && one.version == version;
+                let is_known = |artifact: &&mut ArtifactInfo| {
+                    artifact.name == name && artifact.version == version
+                };
                 match all.iter_mut().find(is_known) {
                     Some(known) => known.cells.push(cell.number),
                     None => all.push(ArtifactInfo {

@@ -106,9 +106,9 @@ impl TokenSource {
                 _,
             ) => {
                 let (host, port) = (host.clone(), *port);
-                let found = find_address(&Address { host, port }).await;
+                let lookup = find_address(&Address { host, port }).await;
                 let address =
-                    found.map_err(|why| failed(format!("it cannot be reached: {why}")))?;
+                    lookup.map_err(|why| failed(format!("it cannot be reached: {why}")))?;
                 let tls = self.tls.clone();
                 let peer = Peer {
                     tls,
@@ -160,9 +160,8 @@ impl TokenSource {
         let asked = &self.asked;
         let value = |credential: &Credential| {
             let of_system = || secrets.placeholder(&credential.origin.as_ref()?.name());
-            let found = credential.value.clone().or_else(of_system);
-            found
-                .ok_or_else(|| TokenError::Refused("its client has no id or secret yet".to_owned()))
+            let text = credential.value.clone().or_else(of_system);
+            text.ok_or_else(|| TokenError::Refused("its client has no id or secret yet".to_owned()))
         };
         let (id, secret) = (value(&asked.client_id)?, value(&asked.client_secret)?);
         // A server may log them as they are sent.
@@ -297,9 +296,9 @@ mod tests {
     #[test]
     fn answers_without_a_token_say_why() {
         let check = |status, body: &str, is_final: bool, expected: &str| {
-            let found = read_answer(status, body.as_bytes(), &str::to_owned).unwrap_err();
-            assert_eq!(matches!(found, TokenError::Refused(_)), is_final, "{body}");
-            assert!(found.reason().contains(expected), "{}", found.reason());
+            let error = read_answer(status, body.as_bytes(), &str::to_owned).unwrap_err();
+            assert_eq!(matches!(error, TokenError::Refused(_)), is_final, "{body}");
+            assert!(error.reason().contains(expected), "{}", error.reason());
         };
         let body = r#"{"error": "invalid_client", "error_description": "no\nsuch client"}"#;
         let expected = "status 401, invalid_client (nosuch client); check client_id";

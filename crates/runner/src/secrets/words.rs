@@ -197,15 +197,15 @@ fn mark(name: &str) -> String {
 
 /// Works on bytes, because logs need not be UTF-8.
 fn replace_bytes(text: &[u8], word: &[u8], by: &[u8]) -> Vec<u8> {
-    let mut found = Vec::with_capacity(text.len());
+    let mut bytes = Vec::with_capacity(text.len());
     let mut from = 0;
-    for at in memchr::memmem::find_iter(text, word) {
-        found.extend_from_slice(&text[from..at]);
-        found.extend_from_slice(by);
-        from = at + word.len();
+    for position in memchr::memmem::find_iter(text, word) {
+        bytes.extend_from_slice(&text[from..position]);
+        bytes.extend_from_slice(by);
+        from = position + word.len();
     }
-    found.extend_from_slice(&text[from..]);
-    found
+    bytes.extend_from_slice(&text[from..]);
+    bytes
 }
 
 fn random_word() -> io::Result<String> {
@@ -247,13 +247,16 @@ mod tests {
 
     #[test]
     fn a_secret_is_the_same_wherever_it_is_named_and_another_in_the_next_system() {
-        let (one, other) = (Secrets::default(), Secrets::default());
-        let word = one.fill("${secret.token}").unwrap();
+        let (secrets, other) = (Secrets::default(), Secrets::default());
+        let word = secrets.fill("${secret.token}").unwrap();
         assert_eq!(word.len(), 40);
-        assert_eq!(one.fill("a ${secret.token}").unwrap(), format!("a {word}"));
-        assert_ne!(one.fill("${secret.other}").unwrap(), word);
+        assert_eq!(
+            secrets.fill("a ${secret.token}").unwrap(),
+            format!("a {word}")
+        );
+        assert_ne!(secrets.fill("${secret.other}").unwrap(), word);
         assert_ne!(other.fill("${secret.token}").unwrap(), word);
-        assert!(one.fill("${token}").is_err());
+        assert!(secrets.fill("${token}").is_err());
     }
 
     #[test]

@@ -74,16 +74,16 @@ impl Certificates {
         write(&folder.join(AUTHORITY_FILE), &authority)?;
         let mut signed = BTreeMap::new();
         for certificate in asked {
-            let one = sign(certificate, &issuer).map_err(|problem| CertificateError::Make {
+            let pair = sign(certificate, &issuer).map_err(|problem| CertificateError::Make {
                 name: certificate.name.clone(),
                 problem,
             })?;
             write(
                 &folder.join(certificate_file(&certificate.name)),
-                &one.certificate,
+                &pair.certificate,
             )?;
-            write(&folder.join(key_file(&certificate.name)), &one.key)?;
-            signed.insert(certificate.name.clone(), one);
+            write(&folder.join(key_file(&certificate.name)), &pair.key)?;
+            signed.insert(certificate.name.clone(), pair);
         }
         Ok(Self {
             folder,

@@ -257,7 +257,11 @@ impl Ledger {
             system: place.system.clone(),
             study: place.study.clone(),
             pid: std::process::id(),
-            made: self.entries.iter().map(|one| one.made.clone()).collect(),
+            made: self
+                .entries
+                .iter()
+                .map(|entry| entry.made.clone())
+                .collect(),
         };
         let path = match self.file.take() {
             Some((path, _)) => path,

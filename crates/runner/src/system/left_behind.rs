@@ -103,8 +103,8 @@ fn open(path: &Path) -> io::Result<Option<(File, bool)>> {
             Err(TryLockError::WouldBlock) => return Ok(Some((file, true))),
             Err(TryLockError::Error(problem)) => return Err(problem),
         }
-        let own = file.metadata()?.ino();
-        if fs::metadata(path).is_ok_and(|at| at.ino() == own) {
+        let inode = file.metadata()?.ino();
+        if fs::metadata(path).is_ok_and(|entry| entry.ino() == inode) {
             return Ok(Some((file, false)));
         }
     }
@@ -200,20 +200,21 @@ impl LeftBehind {
 async fn peer(system: &System, made: &Made) -> Result<Peer, String> {
     let (component, port) = (&made.component, &made.port);
     let mut components = system.components.iter();
-    let found = components.find(|known| known.name == *component);
-    let mut ports = found
+    let entry = components.find(|known| known.name == *component);
+    let mut ports = entry
         .into_iter()
-        .flat_map(|one| one.external.iter().flatten());
-    let found = ports.find(|known| known.name == *port);
-    let found = found.and_then(|port| Some((port.at.first()?, port.authorization.clone())));
-    let Some((at, authorization)) = found else {
+        .flat_map(|owner| owner.external.iter().flatten());
+    let entry = ports.find(|known| known.name == *port);
+    let entry = entry.and_then(|port| Some((port.at.first()?, port.authorization.clone())));
+    let Some((place, authorization)) = entry else {
         return Err(format!(
             "the study does not say any more where {component} is; it was at {}",
             made.at
         ));
     };
-    let address = find_address(at).await;
-    let address = address.map_err(|why| format!("{component} at {at} cannot be reached: {why}"))?;
+    let address = find_address(place).await;
+    let address =
+        address.map_err(|why| format!("{component} at {place} cannot be reached: {why}"))?;
     Ok(Peer {
         address,
         tls: None,

@@ -89,7 +89,7 @@ async fn check_failure(fault: Fault, reason: &str) {
     for trial in bench.results().trials {
         let TrialEnd::Failed {
             phase,
-            reason: found,
+            reason: failure_reason,
             ..
         } = &trial.info.end
         else {
@@ -97,7 +97,7 @@ async fn check_failure(fault: Fault, reason: &str) {
             continue;
         };
         assert_eq!(trial.info.key.cell, 2);
-        assert_eq!((*phase, &**found), (PhaseName::Measure, reason));
+        assert_eq!((*phase, &**failure_reason), (PhaseName::Measure, reason));
         assert!(trial.info.background[0].load.is_some());
     }
     let done = &world.borrow().done;

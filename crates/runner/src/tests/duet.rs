@@ -77,16 +77,16 @@ async fn both_are_loaded_and_measured_at_the_same_time() {
             .filter(|event| matches!(event, Event::TrialStarted { .. }));
         started.count()
     };
-    let own: Vec<&Event> = events.iter().collect();
+    let own_events: Vec<&Event> = events.iter().collect();
     let partner = events.iter().filter_map(|event| match event {
         Event::Partner(event) => Some(&**event),
         _ => None,
     });
     assert_eq!(
-        (started(&own), started(&partner.collect::<Vec<_>>())),
+        (started(&own_events), started(&partner.collect::<Vec<_>>())),
         (2, 2)
     );
-    let ended = own
+    let ended = own_events
         .iter()
         .filter(|event| matches!(event, Event::TrialEnded { .. }));
     assert_eq!(ended.count(), 4);
@@ -136,8 +136,8 @@ async fn a_trial_whose_partner_fails_before_it_was_measured_fails_too() {
             let worlds = worlds(faults);
             finish(&bench, &worlds).await;
             let infos = infos(&bench);
-            let [own, other] = [failing, 1 - failing].map(|at| failure(&infos[at]));
-            assert!(own.is_some(), "{phase:?}");
+            let [own_failure, other] = [failing, 1 - failing].map(|index| failure(&infos[index]));
+            assert!(own_failure.is_some(), "{phase:?}");
             let expected =
                 is_common.then_some("the trial of the other version, at the same time, has failed");
             assert_eq!(other, expected, "{phase:?}");

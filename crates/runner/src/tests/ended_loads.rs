@@ -95,11 +95,13 @@ async fn without_a_measured_interval_there_is_no_result_but_why() {
     ] {
         let trial = only_trial(Then::EndLoad(phase), None).await;
         let TrialEnd::Failed {
-            phase: at, reason, ..
+            phase: failure_phase,
+            reason,
+            ..
         } = &trial.end
         else {
             panic!("{trial:?}");
         };
-        assert_eq!((*at, reason.as_str()), (phase, why));
+        assert_eq!((*failure_phase, reason.as_str()), (phase, why));
     }
 }

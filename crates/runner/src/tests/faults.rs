@@ -46,14 +46,14 @@ fn assert_at(at_s: Option<f64>, expected_s: f64) {
 #[track_caller]
 fn assert_failed(info: &TrialInfo, phase: PhaseName, reason: &str) {
     let TrialEnd::Failed {
-        phase: at,
-        reason: found,
+        phase: failure_phase,
+        reason: failure_reason,
         ..
     } = &info.end
     else {
         panic!("it went unnoticed");
     };
-    assert_eq!((*at, found.as_str()), (phase, reason));
+    assert_eq!((*failure_phase, failure_reason.as_str()), (phase, reason));
 }
 
 #[tokio::test(start_paused = true)]

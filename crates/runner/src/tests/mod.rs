@@ -210,7 +210,7 @@ impl Bench {
                 begun += usize::from(matches!(event, Event::TrialStarted { .. }));
                 measured += usize::from(is_measured(&event));
                 match (&event, then) {
-                    (Event::Phase { phase, .. }, Then::Die(at)) if *phase == at => {
+                    (Event::Phase { phase, .. }, Then::Die(last_phase)) if *phase == last_phase => {
                         world.borrow().die()
                     }
                     (Event::Killed { .. }, Then::DieWhenKilled) => world.borrow().die(),
@@ -276,7 +276,7 @@ impl Bench {
             end_load: None,
             changed: None,
         };
-        let found = info::Inventory {
+        let inventory = info::Inventory {
             host: waggle_results::Host {
                 cpus: 2,
                 ..host::host(&Shares::default())
@@ -284,7 +284,7 @@ impl Bench {
             components: Vec::new(),
             artifacts: Vec::new(),
         };
-        let info = info::run_info(&request, records, found);
+        let info = info::run_info(&request, records, inventory);
         RunFolder::create(&self.run_folder(), &info, STUDY, SYSTEM).unwrap()
     }
 
@@ -309,19 +309,20 @@ impl Wishes {
 
     /// Sends the stop that belongs to an event, in the trial with this number and with this many measured intervals.
     fn on_event(&self, event: &Event, then: Then, (begun, measured): (usize, usize)) {
-        let at = match event {
+        let event_phase = match event {
             Event::Phase { phase, .. } => Some(*phase),
             _ => None,
         };
         let (at_once, of_load) = match then {
-            Then::Shutdown(phase) => (at == Some(phase), false),
-            Then::ShutdownIn(trial, phase) => (at == Some(phase) && begun == trial, false),
+            Then::Shutdown(phase) => (event_phase == Some(phase), false),
+            Then::ShutdownIn(trial, phase) => (event_phase == Some(phase) && begun == trial, false),
             Then::ShutdownWhenKilled => (matches!(event, Event::Killed { .. }), false),
-            Then::EndLoad(phase) => (false, at == Some(phase)),
+            Then::EndLoad(phase) => (false, event_phase == Some(phase)),
             Then::EndLoadAfter(intervals) => (false, measured == intervals),
-            Then::EndLoadThenShutdown(intervals) => {
-                (at == Some(PhaseName::Finish), measured == intervals)
-            }
+            Then::EndLoadThenShutdown(intervals) => (
+                event_phase == Some(PhaseName::Finish),
+                measured == intervals,
+            ),
             Then::Nothing | Then::Die(_) | Then::DieWhenKilled | Then::ShutdownWhenBegun => {
                 (false, false)
             }

@@ -230,8 +230,8 @@ async fn run_unanswered(each_ms: u64, drain: &str) -> (u64, f64) {
 
 #[tokio::test(start_paused = true)]
 async fn the_drain_waits_for_open_records_until_the_quiet_period_ends() {
-    let check = |(found, took): (u64, f64), expected: u64, seconds: f64| {
-        assert_eq!(found, expected);
+    let check = |(count, took): (u64, f64), expected: u64, seconds: f64| {
+        assert_eq!(count, expected);
         // With the time for measuring the cost of polling.
         assert!((seconds..seconds + 1.0).contains(&took), "{took}");
     };

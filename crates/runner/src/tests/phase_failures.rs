@@ -48,14 +48,18 @@ async fn check(fault: Fault, then: Then, phase: PhaseName, began: PhaseName, rea
     assert_eq!(run.trials.len(), trials, "{fault:?}");
     for trial in run.trials {
         let TrialEnd::Failed {
-            phase: at,
-            reason: found,
+            phase: failure_phase,
+            reason: failure_reason,
             ..
         } = &trial.info.end
         else {
             panic!("{fault:?} went unnoticed");
         };
-        assert_eq!((*at, found.as_str()), (phase, reason), "{fault:?}");
+        assert_eq!(
+            (*failure_phase, failure_reason.as_str()),
+            (phase, reason),
+            "{fault:?}"
+        );
     }
 }
 

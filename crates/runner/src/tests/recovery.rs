@@ -239,13 +239,13 @@ async fn nothing_of_what_comes_behind_it_is_in_the_measured_phase() {
             (info.measured.seconds, info.measured.succeeded),
             (2.0, 8 * PER_INTERVAL)
         );
-        let of = |phase| {
+        let span = |phase| {
             let ran = info.phase(phase).unwrap();
             (ran.start_s, ran.end_s)
         };
-        assert_eq!(of(PhaseName::Measure), (1.0, 3.0));
-        assert_eq!(of(PhaseName::Recovery), (3.0, 4.5));
-        assert_eq!(of(PhaseName::Finish).0, 4.5);
+        assert_eq!(span(PhaseName::Measure), (1.0, 3.0));
+        assert_eq!(span(PhaseName::Recovery), (3.0, 4.5));
+        assert_eq!(span(PhaseName::Finish).0, 4.5);
         let at_s = 3.0;
         assert_eq!(info.load_drop, Some(LoadDropInfo { at_s, recovery }));
         assert_eq!(
@@ -290,12 +290,12 @@ async fn late_intervals_are_reported() {
             (info.end.clone(), info.measured.seconds),
             (TrialEnd::Completed, 2.25)
         );
-        let of = |phase| {
+        let span = |phase| {
             let ran = info.phase(phase).unwrap();
             (ran.start_s, ran.end_s)
         };
-        assert_eq!(of(PhaseName::Measure), (1.0, 3.25));
-        assert_eq!(of(PhaseName::Recovery), (3.25, 4.5));
+        assert_eq!(span(PhaseName::Measure), (1.0, 3.25));
+        assert_eq!(span(PhaseName::Recovery), (3.25, 4.5));
         assert_eq!(info.load_drop.unwrap().at_s, 3.0);
         let remark = "intervals arrived late: 0.25 s after the load dropped are counted in the measured phase";
         assert_eq!(info.remarks, [remark]);

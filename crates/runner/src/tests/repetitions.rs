@@ -145,8 +145,8 @@ async fn a_run_that_was_interrupted_continues_with_its_decisions() {
     });
     assert_eq!(added.collect::<Vec<_>>(), ["c1r4 c2r4", "c1r5 c2r5"]);
     let bench = Bench::new_with_study(&text);
-    let at = Then::ShutdownIn(8, PhaseName::Measure);
-    let (ended, _) = bench.run(&make_world("..++.."), at).await;
+    let stop = Then::ShutdownIn(8, PhaseName::Measure);
+    let (ended, _) = bench.run(&make_world("..++.."), stop).await;
     assert_eq!(ended.unwrap(), Ended::Interrupted);
     let decided = bench.results().info;
     assert_eq!((decided.order.len(), decided.added.len()), (8, 2));
@@ -187,6 +187,6 @@ async fn the_sentinel_runs_between_the_others_and_in_added_blocks() {
     let added = bench.results().info.added;
     let is_sentinel = added
         .iter()
-        .filter(|one| one.reason == AddedReason::Sentinel);
+        .filter(|addition| addition.reason == AddedReason::Sentinel);
     assert_eq!(is_sentinel.count(), of_sentinel.len() - 3, "{order:?}");
 }

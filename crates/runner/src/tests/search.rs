@@ -58,7 +58,7 @@ async fn each_cell_is_searched_from_its_first_level_to_its_answer() {
         _ => None,
     });
     assert_eq!(started.collect::<Vec<_>>(), [WHOLE, WHOLE].concat());
-    let found: Vec<_> = events
+    let answers: Vec<_> = events
         .iter()
         .filter_map(|event| match event {
             Event::Found {
@@ -70,7 +70,7 @@ async fn each_cell_is_searched_from_its_first_level_to_its_answer() {
             _ => None,
         })
         .collect();
-    assert_eq!(found, [(1, End::Found, 5.0, 2), (2, End::Found, 5.0, 2)]);
+    assert_eq!(answers, [(1, End::Found, 5.0, 2), (2, End::Found, 5.0, 2)]);
     let search = bench.results().info.search.unwrap();
     assert_eq!(
         (search.maximize, search.max_trials),

@@ -64,7 +64,11 @@ async fn a_system_that_does_well_is_valid_and_thresholds_count() {
         let bench = bench(&[("delivery: {", thresholds), (CLOSED, load)]);
         let model = judge_run(&bench, None, Course::default()).await;
         assert_eq!(reasons(&model), (Verdict::Valid, Vec::new()));
-        let held: Vec<Decision> = model.thresholds.iter().map(|one| one.held).collect();
+        let held: Vec<Decision> = model
+            .thresholds
+            .iter()
+            .map(|threshold| threshold.held)
+            .collect();
         assert_eq!(held, [Decision::Holds, Decision::Holds, Decision::Fails]);
         let numbers = model.trials[0].numbers.as_ref().unwrap();
         assert_eq!((numbers.seconds, numbers.goodput_per_s), (2.0, 400.0));
@@ -124,8 +128,8 @@ async fn a_system_slower_than_the_rate_is_overloaded() {
         panic!("{grows:?}");
     };
     assert_eq!(*what, Backlog::Requests);
-    let of = [growth.from, growth.to, growth.per_s, growth.asked_per_s];
-    assert_eq!(of.map(f64::round), [40.0, 320.0, 160.0, 400.0]);
+    let numbers = [growth.from, growth.to, growth.per_s, growth.asked_per_s];
+    assert_eq!(numbers.map(f64::round), [40.0, 320.0, 160.0, 400.0]);
     assert!(
         matches!(
             unsteady,
@@ -220,9 +224,9 @@ async fn what_a_kill_does_to_the_level_is_no_reason_but_what_is_lost_is() {
         name: "fake-0".to_owned(),
         at_s: 0.5,
     };
-    let found = Finding::System(SystemFinding::NotJudged(vec![killed]));
+    let finding = Finding::System(SystemFinding::NotJudged(vec![killed]));
     let last = model.trials[0].remarks.last();
-    assert_eq!(last, Some(&TrialRemark::Found(found)));
+    assert_eq!(last, Some(&TrialRemark::Found(finding)));
     let model = judge_run(&bench(), None, Course::default()).await;
     let (verdict, reasons) = reasons(&model);
     assert_eq!((verdict, reasons.len()), (Verdict::Incomplete, 1));
@@ -305,12 +309,12 @@ async fn a_control_that_is_bad_itself_decides_nothing() {
     let recovery = model.cells[0].recovery.as_ref().unwrap();
     assert_eq!(recovery.trials, [Recovery::NoReference]);
     assert_eq!((recovery.recovered, recovery.after), (0, None));
-    let (trials, of) = (1, 1);
+    let (trials, total) = (1, 1);
     let threshold = &model.thresholds[0];
     assert_eq!(threshold.held, Decision::Undecided);
     assert_eq!(
         threshold.cells[0].reason,
-        Some(Shortcoming::NoReference { trials, of })
+        Some(Shortcoming::NoReference { trials, of: total })
     );
 }
 
@@ -340,11 +344,11 @@ async fn search_connections(
     assert_eq!(phases(&events).len(), bench.results().trials.len());
     let model = waggle_analysis::model(&bench.results());
     let search = &model.search.as_ref().unwrap().cells[0];
-    let found = events.iter().find_map(|event| match event {
+    let end = events.iter().find_map(|event| match event {
         Event::Found { answer, .. } => Some(answer.end),
         _ => None,
     });
-    assert_eq!(found, Some(search.answer.end));
+    assert_eq!(end, Some(search.answer.end));
     let levels = search.steps.iter().map(|step| step.level).collect();
     let held = search.answer.holds.map(|held| held.level);
     (levels, search.answer.end, held)

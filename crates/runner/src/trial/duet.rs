@@ -49,7 +49,10 @@ impl Duet {
     }
 
     pub(crate) fn parts(&self) -> [Part<'_>; 2] {
-        [0, 1].map(|own| Part { duet: self, own })
+        [0, 1].map(|index| Part {
+            duet: self,
+            own: index,
+        })
     }
 }
 
@@ -104,7 +107,7 @@ impl<'a> Part<'a> {
 
     fn reach(self, stage: Stage) {
         self.own_stage()
-            .send_modify(|own| *own = own.map(|own| own.max(stage)));
+            .send_modify(|progress| *progress = progress.map(|progress| progress.max(stage)));
     }
 
     fn own_stage(self) -> &'a watch::Sender<Option<Stage>> {

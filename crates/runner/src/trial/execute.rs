@@ -175,10 +175,10 @@ impl Trial<'_> {
     fn lost_server_reason(&self, outcome: &Outcome) -> Option<String> {
         let seconds = outcome.unconnected_for?.as_secs_f64();
         let sent = outcome.totals.sent;
-        let of = self.context.cell.schedule.requests_in_all();
-        let of = of.map_or_else(String::new, |all| format!(" of {all}"));
+        let total = self.context.cell.schedule.requests_in_all();
+        let total = total.map_or_else(String::new, |all| format!(" of {all}"));
         Some(format!(
-            "no connection was open for {seconds:.0} s, so the load ended after {sent}{of} requests"
+            "no connection was open for {seconds:.0} s, so the load ended after {sent}{total} requests"
         ))
     }
 
@@ -453,8 +453,8 @@ impl Trial<'_> {
         outcome: &Outcome,
     ) -> Result<(), Abort> {
         for delivery in deliveries {
-            let found = delivery.collect(self.sent_records(outcome), self.writer)?;
-            report.add_probe_result(delivery.position, found, delivery.remarks());
+            let info = delivery.collect(self.sent_records(outcome), self.writer)?;
+            report.add_probe_result(delivery.position, info, delivery.remarks());
         }
         Ok(())
     }

@@ -242,7 +242,7 @@ impl Report {
 
     /// How replicas were throttled between two readings, which are those of the measured phase.
     pub(crate) fn set_throttling(&mut self, before: &[LimitReading], now: &[LimitReading]) {
-        let of = |readings: &[LimitReading], replica: &str| {
+        let counters = |readings: &[LimitReading], replica: &str| {
             let mut readings = readings.iter();
             readings
                 .find(|reading| reading.info.replica == replica)?
@@ -252,7 +252,7 @@ impl Report {
             let replica = &reading.info.replica;
             let grown = reading
                 .throttled?
-                .growth_since(of(before, replica).unwrap_or_default());
+                .growth_since(counters(before, replica).unwrap_or_default());
             let info = ThrottlingInfo {
                 periods: grown.periods,
                 throttled_periods: grown.throttled_periods,
@@ -355,14 +355,14 @@ impl Report {
     pub(crate) fn add_probe_result(
         &mut self,
         position: ProbePosition,
-        found: ProbeInfo,
+        info: ProbeInfo,
         remarks: Vec<String>,
     ) {
         match position {
-            ProbePosition::Intermediate(_) => self.intermediate_probes.push(found),
+            ProbePosition::Intermediate(_) => self.intermediate_probes.push(info),
             ProbePosition::Last => {
-                self.ledger = Some(found.ledger);
-                self.delivery = Some(found.delivery);
+                self.ledger = Some(info.ledger);
+                self.delivery = Some(info.delivery);
             }
         }
         self.remarks.extend(remarks);

@@ -345,8 +345,8 @@ fn load_content(
 
 /// The probe with this name.
 fn probe<'a>(system: &'a System, name: &str) -> Result<&'a Probe, Failure> {
-    let found = system.probes.iter().find(|probe| probe.name == name);
-    found.ok_or_else(|| Failure::new(format!("the system has no probe \"{name}\"")))
+    let entry = system.probes.iter().find(|probe| probe.name == name);
+    entry.ok_or_else(|| Failure::new(format!("the system has no probe \"{name}\"")))
 }
 
 /// The mark of one trial's records in the store. It has digits and letters only, so that it is the same in every format. The time

@@ -49,15 +49,15 @@ fn loops_of(waggle: &Child) -> u32 {
         let command = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         command.contains("__idle-poll")
     };
-    let found: Vec<u32> = all.into_iter().filter(has_loops).collect();
-    assert_eq!(found.len(), 1, "{found:?}");
-    found[0]
+    let pids: Vec<u32> = all.into_iter().filter(has_loops).collect();
+    assert_eq!(pids.len(), 1, "{pids:?}");
+    pids[0]
 }
 
 /// Name, policy and CPUs of each loop.
 fn threads_of(loops: u32) -> Vec<(String, String, String)> {
     let threads = fs::read_dir(format!("/proc/{loops}/task")).unwrap();
-    let mut found: Vec<_> = threads
+    let mut rows: Vec<_> = threads
         .map(|thread| {
             let folder = thread.unwrap().path();
             let read = |file: &str| fs::read_to_string(folder.join(file)).unwrap();
@@ -74,8 +74,8 @@ fn threads_of(loops: u32) -> Vec<(String, String, String)> {
         })
         .filter(|(name, ..)| name.starts_with("idle-poll-"))
         .collect();
-    found.sort();
-    found
+    rows.sort();
+    rows
 }
 
 #[test]
@@ -129,14 +129,17 @@ fn results_note_idle_polling_and_no_metric_includes_it() {
             .iter()
             .all(|name| ["waggle", "store-0"].contains(name))
     );
-    let of = |name: &str, cpus: &[u32]| {
+    let check = |name: &str, cpus: &[u32]| {
         let rows = trial.resources.iter().filter(|row| row.component == name);
         let mean = rows.clone().map(|row| row.cpu_cores).sum::<f64>() / rows.count() as f64;
-        let own = cpus.len().max(1) as f64;
-        assert!(mean <= own + 0.5, "{name}: {mean} of {own} CPUs");
+        let cpu_count = cpus.len().max(1) as f64;
+        assert!(
+            mean <= cpu_count + 0.5,
+            "{name}: {mean} of {cpu_count} CPUs"
+        );
     };
-    of("waggle", &run.info.host.load_cpus);
-    of("store-0", &run.info.host.system_cpus);
+    check("waggle", &run.info.host.load_cpus);
+    check("store-0", &run.info.host.system_cpus);
 }
 
 #[test]

@@ -41,16 +41,16 @@ endpoints:\n",
 
 /// Folders of cgroups that a process of waggle with this id has made.
 fn groups_of(pid: u32) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+    let mut groups = Vec::new();
     find_below(
         Path::new("/sys/fs/cgroup"),
         &format!("waggle-{pid}-"),
-        &mut found,
+        &mut groups,
     );
-    found
+    groups
 }
 
-fn find_below(folder: &Path, prefix: &str, found: &mut Vec<PathBuf>) {
+fn find_below(folder: &Path, prefix: &str, groups: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
@@ -60,9 +60,9 @@ fn find_below(folder: &Path, prefix: &str, found: &mut Vec<PathBuf>) {
             .to_str()
             .is_some_and(|name| name.starts_with(prefix));
         if is_one {
-            found.push(entry.path());
+            groups.push(entry.path());
         }
-        find_below(&entry.path(), prefix, found);
+        find_below(&entry.path(), prefix, groups);
     }
 }
 
@@ -95,7 +95,7 @@ fn assert_refused(said: &str) {
     );
     for controller in ["cpu", "memory"] {
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap();
-        let own = groups.lines().find_map(|line| {
+        let group = groups.lines().find_map(|line| {
             let (_, rest) = line.split_once(':')?;
             let (controllers, path) = rest.split_once(':')?;
             let is_it = controllers.split(',').any(|name| name == controller);
@@ -103,7 +103,7 @@ fn assert_refused(said: &str) {
         });
         let root = Path::new("/sys/fs/cgroup").join(controller);
         let probe = root
-            .join(own.unwrap_or_default())
+            .join(group.unwrap_or_default())
             .join(format!("waggle-test-{}", std::process::id()));
         assert!(fs::create_dir(&probe).is_err(), "{}", probe.display());
     }

@@ -85,7 +85,11 @@ fn sessions_of(run: &Run) -> Vec<Vec<(u64, u64)>> {
         // Every object that is read exists.
         assert_eq!(trial.info.totals.failed, 0, "{:?}", trial.info.totals);
         assert!(trial.info.totals.succeeded > 0);
-        let loads = trial.info.preparation.iter().flat_map(|one| &one.loads);
+        let loads = trial
+            .info
+            .preparation
+            .iter()
+            .flat_map(|preparation| &preparation.loads);
         loads
             .map(|load| (load.done_before, load.completed))
             .collect()

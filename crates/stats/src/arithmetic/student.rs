@@ -77,11 +77,11 @@ pub(crate) fn critical(tail: f64, degrees: f64) -> f64 {
         let root = (at_middle * at_middle - at_low * at_high).sqrt();
         let guess = middle + (middle - low) * at_middle / root;
         let at_guess = excess(guess);
-        for (t, at) in [(middle, at_middle), (guess, at_guess)] {
-            if at >= 0.0 && t > low && t < high {
-                (low, at_low) = (t, at);
-            } else if at < 0.0 && t > low && t < high {
-                (high, at_high) = (t, at);
+        for (t, value) in [(middle, at_middle), (guess, at_guess)] {
+            if value >= 0.0 && t > low && t < high {
+                (low, at_low) = (t, value);
+            } else if value < 0.0 && t > low && t < high {
+                (high, at_high) = (t, value);
             }
         }
     }
@@ -166,10 +166,10 @@ mod tests {
     fn critical_values_are_those_of_the_tables() {
         // Two-sided 5 % and 1 % points as printed in any table of Student's t.
         let check = |tail: f64, degrees: f64, expected: f64| {
-            let found = critical(tail, degrees);
+            let actual = critical(tail, degrees);
             assert!(
-                (found - expected).abs() < 6e-4,
-                "{tail} {degrees}: {found}, expected {expected}"
+                (actual - expected).abs() < 6e-4,
+                "{tail} {degrees}: {actual}, expected {expected}"
             );
         };
         check(0.05, 1.0, 12.706);
@@ -195,10 +195,10 @@ mod tests {
     fn tails_of_f_are_those_of_the_tables() {
         // 5 % and 1 % points as printed in any table of the F distribution.
         let check = |f: f64, above: f64, below: f64, expected: f64| {
-            let found = f_tail(f, (above, below));
+            let probability = f_tail(f, (above, below));
             assert!(
-                (found - expected).abs() < 2e-4,
-                "{f} {above} {below}: {found}"
+                (probability - expected).abs() < 2e-4,
+                "{f} {above} {below}: {probability}"
             );
         };
         check(5.318, 1.0, 8.0, 0.05);

@@ -245,22 +245,24 @@ impl Factorial {
             self.side(factor, level, |_| true),
             self.side(factor, base, |_| true),
         );
-        let found = contrast(
+        let difference = contrast(
             &[terms(&new, 1.0), terms(&old, -1.0)].concat(),
             self.pooled_variance(),
         );
         let trials = |side: &[&Cell]| side.iter().map(|cell| cell.count).max().unwrap_or(1);
-        differing_trials(&found, (trials(&new), trials(&old)), limit)
+        differing_trials(&difference, (trials(&new), trials(&old)), limit)
     }
 
     /// The geometric mean over all cells that have a level of a factor.
     #[must_use]
     pub fn mean_of_level(&self, factor: usize, level: usize) -> Estimate {
         let side = self.side(factor, level, |_| true);
-        let found = contrast(&terms(&side, 1.0), self.pooled_variance());
+        let level_mean = contrast(&terms(&side, 1.0), self.pooled_variance());
         Estimate {
-            point: found.sum.value.exp(),
-            interval: found.interval().map(|(low, high)| (low.exp(), high.exp())),
+            point: level_mean.sum.value.exp(),
+            interval: level_mean
+                .interval()
+                .map(|(low, high)| (low.exp(), high.exp())),
             count: side.iter().map(|cell| cell.count).sum(),
             least: None,
         }
@@ -292,13 +294,17 @@ impl Factorial {
         let middle =
             |side: &[&Cell]| side.iter().map(|cell| cell.mean).sum::<f64>() / size(side.len());
         let levels = (middle(&new), middle(&old));
-        let found = contrast(&[terms(&new, 1.0), terms(&old, -1.0)].concat(), pooled);
-        let interval = ratio_interval(&found, (levels.0.exp(), levels.1.exp()), self.resolution);
+        let difference = contrast(&[terms(&new, 1.0), terms(&old, -1.0)].concat(), pooled);
+        let interval = ratio_interval(
+            &difference,
+            (levels.0.exp(), levels.1.exp()),
+            self.resolution,
+        );
         TestedEstimate {
-            p_value: interval.and_then(|ends| p_value(&found, ends)),
-            is_paired: found.is_paired(),
+            p_value: interval.and_then(|ends| p_value(&difference, ends)),
+            is_paired: difference.is_paired(),
             estimate: Estimate {
-                point: found.sum.value.exp(),
+                point: difference.sum.value.exp(),
                 interval,
                 count: new.iter().chain(&old).map(|cell| cell.count).sum(),
                 least: None,

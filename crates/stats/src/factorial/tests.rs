@@ -37,17 +37,17 @@ fn of_logs(layout: Layout, levels: &[usize], logs: &[&[f64]]) -> Factorial {
     Factorial::new(levels, &layout(&cells), 0.0).unwrap()
 }
 
-fn assert_near(found: f64, expected: f64) {
+fn assert_near(actual: f64, expected: f64) {
     assert!(
-        (found - expected).abs() <= 2e-3 * expected.abs().max(1e-3),
-        "{found}, expected {expected}"
+        (actual - expected).abs() <= 2e-3 * expected.abs().max(1e-3),
+        "{actual}, expected {expected}"
     );
 }
 
 /// On the log scale: the point, and how far the interval's ends are from it.
-fn check_ratio(found: &Estimate, log: f64, off: Option<f64>) {
-    assert_near(found.point.ln(), log);
-    match (found.interval, off) {
+fn check_ratio(estimate: &Estimate, log: f64, off: Option<f64>) {
+    assert_near(estimate.point.ln(), log);
+    match (estimate.interval, off) {
         (Some((low, high)), Some(off)) => {
             assert_near(low.ln(), log - off);
             assert_near(high.ln(), log + off);
@@ -58,13 +58,13 @@ fn check_ratio(found: &Estimate, log: f64, off: Option<f64>) {
 }
 
 fn check_shares(design: &Factorial, expected: &[(Source, f64, usize)]) {
-    let found = design.variation();
-    assert_eq!(found.len(), expected.len(), "{found:?}");
-    for (found, (of, share, degrees)) in found.iter().zip(expected) {
-        assert_eq!((found.of, found.degrees), (*of, *degrees));
-        assert_near(found.share, *share);
+    let variation = design.variation();
+    assert_eq!(variation.len(), expected.len(), "{variation:?}");
+    for (variation, (source, share, degrees)) in variation.iter().zip(expected) {
+        assert_eq!((variation.of, variation.degrees), (*source, *degrees));
+        assert_near(variation.share, *share);
     }
-    assert_near(found.iter().map(|part| part.share).sum(), 1.0);
+    assert_near(variation.iter().map(|part| part.share).sum(), 1.0);
 }
 
 /// The workstation of Jain's chapter 18: memory and cache at two levels, three trials. By hand: effects 21.5, 9.5 and 5; squares
@@ -94,7 +94,7 @@ fn two_by_two_with_three_trials() {
     let by: Vec<Estimate> = design
         .ratios_by(0, 1, 1)
         .iter()
-        .map(|one| one.estimate)
+        .map(|ratio| ratio.estimate)
         .collect();
     check_ratio(&by[0], 3.3, Some(0.680));
     check_ratio(&by[1], 5.3, Some(0.948_5));
@@ -133,10 +133,10 @@ fn two_by_three_with_two_trials() {
     let by: Vec<Estimate> = design
         .ratios_by(0, 1, 1)
         .iter()
-        .map(|one| one.estimate)
+        .map(|ratio| ratio.estimate)
         .collect();
-    for (found, log) in by.iter().zip([2.0, 1.0, 6.0]) {
-        check_ratio(found, log, Some(6.084_9));
+    for (estimate, log) in by.iter().zip([2.0, 1.0, 6.0]) {
+        check_ratio(estimate, log, Some(6.084_9));
     }
     check_shares(
         &design,
@@ -198,23 +198,27 @@ fn single_trials_have_no_interval() {
 #[test]
 fn values_without_effects_say_why() {
     let check = |levels: &[usize], cells: &[&[f64]], expected: NoEffects| {
-        let found = Factorial::new(levels, &blocks(cells), 1.5).unwrap_err();
-        assert_eq!(found, expected);
+        let error = Factorial::new(levels, &blocks(cells), 1.5).unwrap_err();
+        assert_eq!(error, expected);
     };
-    let one: &[f64] = &[1.0];
-    check(&[], &[one; 1], NoEffects::NoGrid);
-    check(&[4], &[one; 3], NoEffects::NoGrid);
-    check(&[2, 1], &[one; 2], NoEffects::NoGrid);
-    check(&[2, 2], &[one; 3], NoEffects::NoGrid);
-    check(&[2, 2], &[one, one, &[], one], NoEffects::Empty { cell: 2 });
+    let sample: &[f64] = &[1.0];
+    check(&[], &[sample; 1], NoEffects::NoGrid);
+    check(&[4], &[sample; 3], NoEffects::NoGrid);
+    check(&[2, 1], &[sample; 2], NoEffects::NoGrid);
+    check(&[2, 2], &[sample; 3], NoEffects::NoGrid);
     check(
         &[2, 2],
-        &[one, &[2.0, -1.0], one, one],
+        &[sample, sample, &[], sample],
+        NoEffects::Empty { cell: 2 },
+    );
+    check(
+        &[2, 2],
+        &[sample, &[2.0, -1.0], sample, sample],
         NoEffects::NotPositive { cell: 1 },
     );
     check(
         &[2, 2],
-        &[one, one, one, &[f64::NAN]],
+        &[sample, sample, sample, &[f64::NAN]],
         NoEffects::NotPositive { cell: 3 },
     );
     check(
@@ -376,7 +380,7 @@ fn nothing_seems_something_in_one_of_twenty() {
 
 #[test]
 fn nothing_is_stated_of_ranges_that_overlap() {
-    let of = |ranges: &[[(f64, f64); 2]; 4]| {
+    let design = |ranges: &[[(f64, f64); 2]; 4]| {
         let sample = |(repetition, &(least, value)): (u32, &(f64, f64))| Sample {
             repetition,
             least,
@@ -389,9 +393,15 @@ fn nothing_is_stated_of_ranges_that_overlap() {
         Factorial::new(&[2, 2], &cells.collect::<Vec<Vec<Sample>>>(), 0.0)
     };
     let p_values = |ranges: &[[(f64, f64); 2]; 4]| {
-        let parts = of(ranges).unwrap().variation();
+        let parts = design(ranges).unwrap().variation();
         let mut parts = parts.iter();
-        let mut of_source = |of: Source| parts.find(|part| part.of == of).unwrap().p_value.unwrap();
+        let mut of_source = |design: Source| {
+            parts
+                .find(|part| part.of == design)
+                .unwrap()
+                .p_value
+                .unwrap()
+        };
         (of_source(Source::Factor(0)), of_source(Source::Factor(1)))
     };
     // The first factor doubles, the second does nothing.
@@ -411,7 +421,7 @@ fn nothing_is_stated_of_ranges_that_overlap() {
     let (first, second) = p_values(&with_least([1.0, 1.0, 0.2, 1.0]));
     assert!(first > 0.9 && second > 0.5, "{first} {second}");
     assert_eq!(
-        of(&with_least([0.3; 4])).unwrap_err(),
+        design(&with_least([0.3; 4])).unwrap_err(),
         NoEffects::Unresolved
     );
 }
@@ -435,17 +445,17 @@ fn levels_of_one_factor_are_compared_with_each_other() {
     let design = Factorial::of_levels(3, 2, &blocks(&cells), 0.0).unwrap();
     assert_near(design.mean_of_level(0, 0).point.ln(), 1.6);
     // In both repetitions the second level is 0.5 above the first one.
-    let found = design.ratio_of_levels(0, 1, 0);
-    check_ratio(&found.estimate, 0.5, Some(0.491_258));
-    assert!(found.is_paired && found.p_value.is_some_and(|p_value| p_value < 0.05));
+    let ratio = design.ratio_of_levels(0, 1, 0);
+    check_ratio(&ratio.estimate, 0.5, Some(0.491_258));
+    assert!(ratio.is_paired && ratio.p_value.is_some_and(|p_value| p_value < 0.05));
     assert_near(design.ratio_of_levels(0, 0, 1).estimate.point.ln(), -0.5);
     check_ratio(
         &design.ratio_of_levels(0, 2, 0).estimate,
         0.0,
         Some(0.491_3),
     );
-    let one = Factorial::of_levels(3, 1, &blocks(&cells[..3]), 0.0).unwrap();
-    assert_near(one.mean_of_level(0, 1).point.ln(), 2.1);
+    let small_design = Factorial::of_levels(3, 1, &blocks(&cells[..3]), 0.0).unwrap();
+    assert_near(small_design.mean_of_level(0, 1).point.ln(), 2.1);
     assert!(Factorial::of_levels(4, 2, &blocks(&cells), 0.0).is_err());
 }
 
@@ -479,23 +489,23 @@ fn recorded_design(levels: [f64; 3], trials: [usize; 6], host: f64, seed: u64) -
 fn the_recorded_scatter_hides_little_and_shows_nothing_wrong() {
     for trials in [[3; 6], [5; 6], [5, 3, 4, 5, 3, 3]] {
         let rate = |levels: [f64; 3], limit: f64, part: usize| {
-            let found = (0..1_000).filter(|seed| {
+            let detections = (0..1_000).filter(|seed| {
                 let parts = recorded_design(levels, trials, 0.1, *seed).variation();
                 parts[part].p_value.unwrap() <= limit
             });
-            size(found.count()) / 1_000.0
+            size(detections.count()) / 1_000.0
         };
         let wrong = [rate([1.0; 3], 0.05, 0), rate([1.0; 3], 0.05, 2)];
         assert!(
             wrong.iter().all(|rate| *rate <= 0.06),
             "{trials:?}: {wrong:?}"
         );
-        let found = rate([1.0, 2.6, 5.7], 0.02 / 3.0, 0);
-        assert!(found >= 0.97, "{trials:?}: {found}");
-        for (at, truth) in [(0, 2.6), (1, 5.7)] {
+        let detections = rate([1.0, 2.6, 5.7], 0.02 / 3.0, 0);
+        assert!(detections >= 0.97, "{trials:?}: {detections}");
+        for (index, truth) in [(0, 2.6), (1, 5.7)] {
             let covered = (0..1_000).filter(|seed| {
                 let design = recorded_design([1.0, 2.6, 5.7], trials, 0.1, *seed);
-                let (low, high) = design.ratios(0)[at].interval.unwrap();
+                let (low, high) = design.ratios(0)[index].interval.unwrap();
                 (low..=high).contains(&truth)
             });
             let share = size(covered.count()) / 1_000.0;

@@ -66,12 +66,12 @@ impl Factorial {
         let total: f64 = parts.iter().map(|(_, squares, _)| squares).sum();
         parts
             .into_iter()
-            .map(|(of, squares, degrees)| Variation {
-                of,
+            .map(|(source, squares, degrees)| Variation {
+                of: source,
                 share: squares / total,
                 degrees,
-                p_value: self.p_value(of),
-                is_significant: (self.p_value(of)).is_none_or(|p_value| p_value < SIGNIFICANCE),
+                p_value: self.p_value(source),
+                is_significant: (self.p_value(source)).is_none_or(|p_value| p_value < SIGNIFICANCE),
             })
             .collect()
     }
@@ -130,12 +130,12 @@ impl Factorial {
     }
 
     /// Of the most improbable contrast of the source, times the number of its contrasts.
-    fn p_value(&self, of: Source) -> Option<f64> {
+    fn p_value(&self, source: Source) -> Option<f64> {
         if self.degrees == 0 {
             return None;
         }
         let factors = 0..self.levels.len();
-        let all: Vec<f64> = match of {
+        let all: Vec<f64> = match source {
             Source::Factor(factor) => {
                 let levels = 1..self.levels[factor];
                 levels
@@ -177,7 +177,7 @@ impl Factorial {
             let each = factors.iter().zip(levels);
             let each = each.map(|(factor, level)| match self.level(cell, *factor) {
                 0 => Some(-1.0),
-                own => (own == *level).then_some(1.0),
+                cell_level => (cell_level == *level).then_some(1.0),
             });
             each.product()
         };
@@ -199,5 +199,9 @@ impl Factorial {
 
 /// All sets of so many factors.
 fn subsets(factors: usize) -> impl Iterator<Item = Vec<usize>> {
-    (0_usize..1 << factors).map(move |set| (0..factors).filter(|at| set >> at & 1 == 1).collect())
+    (0_usize..1 << factors).map(move |set| {
+        (0..factors)
+            .filter(|factor| set >> factor & 1 == 1)
+            .collect()
+    })
 }

@@ -49,7 +49,8 @@ pub fn over_runs(runs: &[HistoryRun], scale: Scale) -> Option<OverRuns> {
     let logs = scale.logs(&values);
     let variance = squares_about(&logs, mean(&logs)) / size(logs.len() - 1);
     let errors: Option<Vec<f64>> = runs.iter().map(|run| run.log_error).collect();
-    let within = errors.map(|errors| mean(&errors.iter().map(|one| one * one).collect::<Vec<_>>()));
+    let within =
+        errors.map(|errors| mean(&errors.iter().map(|error| error * error).collect::<Vec<_>>()));
     Some(OverRuns {
         estimate: estimate(&values, scale)?,
         scatter: variance.sqrt(),
@@ -127,9 +128,9 @@ mod tests {
             let mut sums = (0.0, 0.0);
             for seed in 0..SEEDS {
                 let runs = runs(&mut Random::from_seed(seed), (6, 4), (between, within));
-                let found = over_runs(&runs, Scale::default()).unwrap();
-                sums.0 += found.scatter.powi(2);
-                sums.1 += found.within.unwrap().powi(2);
+                let summary = over_runs(&runs, Scale::default()).unwrap();
+                sums.0 += summary.scatter.powi(2);
+                sums.1 += summary.within.unwrap().powi(2);
             }
             let share = 1.0 - sums.1 / sums.0;
             assert!(
@@ -151,16 +152,16 @@ mod tests {
             run(e, Some(0.5)),
             run(e * e, Some(0.5)),
         ];
-        let found = over_runs(&known, Scale::default()).unwrap();
-        assert!((found.estimate.point - e).abs() < 1e-12 && found.estimate.count == 3);
-        assert!((found.scatter - 1.0).abs() < 1e-12);
-        assert!((found.share_between().unwrap() - 0.75).abs() < 1e-12);
+        let summary = over_runs(&known, Scale::default()).unwrap();
+        assert!((summary.estimate.point - e).abs() < 1e-12 && summary.estimate.count == 3);
+        assert!((summary.scatter - 1.0).abs() < 1e-12);
+        assert!((summary.share_between().unwrap() - 0.75).abs() < 1e-12);
         let unknown = [run(1.0, None), run(e, Some(0.5)), run(e * e, Some(0.5))];
-        let found = over_runs(&unknown, Scale::default()).unwrap();
-        assert_eq!((found.within, found.share_between()), (None, None));
+        let summary = over_runs(&unknown, Scale::default()).unwrap();
+        assert_eq!((summary.within, summary.share_between()), (None, None));
         let alike = [run(2.0, Some(0.1)); 3];
-        let found = over_runs(&alike, Scale::default()).unwrap();
-        assert_eq!(found.share_between(), Some(0.0));
+        let summary = over_runs(&alike, Scale::default()).unwrap();
+        assert_eq!(summary.share_between(), Some(0.0));
         for nothing in [&known[..2], &[run(0.0, None); 3], &[run(-1.0, None); 4]] {
             assert_eq!(over_runs(nothing, Scale::default()), None);
         }

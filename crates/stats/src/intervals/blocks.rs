@@ -44,7 +44,7 @@ impl Additive {
         let squares: Vec<f64> = groups.iter().zip(&levels).map(residuals).collect();
         let (count, per_group) = (size(groups.len()), size(blocks) - 1.0);
         let sum: f64 = squares.iter().sum();
-        let fourth: f64 = squares.iter().map(|own| own * own).sum();
+        let fourth: f64 = squares.iter().map(|square| square * square).sum();
         let alike = match fourth > 0.0 {
             true => sum * sum / fourth,
             false => count,
@@ -151,8 +151,8 @@ mod tests {
             .to_vec();
         let blocks = Blocks::from_groups(&groups).unwrap();
         assert!((blocks.error - 1.0 / 3.0_f64.sqrt()).abs() < 1e-12);
-        let found = blocks.ratio((0, 1), 0.0, 1).unwrap();
-        assert!((found.point.ln() - 2.0).abs() < 1e-12);
+        let ratio = blocks.ratio((0, 1), 0.0, 1).unwrap();
+        assert!((ratio.point.ln() - 2.0).abs() < 1e-12);
         let back = blocks.ratio((1, 0), 0.0, 1).unwrap();
         assert!((back.point.ln() + 2.0).abs() < 1e-12);
         // The residuals are −1/2, 0 and 1/2: two of the three groups scatter.
@@ -176,8 +176,8 @@ mod tests {
         assert!(blocks.p_value(0, 1) == 0.0 && blocks.p_value(0, 0) == 1.0);
         let interval = |resolution| blocks.ratio((0, 1), resolution, 1).unwrap().interval;
         let check = |resolution: f64, (low, high): (f64, f64)| {
-            let found = interval(resolution).unwrap();
-            assert!((found.0 - low).abs() < 1e-12 && (found.1 - high).abs() < 1e-12);
+            let ends = interval(resolution).unwrap();
+            assert!((ends.0 - low).abs() < 1e-12 && (ends.1 - high).abs() < 1e-12);
         };
         check(0.0, (1.5, 1.5));
         check(1.0, (1.0, 3.5 / 1.5));
@@ -193,8 +193,8 @@ mod tests {
             let each = |seed: u64| -> (bool, bool) {
                 let mut random = Random::from_seed(seed);
                 let mut group = |index| -> Vec<f64> {
-                    let own = if index == 0 { scatter } else { 0.03 };
-                    let values = (0..blocks).map(|_| random.lognormal(1_000.0, own));
+                    let group_scatter = if index == 0 { scatter } else { 0.03 };
+                    let values = (0..blocks).map(|_| random.lognormal(1_000.0, group_scatter));
                     values.collect()
                 };
                 let table: Vec<Vec<f64>> = (0..groups).map(&mut group).collect();
@@ -204,18 +204,18 @@ mod tests {
                 let (low, high) = (0.01 / size(pairs), 1.0);
                 let is_shown = all.iter().any(|(a, b)| table.p_value(*a, *b) < low);
                 let is_wrong = all.iter().any(|pair| {
-                    let found = table.ratio(*pair, 0.0, pairs).unwrap();
-                    !found
+                    let result = table.ratio(*pair, 0.0, pairs).unwrap();
+                    !result
                         .interval
                         .is_some_and(|(low, top)| low <= high && high <= top)
                 });
                 (is_shown, is_wrong)
             };
-            let found: Vec<(bool, bool)> = (0..1_000).map(each).collect();
+            let result: Vec<(bool, bool)> = (0..1_000).map(each).collect();
             let share = |is: &dyn Fn(&(bool, bool)) -> bool| {
-                size(found.iter().filter(|one| is(one)).count()) / 1_000.0
+                size(result.iter().filter(|outcome| is(outcome)).count()) / 1_000.0
             };
-            let (shown, wrong) = (share(&|one| one.0), share(&|one| one.1));
+            let (shown, wrong) = (share(&|outcome| outcome.0), share(&|outcome| outcome.1));
             assert!(shown <= 0.02, "{groups} {blocks} {scatter}: {shown}");
             assert!(wrong <= 0.07, "{groups} {blocks} {scatter}: {wrong}");
         };

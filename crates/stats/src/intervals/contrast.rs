@@ -88,7 +88,7 @@ impl Contrast {
 
     /// The ends of the 95 % interval, whatever the values are in their ranges.
     pub(crate) fn interval(&self) -> Option<(f64, f64)> {
-        let own = self.sum.interval()?;
+        let sum_interval = self.sum.interval()?;
         let low = match self.ends.0.value == f64::NEG_INFINITY {
             true => f64::NEG_INFINITY,
             false => self.ends.0.interval()?.0,
@@ -97,7 +97,7 @@ impl Contrast {
             true => f64::INFINITY,
             false => self.ends.1.interval()?.1,
         };
-        Some((low.min(own.0), high.max(own.1)))
+        Some((low.min(sum_interval.0), high.max(sum_interval.1)))
     }
 
     /// How often trials that differ by chance alone differ at least so much, whatever the values are in their ranges; `None` without
@@ -177,11 +177,11 @@ impl End {
 
 /// Over the repetitions that all groups have.
 fn sum_of_blocks(terms: &[Term<'_>], table: &Table<'_>, end: End) -> Sum {
-    let own = |(term, trials): (&Term<'_>, &Vec<&Sample>)| -> Vec<f64> {
+    let values = |(term, trials): (&Term<'_>, &Vec<&Sample>)| -> Vec<f64> {
         let trials = trials.iter();
         trials.map(|trial| end.value(term.weight, trial)).collect()
     };
-    let groups: Vec<Vec<f64>> = terms.iter().zip(table).map(own).collect();
+    let groups: Vec<Vec<f64>> = terms.iter().zip(table).map(values).collect();
     let weights: Vec<f64> = terms.iter().map(|term| term.weight).collect();
     let (value, error, degrees) = pairing::sum(&weights, &groups);
     Sum {
@@ -193,10 +193,10 @@ fn sum_of_blocks(terms: &[Term<'_>], table: &Table<'_>, end: End) -> Sum {
 fn sum_of_groups(terms: &[Term<'_>], end: End, pooled: Pooled) -> Sum {
     let (mut value, mut parts) = (0.0, Some(Vec::new()));
     for term in terms {
-        let own = term.trials.iter();
-        let own: Vec<f64> = own.map(|trial| end.value(term.weight, trial)).collect();
-        value += term.weight * mean(&own);
-        let part = squared_error(term.weight, &own, pooled);
+        let values = term.trials.iter();
+        let values: Vec<f64> = values.map(|trial| end.value(term.weight, trial)).collect();
+        value += term.weight * mean(&values);
+        let part = squared_error(term.weight, &values, pooled);
         parts = parts.zip(part).map(|(mut parts, part)| {
             parts.push(part);
             parts
@@ -233,8 +233,9 @@ pub(crate) fn values(trials: &[Sample]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    fn trials(of: &[(u32, f64)]) -> Vec<Sample> {
-        of.iter()
+    fn trials(pairs: &[(u32, f64)]) -> Vec<Sample> {
+        pairs
+            .iter()
             .map(|&(repetition, value)| Sample::exact(repetition, value))
             .collect()
     }
@@ -248,23 +249,23 @@ mod tests {
     #[test]
     fn the_same_repetitions_are_pairs() {
         // Differences 1, 2, 3, whatever the order: standard error 1/√3, two degrees.
-        let found = difference(
+        let contrast = difference(
             &[(1, 11.0), (3, 33.0), (2, 22.0)],
             &[(1, 10.0), (2, 20.0), (3, 30.0)],
         );
-        assert_eq!((found.sum.value, found.is_paired()), (2.0, true));
-        let (error, degrees) = found.sum.error.unwrap();
+        assert_eq!((contrast.sum.value, contrast.is_paired()), (2.0, true));
+        let (error, degrees) = contrast.sum.error.unwrap();
         assert!((error - 1.0 / 3.0_f64.sqrt()).abs() < 1e-12 && degrees == 2.0);
         // t = 3.464 with two degrees: 0.0742 in the tables.
-        assert!((found.p_value().unwrap() - 0.0742).abs() < 1e-4);
+        assert!((contrast.p_value().unwrap() - 0.0742).abs() < 1e-4);
     }
 
     #[test]
     fn other_repetitions_have_variances_of_their_own() {
         // Variances 1 and 0: standard error 1/√3, the degrees of the one that scatters.
-        let found = difference(&[(1, 1.0), (2, 2.0), (3, 3.0)], &[(4, 1.0), (5, 1.0)]);
-        assert_eq!((found.sum.value, found.is_paired()), (1.0, false));
-        let (error, degrees) = found.sum.error.unwrap();
+        let contrast = difference(&[(1, 1.0), (2, 2.0), (3, 3.0)], &[(4, 1.0), (5, 1.0)]);
+        assert_eq!((contrast.sum.value, contrast.is_paired()), (1.0, false));
+        let (error, degrees) = contrast.sum.error.unwrap();
         assert!((error - 1.0 / 3.0_f64.sqrt()).abs() < 1e-12 && (degrees - 2.0).abs() < 1e-12);
         // Two pairs have one degree of freedom.
         assert!(!difference(&[(1, 1.0), (2, 2.0)], &[(1, 1.0), (2, 1.0)]).is_paired());
@@ -279,9 +280,9 @@ mod tests {
             difference(&[(1, 3.0)], &[(1, 1.0), (2, 1.0)]).sum.error,
             None
         );
-        let (one, other) = (trials(&[(1, 3.0)]), trials(&[(1, 1.0), (2, 3.0)]));
+        let (group, other) = (trials(&[(1, 3.0)]), trials(&[(1, 1.0), (2, 3.0)]));
         let term = |weight, trials| Term { weight, trials };
-        let terms = [term(1.0, &one), term(-1.0, &other)];
+        let terms = [term(1.0, &group), term(-1.0, &other)];
         let (error, _) = contrast(&terms, Some((4.0, 8.0))).sum.error.unwrap();
         assert!((error - (4.0_f64 + 1.0).sqrt()).abs() < 1e-12);
     }

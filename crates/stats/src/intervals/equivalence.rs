@@ -214,7 +214,7 @@ mod tests {
 
     /// Trials of 20 bins whose neighbours have this correlation; in the second half the level is `to`.
     fn share_found(trials: usize, correlation: f64, to: f64) -> f64 {
-        let found = (0..500).filter(|seed| {
+        let detections = (0..500).filter(|seed| {
             let mut random = Random::from_seed(*seed);
             let changes: Vec<f64> = (0..trials)
                 .map(|_| {
@@ -231,7 +231,7 @@ mod tests {
                 .collect();
             change_over_trials(&changes).unwrap().p_value < 0.05
         });
-        size(found.count()) / 500.0
+        size(detections.count()) / 500.0
     }
 
     #[test]

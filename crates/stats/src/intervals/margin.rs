@@ -39,34 +39,34 @@ pub fn compare_with_margin(
     resolution: f64,
     margin: f64,
 ) -> Option<MarginTest> {
-    let (found, levels) = log_contrast(new, old, resolution)?;
-    let interval = ratio_interval(&found, levels, resolution);
-    let estimate = Estimate::of_contrast(&found, interval, new.len() + old.len())?;
+    let (contrast, levels) = log_contrast(new, old, resolution)?;
+    let interval = ratio_interval(&contrast, levels, resolution);
+    let estimate = Estimate::of_contrast(&contrast, interval, new.len() + old.len())?;
     let limit = margin.ln_1p();
     let counts = (new.len(), old.len());
-    let is_open_by_range = is_open_by_range(&found, limit);
-    let near = found.sum.value.abs();
+    let is_open_by_range = is_open_by_range(&contrast, limit);
+    let near = contrast.sum.value.abs();
     let aim = Aim {
         distance: (limit - near).abs(),
         tail: INTERVAL_TAIL,
         // Near equality both ends of the interval have to lie within.
         has_two_ends: near < limit / 4.0,
     };
-    let needed = trials_needed(&found, counts, aim);
+    let needed = trials_needed(&contrast, counts, aim);
     Some(MarginTest {
         p_value: estimate
             .interval
-            .and_then(|ends| p_value(&found, limit, ends)),
+            .and_then(|ends| p_value(&contrast, limit, ends)),
         trials_needed: needed.filter(|_| !is_open_by_range),
         is_open_by_range,
         estimate,
-        is_paired: found.is_paired(),
+        is_paired: contrast.is_paired(),
     })
 }
 
 /// Whether the ends of the ranges of the values lie on both sides of an end of the margin.
-fn is_open_by_range(found: &Contrast, limit: f64) -> bool {
-    let (least, most) = (found.ends.0.value, found.ends.1.value);
+fn is_open_by_range(contrast: &Contrast, limit: f64) -> bool {
+    let (least, most) = (contrast.ends.0.value, contrast.ends.1.value);
     let is_within = least >= -limit && most <= limit;
     let is_outside = least > limit || most < -limit;
     least < most && !is_within && !is_outside
@@ -74,15 +74,17 @@ fn is_open_by_range(found: &Contrast, limit: f64) -> bool {
 
 /// Of the scatter, whatever the values are in their ranges; 1 if only the resolution or the ranges leave open that the ratio lies
 /// within the limit.
-fn p_value(found: &Contrast, limit: f64, (low, high): (f64, f64)) -> Option<f64> {
+fn p_value(contrast: &Contrast, limit: f64, (low, high): (f64, f64)) -> Option<f64> {
     let is_beyond = |(low, high): (f64, f64)| low > limit || high < -limit;
-    let (least, most) = found.ends;
-    let sums = [least, found.sum, most].map(|sum| tail_probability(&sum, limit));
+    let (least, most) = contrast.ends;
+    let sums = [least, contrast.sum, most].map(|sum| tail_probability(&sum, limit));
     let by_scatter = sums
         .into_iter()
-        .try_fold(0.0, |p_value: f64, one| Some(p_value.max(one?)))?;
+        .try_fold(0.0, |p_value: f64, probability| {
+            Some(p_value.max(probability?))
+        })?;
     let is_open = !is_beyond((low.ln(), high.ln()));
-    let is_different = found.sum.interval().is_some_and(is_beyond);
+    let is_different = contrast.sum.interval().is_some_and(is_beyond);
     Some(if is_open && is_different {
         1.0
     } else {
@@ -146,9 +148,9 @@ mod tests {
         high < 1.0 / (1.0 + margin) || low > 1.0 + margin
     }
 
-    fn share(of: impl Fn(&mut Random) -> bool) -> f64 {
-        let found = (0..SEEDS).filter(|seed| of(&mut Random::from_seed(*seed)));
-        size(found.count()) / 1_000.0
+    fn share(condition: impl Fn(&mut Random) -> bool) -> f64 {
+        let hits = (0..SEEDS).filter(|seed| condition(&mut Random::from_seed(*seed)));
+        size(hits.count()) / 1_000.0
     }
 
     #[test]
@@ -180,12 +182,12 @@ mod tests {
         for seed in 0..500 {
             let pair = pair(&mut Random::from_seed(seed), 4, 1.04, (0.03, 0.0));
             for margin in [0.0, 0.02] {
-                let found = test(&pair, margin);
-                let p_value = found.p_value.unwrap();
-                if is_different(&found, margin) {
-                    assert!(p_value <= 0.05, "{seed} {margin} {found:?}");
+                let outcome = test(&pair, margin);
+                let p_value = outcome.p_value.unwrap();
+                if is_different(&outcome, margin) {
+                    assert!(p_value <= 0.05, "{seed} {margin} {outcome:?}");
                 } else {
-                    assert!(p_value > 0.025, "{seed} {margin} {found:?}");
+                    assert!(p_value > 0.025, "{seed} {margin} {outcome:?}");
                 }
             }
         }
@@ -199,16 +201,18 @@ mod tests {
             let (mut open, mut by_most, mut by_least) = (0_usize, 0_usize, 0_usize);
             for seed in 0..SEEDS {
                 let mut random = Random::from_seed(seed);
-                let found = test(&pair(&mut random, count, ratio, (spread, 0.0)), margin);
-                let needed = found.trials_needed.filter(|_| !is_decided(&found, margin));
-                let Some((least, most)) = needed.and_then(|one| Some((one.least, one.most?)))
+                let outcome = test(&pair(&mut random, count, ratio, (spread, 0.0)), margin);
+                let needed = outcome
+                    .trials_needed
+                    .filter(|_| !is_decided(&outcome, margin));
+                let Some((least, most)) = needed.and_then(|range| Some((range.least, range.most?)))
                 else {
                     continue;
                 };
                 assert!(count < least && least <= most, "{least} {most}");
                 open += 1;
                 let mut decides = |count| {
-                    let again = pair(&mut random, count, found.estimate.point, (spread, 0.0));
+                    let again = pair(&mut random, count, outcome.estimate.point, (spread, 0.0));
                     usize::from(is_decided(&test(&again, margin), margin))
                 };
                 by_most += decides(most);
@@ -234,10 +238,10 @@ mod tests {
                 .collect()
         };
         let check = |new: &[f64], old: &[f64], expected: Option<(f64, bool)>| {
-            let found = compare_with_margin(&samples(new), &samples(old), 0.0, 0.05);
-            let found =
-                found.map(|found| (found.estimate.point, found.estimate.interval.is_some()));
-            assert_eq!(found, expected, "{new:?} {old:?}");
+            let outcome = compare_with_margin(&samples(new), &samples(old), 0.0, 0.05);
+            let outcome = outcome
+                .map(|outcome| (outcome.estimate.point, outcome.estimate.interval.is_some()));
+            assert_eq!(outcome, expected, "{new:?} {old:?}");
         };
         check(&[2.0, 2.0], &[1.0, 1.0], Some((2.0, true)));
         check(&[2.0], &[1.0], Some((2.0, false)));

@@ -33,15 +33,15 @@ const ROUNDING: f64 = 1e-9;
 /// single trial.
 pub(crate) fn shared_table<'a>(terms: &[Term<'a>], pooled: Option<f64>) -> Option<Table<'a>> {
     let by_repetition = |term: &Term<'a>| -> BTreeMap<u32, Option<&'a Sample>> {
-        let mut own = BTreeMap::new();
+        let mut samples = BTreeMap::new();
         for trial in term.trials {
-            let known = own.entry(trial.repetition);
+            let known = samples.entry(trial.repetition);
             // Twice the same repetition is no pair.
             known
                 .and_modify(|known| *known = None)
                 .or_insert(Some(trial));
         }
-        own
+        samples
     };
     if let Some(whole) = whole_table(terms) {
         return is_narrower(terms, whole.first()?.len(), pooled).then_some(whole);
@@ -50,17 +50,17 @@ pub(crate) fn shared_table<'a>(terms: &[Term<'a>], pooled: Option<f64>) -> Optio
     let first = groups.first().filter(|_| groups.len() > 1)?;
     let has = |repetition: &u32| {
         let mut groups = groups.iter();
-        groups.all(|own| own.get(repetition).is_some_and(Option::is_some))
+        groups.all(|samples| samples.get(repetition).is_some_and(Option::is_some))
     };
     let shared: Vec<u32> = first.keys().copied().filter(has).collect();
     is_narrower(terms, shared.len(), pooled).then(|| {
-        let own = |own: &BTreeMap<u32, Option<&'a Sample>>| -> Vec<&'a Sample> {
+        let samples = |samples: &BTreeMap<u32, Option<&'a Sample>>| -> Vec<&'a Sample> {
             let shared = shared.iter();
             shared
-                .filter_map(|repetition| own.get(repetition).copied()?)
+                .filter_map(|repetition| samples.get(repetition).copied()?)
                 .collect()
         };
-        groups.iter().map(own).collect()
+        groups.iter().map(samples).collect()
     })
 }
 
@@ -74,7 +74,8 @@ fn whole_table<'a>(terms: &[Term<'a>]) -> Option<Table<'a>> {
     };
     let is_same = |term: &Term<'_>| {
         let mut both = term.trials.iter().zip(first);
-        term.trials.len() == first.len() && both.all(|(own, of)| own.repetition == of.repetition)
+        term.trials.len() == first.len()
+            && both.all(|(trial, counterpart)| trial.repetition == counterpart.repetition)
     };
     let is_whole = ascends(first) && terms.iter().all(is_same);
     is_whole.then(|| {
@@ -99,11 +100,11 @@ fn is_narrower(terms: &[Term<'_>], shared: usize, pooled: Option<f64>) -> bool {
     let of_pairs = critical_95(degrees).powi(2) * (1.0 - SHARED_VARIANCE) * squares / size(shared);
     let part = |term: &Term<'_>| {
         let count = size(term.trials.len());
-        let own = match term.trials.len() {
+        let trial_degrees = match term.trials.len() {
             1 => pooled?,
             _ => count - 1.0,
         };
-        Some((term.weight * term.weight / count, own))
+        Some((term.weight * term.weight / count, trial_degrees))
     };
     let parts: Option<Vec<(f64, f64)>> = terms.iter().map(part).collect();
     parts.is_none_or(|parts| {
@@ -123,9 +124,9 @@ fn is_difference(terms: &[Term<'_>]) -> bool {
 /// degrees of freedom.
 pub(crate) fn sum(weights: &[f64], groups: &[Vec<f64>]) -> (f64, f64, f64) {
     let count = groups.first().map_or(0, Vec::len);
-    let in_repetition = |at: usize| -> f64 {
+    let in_repetition = |index: usize| -> f64 {
         let each = weights.iter().zip(groups);
-        each.map(|(weight, group)| weight * group[at]).sum()
+        each.map(|(weight, group)| weight * group[index]).sum()
     };
     let sums: Vec<f64> = (0..count).map(in_repetition).collect();
     let middle = mean(&sums);
@@ -148,7 +149,7 @@ pub(crate) fn sum(weights: &[f64], groups: &[Vec<f64>]) -> (f64, f64, f64) {
 /// equal weight.
 fn of_residuals(weights: &[f64], groups: &[Vec<f64>]) -> Option<(f64, f64)> {
     let weight = weights.first()?.abs();
-    let is_equal = |one: &f64| (one.abs() - weight).abs() <= ROUNDING * weight;
+    let is_equal = |coefficient: &f64| (coefficient.abs() - weight).abs() <= ROUNDING * weight;
     let sum: f64 = weights.iter().sum();
     let cancels = sum.abs() <= ROUNDING * weight * size(weights.len());
     if weights.len() < 3 || !cancels || !weights.iter().all(is_equal) {
@@ -174,8 +175,8 @@ mod tests {
         contrast(&[term(1.0, new), term(-1.0, old)], None)
     }
 
-    fn half_width(found: &Contrast) -> f64 {
-        let (low, high) = found.sum.interval().unwrap();
+    fn half_width(contrast: &Contrast) -> f64 {
+        let (low, high) = contrast.sum.interval().unwrap();
         (high - low) / 2.0
     }
 
@@ -197,9 +198,9 @@ mod tests {
                 }
                 old.truncate(5);
                 before += half_width(&difference(&new[..5], &old));
-                let found = difference(&new, &old);
-                after += half_width(&found);
-                let (low, high) = found.sum.interval().unwrap();
+                let contrast = difference(&new, &old);
+                after += half_width(&contrast);
+                let (low, high) = contrast.sum.interval().unwrap();
                 covered += usize::from((low..=high).contains(&0.0));
             }
             let covered = size(covered) / 2_000.0;
@@ -225,8 +226,8 @@ mod tests {
                 each.map(|repetition| Sample::exact(*repetition, f64::from(*repetition)))
                     .collect()
             };
-            let found = difference(&samples(new), &samples(old));
-            assert_eq!(found.pairs, expected, "{new:?} {old:?}");
+            let contrast = difference(&samples(new), &samples(old));
+            assert_eq!(contrast.pairs, expected, "{new:?} {old:?}");
         };
         check(&[1, 2, 3], &[1, 2, 3], Some(3));
         check(&[3, 1, 2], &[1, 2, 3], Some(3));
@@ -244,21 +245,23 @@ mod tests {
     /// scatter.
     #[test]
     fn many_groups_have_the_degrees_of_their_residuals() {
-        let check = |(groups, repetitions): (usize, u32), (own, sided): (f64, f64), least: f64| {
+        let check = |(groups, repetitions): (usize, u32),
+                     (scatter, sided): (f64, f64),
+                     least: f64| {
             let covered = (0..2_000).filter(|seed| {
                 let mut random = Random::from_seed(*seed);
                 let mut cells = vec![Vec::new(); groups];
                 for repetition in 0..repetitions {
                     let (host, side) = (0.2 * random.normal(), sided * random.normal());
-                    for (at, cell) in cells.iter_mut().enumerate() {
-                        let spread = if at == 0 { own } else { 0.05 };
-                        let side = if at < groups / 2 { side } else { 0.0 };
+                    for (index, cell) in cells.iter_mut().enumerate() {
+                        let spread = if index == 0 { scatter } else { 0.05 };
+                        let side = if index < groups / 2 { side } else { 0.0 };
                         let value = host + side + spread * random.normal();
                         cell.push(Sample::exact(repetition, value));
                     }
                 }
-                let term = |(at, trials): (usize, &'_ Vec<Sample>)| -> (f64, Vec<Sample>) {
-                    let sign = if at < groups / 2 { 2.0 } else { -2.0 };
+                let term = |(index, trials): (usize, &'_ Vec<Sample>)| -> (f64, Vec<Sample>) {
+                    let sign = if index < groups / 2 { 2.0 } else { -2.0 };
                     (sign / size(groups), trials.clone())
                 };
                 let signed: Vec<(f64, Vec<Sample>)> = cells.iter().enumerate().map(term).collect();
@@ -275,7 +278,7 @@ mod tests {
             let share = size(covered.count()) / 2_000.0;
             assert!(
                 share >= least,
-                "{groups} {repetitions} {own} {sided}: {share}"
+                "{groups} {repetitions} {scatter} {sided}: {share}"
             );
         };
         for groups in [4, 12] {

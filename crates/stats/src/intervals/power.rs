@@ -46,10 +46,10 @@ impl Design {
     /// Degrees of freedom of the scatter that a run of so many trials of each group shows, and those of its test. Two groups have
     /// Satterthwaite's, which are fewer if their scatters differ by chance: on average about this many.
     fn degrees(self, trials: usize) -> (f64, f64) {
-        let own = size(trials - 1);
+        let degrees = size(trials - 1);
         match self {
-            Self::Pairs => (own, own),
-            Self::Groups => (2.0 * own, 2.0 * own * own / (own + 1.0)),
+            Self::Pairs => (degrees, degrees),
+            Self::Groups => (2.0 * degrees, 2.0 * degrees * degrees / (degrees + 1.0)),
         }
     }
 }
@@ -79,16 +79,18 @@ impl TrialScatter {
     pub fn pool(runs: &[Self]) -> Option<Self> {
         // Pairs and groups are different scatters: those of which there is more evidence.
         let degrees = |design: Design| -> f64 {
-            let own = runs.iter().filter(|run| run.design == design);
-            own.map(|run| run.degrees).sum()
+            let design_runs = runs.iter().filter(|run| run.design == design);
+            design_runs.map(|run| run.degrees).sum()
         };
         let design = match degrees(Design::Pairs) >= degrees(Design::Groups) {
             true => Design::Pairs,
             false => Design::Groups,
         };
         let degrees = degrees(design);
-        let own = runs.iter().filter(|run| run.design == design);
-        let squares: f64 = own.map(|run| run.deviation.powi(2) * run.degrees).sum();
+        let design_runs = runs.iter().filter(|run| run.design == design);
+        let squares: f64 = design_runs
+            .map(|run| run.deviation.powi(2) * run.degrees)
+            .sum();
         (degrees > 0.0).then(|| Self {
             deviation: (squares / degrees).sqrt(),
             degrees,
@@ -156,8 +158,8 @@ impl TrialScatter {
         let (degrees, of_test) = self.design.degrees(trials);
         let critical = critical_95(of_test);
         let test = ScatterDistribution::new(degrees);
-        let own = ScatterDistribution::new(self.degrees);
-        own.mean(|off| test.power(distance * off, critical))
+        let distribution = ScatterDistribution::new(self.degrees);
+        distribution.mean(|off| test.power(distance * off, critical))
     }
 }
 
@@ -173,8 +175,8 @@ impl ScatterDistribution {
         let spread = 1.0 / (2.0 * degrees).sqrt();
         let (low, high) = (-6.0 * spread - 12.0 / degrees, 6.0 * spread);
         let step = (high - low) / f64::from(POINTS);
-        let point = |at: u32| {
-            let log = low + (f64::from(at) + 0.5) * step;
+        let point = |index: u32| {
+            let log = low + (f64::from(index) + 0.5) * step;
             let weight = (degrees * (log - ((2.0 * log).exp() - 1.0) / 2.0)).exp();
             (log.exp(), weight)
         };
@@ -187,7 +189,7 @@ impl ScatterDistribution {
 
     fn mean(&self, value: impl Fn(f64) -> f64) -> f64 {
         let points = self.points.iter();
-        points.map(|(at, weight)| weight * value(*at)).sum()
+        points.map(|(point, weight)| weight * value(*point)).sum()
     }
 
     /// How often |t| is above the critical value if the difference is so many standard errors: the tails of noncentral t.
@@ -219,7 +221,7 @@ fn normal_below(value: f64) -> f64 {
     let polynomial = COEFFICIENTS
         .iter()
         .rev()
-        .fold(0.0, |sum, one| sum * t + one);
+        .fold(0.0, |sum, coefficient| sum * t + coefficient);
     let tail = t * (polynomial - z * z).exp() / 2.0;
     if value < 0.0 { tail } else { 1.0 - tail }
 }
@@ -234,8 +236,8 @@ fn scatter_of_pairs(groups: &[Vec<Sample>]) -> Option<TrialScatter> {
     };
     let groups: Vec<BTreeMap<u32, f64>> = groups.iter().map(by_repetition).collect();
     let (mut squares, mut degrees) = (0.0, 0_usize);
-    for (at, group) in groups.iter().enumerate() {
-        for other in &groups[at + 1..] {
+    for (index, group) in groups.iter().enumerate() {
+        for other in &groups[index + 1..] {
             let shared = group.iter();
             let shared = shared
                 .filter_map(|(repetition, value)| other.get(repetition).map(|other| value - other));
@@ -266,9 +268,13 @@ fn independent_degrees(groups: &[BTreeMap<u32, f64>]) -> f64 {
     }
     counts.retain(|_, count| *count > 1);
     let trials: usize = counts.values().sum();
-    let is_shared = |group: &&BTreeMap<u32, f64>| group.keys().any(|one| counts.contains_key(one));
-    let own = groups.iter().filter(is_shared).count();
-    size((trials + 1).saturating_sub(own + counts.len()).max(1))
+    let is_shared = |group: &&BTreeMap<u32, f64>| group.keys().any(|key| counts.contains_key(key));
+    let group_count = groups.iter().filter(is_shared).count();
+    size(
+        (trials + 1)
+            .saturating_sub(group_count + counts.len())
+            .max(1),
+    )
 }
 
 /// Of trials about the level of their group.
@@ -306,16 +312,16 @@ mod tests {
         let hosts: Vec<f64> = (0..trials)
             .map(|_| random.lognormal(1_000.0, 0.2))
             .collect();
-        let mut group = |at: u32| {
-            let own = (1..).zip(&hosts).map(|(repetition, host)| {
+        let mut group = |index: u32| {
+            let samples = (1..).zip(&hosts).map(|(repetition, host)| {
                 let (repetition, level) = match design {
                     Design::Pairs => (repetition, *host),
-                    Design::Groups => (at * trials + repetition, 1_000.0),
+                    Design::Groups => (index * trials + repetition, 1_000.0),
                 };
-                let level = level * ratio.powf(f64::from(at));
+                let level = level * ratio.powf(f64::from(index));
                 Sample::exact(repetition, random.lognormal(level, SCATTER))
             });
-            own.collect()
+            samples.collect()
         };
         (0..count).map(&mut group).collect()
     }
@@ -328,10 +334,10 @@ mod tests {
             (1.644_854, 0.95),
             (-4.0, 3.167e-5),
         ] {
-            let found = normal_below(value);
+            let probability = normal_below(value);
             assert!(
-                (found - expected).abs() < 1e-6 + 1e-4 * expected,
-                "{value}: {found}"
+                (probability - expected).abs() < 1e-6 + 1e-4 * expected,
+                "{value}: {probability}"
             );
         }
     }
@@ -345,8 +351,8 @@ mod tests {
                 degrees: 1e6,
                 design,
             };
-            let found = scatter.trials_for(effect.exp_m1());
-            assert_eq!(found, Some(expected), "{design:?} {effect}");
+            let count = scatter.trials_for(effect.exp_m1());
+            assert_eq!(count, Some(expected), "{design:?} {effect}");
         };
         check(Design::Groups, 0.5, 64);
         check(Design::Groups, 0.8, 26);
@@ -372,14 +378,14 @@ mod tests {
                 design,
             };
             for trials in [2, 3, 7, 20] {
-                let found = scatter.smallest_difference(trials).unwrap();
+                let difference = scatter.smallest_difference(trials).unwrap();
                 assert_eq!(
-                    scatter.trials_for(found * 1.001),
+                    scatter.trials_for(difference * 1.001),
                     Some(trials),
                     "{scatter:?}"
                 );
                 assert_eq!(
-                    scatter.trials_for(found * 0.999),
+                    scatter.trials_for(difference * 0.999),
                     Some(trials + 1),
                     "{scatter:?}"
                 );
@@ -394,7 +400,7 @@ mod tests {
     fn the_promised_difference_is_found_in_four_of_five_runs() {
         const PLANS: u64 = 1_500;
         let check = |design: Design, pilot: (u32, u32), trials: u32| {
-            let found = (0..PLANS).filter(|seed| {
+            let hits = (0..PLANS).filter(|seed| {
                 let mut random = Random::from_seed(*seed);
                 let pilot = groups(&mut random, design, pilot, 1.0);
                 let scatter = TrialScatter::from_groups(&pilot, Scale::default()).unwrap();
@@ -403,7 +409,7 @@ mod tests {
                 let run = groups(&mut random, design, (2, trials), 1.0 + difference);
                 ratio(&run[1], &run[0], 0.0).unwrap().p_value.unwrap() <= 0.05
             });
-            let share = size(found.count()) / 1_500.0;
+            let share = size(hits.count()) / 1_500.0;
             // Of 1,500 a rate of 80 % shows as 77 to 83 % in 997 of 1,000 cases.
             assert!(
                 (0.77..=0.83).contains(&share),
@@ -457,25 +463,25 @@ mod tests {
         let group = |values: &[f64]| -> Vec<Sample> {
             let samples = (1..).zip(values);
             samples
-                .map(|(at, value)| Sample::exact(at, *value))
+                .map(|(repetition, value)| Sample::exact(repetition, *value))
                 .collect()
         };
-        let of = |groups: &[&[f64]]| {
-            let groups: Vec<Vec<Sample>> = groups.iter().map(|one| group(one)).collect();
+        let scatter = |groups: &[&[f64]]| {
+            let groups: Vec<Vec<Sample>> = groups.iter().map(|numbers| group(numbers)).collect();
             TrialScatter::from_groups(&groups, Scale::default())
         };
         // What all trials of a repetition share is no scatter.
-        let pairs = of(&[&[1.0, 2.0, 4.0], &[2.0, 4.0, 8.0], &[3.0, 6.0, 12.0]]).unwrap();
+        let pairs = scatter(&[&[1.0, 2.0, 4.0], &[2.0, 4.0, 8.0], &[3.0, 6.0, 12.0]]).unwrap();
         assert!(pairs.deviation < 1e-12);
         assert_eq!((pairs.degrees, pairs.design), (4.0, Design::Pairs));
         // Differences of the logarithms 0, 1: their variance is 1/2, of which a trial has half.
         let e = std::f64::consts::E;
-        let pair = of(&[&[1.0, 1.0], &[1.0, e]]).unwrap();
+        let pair = scatter(&[&[1.0, 1.0], &[1.0, e]]).unwrap();
         assert!((pair.deviation - 0.5).abs() < 1e-12 && pair.degrees == 1.0);
         // Only the shared repetitions: the third trial of one group has no partner.
-        let more = of(&[&[1.0, 1.0, 7.0], &[1.0, e]]).unwrap();
+        let more = scatter(&[&[1.0, 1.0, 7.0], &[1.0, e]]).unwrap();
         assert_eq!(more.degrees, 1.0);
-        let alone = of(&[&[1.0, e]]).unwrap();
+        let alone = scatter(&[&[1.0, e]]).unwrap();
         assert!((alone.deviation - 0.5_f64.sqrt()).abs() < 1e-12);
         assert_eq!((alone.degrees, alone.design), (1.0, Design::Groups));
         for nothing in [
@@ -484,7 +490,7 @@ mod tests {
             &[&[0.0, 0.0]],
             &[&[-1.0, 1.0]],
         ] {
-            assert_eq!(of(nothing), None, "{nothing:?}");
+            assert_eq!(scatter(nothing), None, "{nothing:?}");
         }
         let pooled = TrialScatter::pool(&[pair, more, alone]).unwrap();
         assert_eq!((pooled.degrees, pooled.design), (2.0, Design::Pairs));

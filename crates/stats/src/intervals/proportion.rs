@@ -121,8 +121,8 @@ impl Proportion {
                 .map(|trial| count_as_f64(pick(trial)))
                 .sum::<f64>()
         };
-        let (of, all) = (sum(|trial| trial.of), sum(|trial| trial.all));
-        let point = of / all;
+        let (part, all) = (sum(|trial| trial.of), sum(|trial| trial.all));
+        let point = part / all;
         let count = size(trials.len());
         let degrees = (trials.len() > 1).then_some(count - 1.0);
         let squares: f64 = trials
@@ -161,29 +161,32 @@ mod tests {
     use crate::arithmetic::random::Random;
 
     fn difference(new: &[Part], old: &[Part]) -> Option<Estimate> {
-        proportion_difference(new, old).map(|found| found.estimate)
+        proportion_difference(new, old).map(|contrast| contrast.estimate)
     }
 
     fn parts(counts: &[(u64, u64)]) -> Vec<Part> {
         counts
             .iter()
-            .map(|(of, all)| Part { of: *of, all: *all })
+            .map(|(part, all)| Part {
+                of: *part,
+                all: *all,
+            })
             .collect()
     }
 
-    fn assert_near(found: Option<Estimate>, point: f64, interval: Option<(f64, f64)>) {
-        let found = found.unwrap();
+    fn assert_near(estimate: Option<Estimate>, point: f64, interval: Option<(f64, f64)>) {
+        let estimate = estimate.unwrap();
         let close = |a: f64, b: f64| (a - b).abs() < 5e-4;
-        assert!(close(found.point, point), "{found:?}");
-        match (found.interval, interval) {
+        assert!(close(estimate.point, point), "{estimate:?}");
+        match (estimate.interval, interval) {
             (None, None) => {}
             (Some(a), Some(b)) => {
                 assert!(
                     close(a.0, b.0) && close(a.1, b.1),
-                    "{found:?}, expected {b:?}"
+                    "{estimate:?}, expected {b:?}"
                 );
             }
-            _ => panic!("{found:?}, expected {interval:?}"),
+            _ => panic!("{estimate:?}, expected {interval:?}"),
         }
     }
 
@@ -238,9 +241,9 @@ mod tests {
         const SEEDS: u64 = 2_000;
         let trial = |random: &mut Random, proportion: f64| {
             let all = random.lognormal(10_000.0, 0.05);
-            let own = random.lognormal(proportion, 0.2).min(1.0);
+            let share = random.lognormal(proportion, 0.2).min(1.0);
             Part {
-                of: (all * own) as u64,
+                of: (all * share) as u64,
                 all: all as u64,
             }
         };

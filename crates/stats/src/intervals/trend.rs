@@ -42,8 +42,8 @@ mod tests {
     fn by_hand() {
         let times = [0.0, 1.0, 2.0, 3.0];
         let check = |values: &[f64], expected: Option<f64>| {
-            let found = trend(&times[..values.len()], values).map(|found| found.estimate.point);
-            let rounded = found.map(|point| (point * 1e6).round() / 1e6);
+            let slope = trend(&times[..values.len()], values).map(|slope| slope.estimate.point);
+            let rounded = slope.map(|point| (point * 1e6).round() / 1e6);
             assert_eq!(rounded, expected, "{values:?}");
         };
         check(&[1.0, 1.0, 1.0], None);
@@ -56,17 +56,17 @@ mod tests {
     #[test]
     fn a_level_series_seldom_has_a_trend_and_a_drift_is_found() {
         let share = |drift: f64| {
-            let found = (0..1_000_u64).filter(|seed| {
+            let detection = (0..1_000_u64).filter(|seed| {
                 let mut random = Random::from_seed(*seed);
                 let times: Vec<f64> = (0..12).map(f64::from).collect();
                 let values: Vec<f64> = times
                     .iter()
                     .map(|time| random.lognormal(1_000.0 * (drift * time / 11.0).exp(), 0.03))
                     .collect();
-                let found = trend(&times, &values).unwrap();
-                found.p_value.unwrap() < 0.01
+                let detection = trend(&times, &values).unwrap();
+                detection.p_value.unwrap() < 0.01
             });
-            size(found.count()) / 1_000.0
+            size(detection.count()) / 1_000.0
         };
         let (level, drifting) = (share(0.0), share(0.2));
         assert!(level <= 0.02, "{level}");

@@ -36,7 +36,10 @@ impl TrialsNeeded {
     pub fn combine(self, other: Self) -> Self {
         Self {
             least: self.least.max(other.least),
-            most: self.most.zip(other.most).map(|(one, other)| one.max(other)),
+            most: self
+                .most
+                .zip(other.most)
+                .map(|(count, other)| count.max(other)),
         }
     }
 }
@@ -62,17 +65,17 @@ pub fn trials_to_differ(
     resolution: f64,
     limit: f64,
 ) -> Option<TrialsNeeded> {
-    let (found, _) = log_contrast(new, old, resolution)?;
-    differing_trials(&found, (new.len(), old.len()), limit)
+    let (contrast, _) = log_contrast(new, old, resolution)?;
+    differing_trials(&contrast, (new.len(), old.len()), limit)
 }
 
 /// The same of a contrast of groups with so many trials each on its two sides.
 pub(crate) fn differing_trials(
-    found: &Contrast,
+    contrast: &Contrast,
     counts: (usize, usize),
     limit: f64,
 ) -> Option<TrialsNeeded> {
-    let (least, most) = (found.ends.0.value, found.ends.1.value);
+    let (least, most) = (contrast.ends.0.value, contrast.ends.1.value);
     if least <= 0.0 && most >= 0.0 {
         return None;
     }
@@ -81,18 +84,18 @@ pub(crate) fn differing_trials(
         tail: limit,
         has_two_ends: false,
     };
-    trials_needed(found, counts, aim)
+    trials_needed(contrast, counts, aim)
 }
 
 /// Solves `half width + quantile of the power × error = distance` for the number of trials.
 pub(crate) fn trials_needed(
-    found: &Contrast,
+    contrast: &Contrast,
     (new, old): (usize, usize),
     aim: Aim,
 ) -> Option<TrialsNeeded> {
-    let (error, degrees) = found.sum.error?;
+    let (error, degrees) = contrast.sum.error?;
     // As many trials of each group as would have this error.
-    let each = match found.pairs {
+    let each = match contrast.pairs {
         Some(pairs) => size(pairs),
         None => 2.0 / (1.0 / size(new) + 1.0 / size(old)),
     };
@@ -105,7 +108,7 @@ pub(crate) fn trials_needed(
     let least_count = new.max(old) + 1;
     let count = |scatter: f64| {
         let decides = |count: usize| {
-            let degrees = match found.is_paired() {
+            let degrees = match contrast.is_paired() {
                 true => size(count - 1),
                 false => 2.0 * size(count - 1),
             };
@@ -201,8 +204,8 @@ mod tests {
                 .collect()
         };
         let check = |new: &[f64], old: &[f64], is_known: bool| {
-            let found = trials_to_differ(&exact(new), &exact(old), 0.0, 0.01);
-            assert_eq!(found.is_some(), is_known, "{new:?} {old:?} {found:?}");
+            let trials = trials_to_differ(&exact(new), &exact(old), 0.0, 0.01);
+            assert_eq!(trials.is_some(), is_known, "{new:?} {old:?} {trials:?}");
         };
         check(&[2.0], &[1.0], false);
         check(&[2.0, 3.0, 2.5], &[1.0, 1.4, 1.3], true);

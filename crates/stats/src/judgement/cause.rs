@@ -257,9 +257,9 @@ mod tests {
     /// What may be done, by the first letter of each remedy.
     fn check(letters: &str, machine: Option<Machine>, expected: &[Remedy]) {
         let reasons: Vec<Reason> = letters.chars().map(reason).collect();
-        let found = causes(&reasons, machine.as_ref());
-        let found: Vec<Remedy> = found.into_iter().map(Cause::remedy).collect();
-        assert_eq!(found, expected, "{letters} {machine:?}");
+        let remedies = causes(&reasons, machine.as_ref());
+        let remedies: Vec<Remedy> = remedies.into_iter().map(Cause::remedy).collect();
+        assert_eq!(remedies, expected, "{letters} {machine:?}");
     }
 
     #[test]
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn a_cause_says_who_used_the_cpus() {
-        let found = causes(&[reason('l')], Some(&machine(0.0, 0.0, Some(1.7))));
+        let actual = causes(&[reason('l')], Some(&machine(0.0, 0.0, Some(1.7))));
         let expected = CpuUse {
             cpus: 2,
             busy: 1.0,
@@ -310,6 +310,6 @@ mod tests {
             system_cores: Some(0.2),
             other_cores: Some(1.7),
         };
-        assert_eq!(found, [Cause::OtherPrograms(expected)]);
+        assert_eq!(actual, [Cause::OtherPrograms(expected)]);
     }
 }

@@ -121,10 +121,10 @@ impl Finding {
                 return level_doubts(level_aspects(Series::Throughput), *ratio);
             }
             Self::Ended(_) | Self::NothingSent => NOT_MEASURED,
-            Self::Accounting(found) => found.doubts(),
-            Self::Lateness(found) => found.doubts(),
-            Self::Instrument(found) => found.doubts(),
-            Self::System(found) => found.doubts(),
+            Self::Accounting(finding) => finding.doubts(),
+            Self::Lateness(finding) => finding.doubts(),
+            Self::Instrument(finding) => finding.doubts(),
+            Self::System(finding) => finding.doubts(),
             Self::Contention(_) => CONTENDED,
             Self::Cell(CellFinding::Trials { .. }) => &[],
         };
@@ -234,12 +234,12 @@ mod tests {
     #[test]
     fn a_finding_taints_what_it_concerns_and_nothing_else() {
         let check = |finding: Finding, expected: &[(Aspect, Bias)]| {
-            let found: Vec<(Aspect, Bias)> = finding
+            let doubts: Vec<(Aspect, Bias)> = finding
                 .doubts()
                 .iter()
                 .map(|doubt| (doubt.aspect, doubt.bias))
                 .collect();
-            assert_eq!(found, expected, "{finding:?}");
+            assert_eq!(doubts, expected, "{finding:?}");
         };
         check(
             InstrumentFinding::ProbeLag {

@@ -49,8 +49,8 @@ pub enum AccountingFinding {
 }
 
 impl From<AccountingFinding> for Finding {
-    fn from(found: AccountingFinding) -> Self {
-        Self::Accounting(found)
+    fn from(finding: AccountingFinding) -> Self {
+        Self::Accounting(finding)
     }
 }
 
@@ -95,8 +95,8 @@ pub enum LatenessFinding {
 }
 
 impl From<LatenessFinding> for Finding {
-    fn from(found: LatenessFinding) -> Self {
-        Self::Lateness(found)
+    fn from(finding: LatenessFinding) -> Self {
+        Self::Lateness(finding)
     }
 }
 
@@ -144,8 +144,8 @@ pub enum InstrumentFinding {
 }
 
 impl From<InstrumentFinding> for Finding {
-    fn from(found: InstrumentFinding) -> Self {
-        Self::Instrument(found)
+    fn from(finding: InstrumentFinding) -> Self {
+        Self::Instrument(finding)
     }
 }
 
@@ -163,8 +163,8 @@ pub struct Contention {
 }
 
 impl From<Contention> for Finding {
-    fn from(found: Contention) -> Self {
-        Self::Contention(found)
+    fn from(contention: Contention) -> Self {
+        Self::Contention(contention)
     }
 }
 
@@ -226,8 +226,8 @@ pub struct FullInFlight {
 }
 
 impl From<SystemFinding> for Finding {
-    fn from(found: SystemFinding) -> Self {
-        Self::System(found)
+    fn from(finding: SystemFinding) -> Self {
+        Self::System(finding)
     }
 }
 
@@ -245,8 +245,8 @@ pub enum CellFinding {
 }
 
 impl From<CellFinding> for Finding {
-    fn from(found: CellFinding) -> Self {
-        Self::Cell(found)
+    fn from(finding: CellFinding) -> Self {
+        Self::Cell(finding)
     }
 }
 

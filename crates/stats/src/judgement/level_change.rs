@@ -67,12 +67,12 @@ impl LevelChange {
             let second = first * ratio;
             (first.min(second), first.max(second))
         };
-        let own = of_ratio(self.ratio);
+        let levels = of_ratio(self.ratio);
         if is_own_series {
-            return own;
+            return levels;
         }
         let inverse = of_ratio(1.0 / self.ratio);
-        (own.0.min(inverse.0), own.1.max(inverse.1))
+        (levels.0.min(inverse.0), levels.1.max(inverse.1))
     }
 }
 
@@ -98,9 +98,9 @@ mod tests {
     #[test]
     fn a_mean_is_between_its_two_levels() {
         let check = |from: f64, to: f64, at_s: f64| {
-            let found = change(from, to, Change::Step { at_s }).unwrap();
+            let level_change = change(from, to, Change::Step { at_s }).unwrap();
             let share = at_s / 10.0;
-            let (low, high) = found.levels(share * from + (1.0 - share) * to, true);
+            let (low, high) = level_change.levels(share * from + (1.0 - share) * to, true);
             assert!((low - from.min(to)).abs() < 1e-9, "{from} {to}: {low}");
             assert!((high - from.max(to)).abs() < 1e-9, "{from} {to}: {high}");
         };
@@ -112,8 +112,8 @@ mod tests {
 
     #[test]
     fn a_cost_may_change_either_way() {
-        let found = change(2.0, 1.0, Change::Drift).unwrap();
-        let (low, high) = found.levels(3.0, false);
+        let level_change = change(2.0, 1.0, Change::Drift).unwrap();
+        let (low, high) = level_change.levels(3.0, false);
         assert!((low - 2.0).abs() < 1e-12 && (high - 4.0).abs() < 1e-12);
     }
 

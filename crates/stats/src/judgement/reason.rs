@@ -66,8 +66,8 @@ pub fn cell_reasons(trials: &[&[Reason]], asked: &[Asked]) -> Vec<Reason> {
     kinds.dedup();
     let of_trials = kinds.into_iter().filter_map(|verdict| {
         let has_it = |trial: &&&[Reason]| {
-            let mut own = trial.iter().filter(|reason| concerns(reason));
-            own.any(|reason| reason.verdict == verdict)
+            let mut reasons = trial.iter().filter(|reason| concerns(reason));
+            reasons.any(|reason| reason.verdict == verdict)
         };
         let count = trials.iter().filter(has_it).count();
         let counts = match verdict {
@@ -213,12 +213,12 @@ mod tests {
 
     /// The verdict of a cell whose goodput is asked about, and how many of its trials have which.
     fn check(letters: &str, verdict: Verdict, of_trials: &[(usize, Verdict)]) {
-        let found = reasons(
+        let actual = reasons(
             letters,
             &[asked_metric(Aspect::Goodput, Some((98.0, 102.0)))],
         );
-        assert_eq!(verdict_of(&found), verdict, "{letters}: {found:?}");
-        let counts = found.iter().map(|reason| match &reason.finding {
+        assert_eq!(verdict_of(&actual), verdict, "{letters}: {actual:?}");
+        let counts = actual.iter().map(|reason| match &reason.finding {
             Finding::Cell(CellFinding::Trials { verdict, count, .. }) => (*count, *verdict),
             other => panic!("{other:?}"),
         });

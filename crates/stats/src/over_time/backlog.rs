@@ -76,39 +76,43 @@ mod tests {
     /// 1,000/s arrive, polled every 100 ms; `done` says how many are done at a time.
     fn check(what: &str, done: impl Fn(f64) -> f64, expected: bool) {
         let at_s: Vec<f64> = (0..POLLS).map(|poll| f64::from(poll) / 10.0).collect();
-        let asked: Vec<f64> = at_s.iter().map(|at| 1_000.0 * at).collect();
-        let done: Vec<f64> = at_s.iter().map(|at| done(*at)).collect();
-        let found = backlog_grows(&at_s, &asked, &done);
-        assert_eq!(found.is_some(), expected, "{what}: {found:?}");
+        let asked: Vec<f64> = at_s.iter().map(|time| 1_000.0 * time).collect();
+        let done: Vec<f64> = at_s.iter().map(|time| done(*time)).collect();
+        let growth = backlog_grows(&at_s, &asked, &done);
+        assert_eq!(growth.is_some(), expected, "{what}: {growth:?}");
     }
 
     #[test]
     fn growth_is_distinguished_from_a_wave() {
-        check("keeps up", |at| 1_000.0 * at, false);
-        check("a constant delay", |at| 1_000.0 * (at - 0.2), false);
+        check("keeps up", |time| 1_000.0 * time, false);
+        check("a constant delay", |time| 1_000.0 * (time - 0.2), false);
         check(
             "flushes every 0.7 s",
-            |at| 1_000.0 * (at / 0.7).floor() * 0.7,
+            |time| 1_000.0 * (time / 0.7).floor() * 0.7,
             false,
         );
         check(
             "flushes every 2 s",
-            |at| 1_000.0 * (at / 2.0).floor() * 2.0,
+            |time| 1_000.0 * (time / 2.0).floor() * 2.0,
             false,
         );
-        check("one percent slower", |at| 990.0 * at, false);
-        check("five percent slower", |at| 950.0 * at, true);
-        check("half as fast", |at| 500.0 * at, true);
+        check("one percent slower", |time| 990.0 * time, false);
+        check("five percent slower", |time| 950.0 * time, true);
+        check("half as fast", |time| 500.0 * time, true);
         check("never", |_| 0.0, true);
-        check("stops in the middle", |at| 1_000.0 * at.min(1.5), true);
-        check("catches up", |at| 1_000.0 * at - 300.0 * (3.0 - at), false);
+        check("stops in the middle", |time| 1_000.0 * time.min(1.5), true);
+        check(
+            "catches up",
+            |time| 1_000.0 * time - 300.0 * (3.0 - time),
+            false,
+        );
     }
 
     #[test]
     fn the_numbers_of_the_growth_are_named() {
         let at_s = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0];
-        let asked = at_s.map(|at| 200.0 * at);
-        let done = at_s.map(|at| 150.0 * at);
+        let asked = at_s.map(|time| 200.0 * time);
+        let done = at_s.map(|time| 150.0 * time);
         let growth = backlog_grows(&at_s, &asked, &done).unwrap();
         assert!((growth.per_s - 50.0).abs() < 1e-9 && (growth.asked_per_s - 200.0).abs() < 1e-9);
         assert!((growth.to - 250.0).abs() < 1e-9 && growth.from.abs() < 1e-9);
@@ -119,7 +123,7 @@ mod tests {
         assert_eq!(backlog_grows(&[0.0, 1.0], &[0.0, 10.0], &[0.0, 0.0]), None);
         // Four polls: half of what arrives is left, a twentieth is, and the last poll finds less than the one before.
         let at_s = [0.0, 1.0, 2.0, 3.0];
-        let asked = at_s.map(|at| 1_000.0 * at);
+        let asked = at_s.map(|time| 1_000.0 * time);
         let grows = |done: [f64; 4]| backlog_grows(&at_s, &asked, &done).is_some();
         assert!(grows([0.0, 500.0, 1_000.0, 1_500.0]));
         assert!(!grows([0.0, 950.0, 1_900.0, 2_850.0]));
@@ -133,7 +137,7 @@ mod tests {
         let flagged = (0..1_000_u64).filter(|seed| {
             let mut random = Random::from_seed(*seed);
             let at_s: Vec<f64> = (0..POLLS).map(f64::from).collect();
-            let asked: Vec<f64> = at_s.iter().map(|at| 1_000.0 * at + 500.0).collect();
+            let asked: Vec<f64> = at_s.iter().map(|time| 1_000.0 * time + 500.0).collect();
             let done: Vec<f64> = asked
                 .iter()
                 .map(|asked| asked - random.lognormal(200.0, 0.5))

@@ -143,8 +143,8 @@ mod tests {
         what: &str,
     ) {
         let mut random = Random::from_seed(85);
-        let found = (0..100).filter(|_| is_closed(&load(&mut random))).count();
-        assert!(expected.contains(&found), "{what}: {found}");
+        let count = (0..100).filter(|_| is_closed(&load(&mut random))).count();
+        assert!(expected.contains(&count), "{what}: {count}");
     }
 
     /// Threads with a pause of up to so many seconds between an answer and the next request; all of them wait from 10 s on for

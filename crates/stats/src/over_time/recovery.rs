@@ -117,11 +117,11 @@ pub fn recovery(intervals: &[AfterDrop], p99_us: f64, control: Control) -> Optio
         |from: usize, wanted: Kind| kinds[from..].iter().filter(|kind| **kind == wanted).count();
     let first_good = kinds.iter().position(|kind| *kind == Kind::Good);
     // It can have recovered at the start, and at the end of each bad interval.
-    let starts = (0..kinds.len()).filter(|at| *at == 0 || kinds[at - 1] == Kind::Bad);
-    let is_well = |at: &usize| {
-        let (bad, good) = (count(*at, Kind::Bad), count(*at, Kind::Good));
+    let starts = (0..kinds.len()).filter(|start| *start == 0 || kinds[start - 1] == Kind::Bad);
+    let is_well = |start: &usize| {
+        let (bad, good) = (count(*start, Kind::Bad), count(*start, Kind::Good));
         let is_bad_at_once =
-            kinds[*at..].iter().find(|kind| **kind != Kind::Quiet) == Some(&Kind::Bad);
+            kinds[*start..].iter().find(|kind| **kind != Kind::Quiet) == Some(&Kind::Bad);
         good > 0 && (bad == 0 || !is_bad_at_once) && bad <= control.max_bad(bad + good)
     };
     let ends_bad = kinds.iter().rev().find(|kind| **kind != Kind::Quiet) == Some(&Kind::Bad);
@@ -130,7 +130,9 @@ pub fn recovery(intervals: &[AfterDrop], p99_us: f64, control: Control) -> Optio
     }
     let recovered = starts.filter(|_| first_good.is_some()).find(is_well);
     Some(match recovered {
-        Some(at) if !ends_bad || control.bad > 0 => Recovery::After(intervals[at].start_s.max(0.0)),
+        Some(start) if !ends_bad || control.bad > 0 => {
+            Recovery::After(intervals[start].start_s.max(0.0))
+        }
         _ => Recovery::NotWithin(last.end_s),
     })
 }
@@ -201,8 +203,8 @@ mod tests {
     fn bad_intervals_that_the_control_has_too_are_no_recovery() {
         let check = |letters: &str, control: &str, expected: Recovery| {
             let control = Control::from_intervals(&intervals(control), LIMIT_US);
-            let found = recovery(&intervals(letters), LIMIT_US, control).unwrap();
-            assert_eq!(found, expected, "{letters} {control:?}");
+            let outcome = recovery(&intervals(letters), LIMIT_US, control).unwrap();
+            assert_eq!(outcome, expected, "{letters} {control:?}");
         };
         let good = "x".repeat(40);
         let pauses = format!("{good}s{good}");
@@ -223,11 +225,11 @@ mod tests {
     fn a_control_that_is_bad_itself_is_no_reference() {
         let check = |control: &str, expected: Recovery| {
             let control = Control::from_intervals(&intervals(control), LIMIT_US);
-            let found = recovery(&intervals("xxxx"), LIMIT_US, control);
-            assert_eq!(found, Some(expected), "{control:?}");
+            let outcome = recovery(&intervals("xxxx"), LIMIT_US, control);
+            assert_eq!(outcome, Some(expected), "{control:?}");
             // One that stays bad has not recovered to anything.
-            let found = recovery(&intervals("sf.-"), LIMIT_US, control);
-            assert_eq!(found, Some(Recovery::NotWithin(2.0)), "{control:?}");
+            let outcome = recovery(&intervals("sf.-"), LIMIT_US, control);
+            assert_eq!(outcome, Some(Recovery::NotWithin(2.0)), "{control:?}");
         };
         check("ssss", Recovery::NoReference);
         check("s---", Recovery::NoReference);
@@ -256,18 +258,18 @@ mod tests {
         ) {
             let all = intervals(&letters);
             let letter = |interval: &AfterDrop| {
-                let index = all.iter().position(|one| one == interval).unwrap();
+                let index = all.iter().position(|candidate| candidate == interval).unwrap();
                 letters.chars().nth(index).unwrap()
             };
             let is_bad = |interval: &AfterDrop| "sf.".contains(letter(interval));
             match recovery(&all, LIMIT_US, Control::default()).unwrap() {
-                Recovery::After(at) => {
-                    prop_assert!(!all.iter().any(|one| one.end_s > at && is_bad(one)));
-                    prop_assert!(all.iter().any(|one| one.start_s >= at && letter(one) == 'x'));
-                    prop_assert!(at == 0.0 || all.iter().any(|one| one.end_s == at && is_bad(one)));
+                Recovery::After(time) => {
+                    prop_assert!(!all.iter().any(|candidate| candidate.end_s > time && is_bad(candidate)));
+                    prop_assert!(all.iter().any(|candidate| candidate.start_s >= time && letter(candidate) == 'x'));
+                    prop_assert!(time == 0.0 || all.iter().any(|candidate| candidate.end_s == time && is_bad(candidate)));
                 }
-                Recovery::NotWithin(at) => {
-                    prop_assert_eq!(at, all.last().unwrap().end_s);
+                Recovery::NotWithin(time) => {
+                    prop_assert_eq!(time, all.last().unwrap().end_s);
                     let after_bad = letters.rfind(['s', 'f', '.']).map_or(0, |index| index + 1);
                     prop_assert!(!letters[after_bad..].contains('x'));
                 }

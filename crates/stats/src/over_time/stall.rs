@@ -124,16 +124,16 @@ mod tests {
 
     fn check(letters: &str, min_s: f64, expected: Option<(f64, f64, bool, f64)>) {
         let served = served_intervals(letters);
-        let phase_s = served.iter().map(|one| one.seconds).sum();
-        let found = Stall::new(&stretches(&served, min_s), phase_s).map(|found| {
+        let phase_s = served.iter().map(|interval| interval.seconds).sum();
+        let stall = Stall::new(&stretches(&served, min_s), phase_s).map(|stall| {
             (
-                found.longest_s,
-                found.from_s,
-                found.to_the_end,
-                found.in_all_s,
+                stall.longest_s,
+                stall.from_s,
+                stall.to_the_end,
+                stall.in_all_s,
             )
         });
-        assert_eq!(found, expected, "{letters}");
+        assert_eq!(stall, expected, "{letters}");
     }
 
     #[test]
@@ -197,11 +197,11 @@ mod tests {
     }
 
     fn is_omission(served: &[Served], mean_s: f64) -> bool {
-        let succeeded = served.iter().map(|one| u32::try_from(one.succeeded));
-        let succeeded: f64 = succeeded.map(|one| f64::from(one.unwrap())).sum();
-        let phase_s = served.iter().map(|one| one.seconds).sum();
-        let found = Stall::new(&stalls(served, Some(mean_s * 1e6)), phase_s);
-        found.is_some_and(|found| found.is_omission(succeeded))
+        let succeeded = served.iter().map(|entry| u32::try_from(entry.succeeded));
+        let succeeded: f64 = succeeded.map(|entry| f64::from(entry.unwrap())).sum();
+        let phase_s = served.iter().map(|entry| entry.seconds).sum();
+        let stall = Stall::new(&stalls(served, Some(mean_s * 1e6)), phase_s);
+        stall.is_some_and(|stall| stall.is_omission(succeeded))
     }
 
     #[test]

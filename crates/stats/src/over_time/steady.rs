@@ -142,20 +142,20 @@ fn change(what: Series, values: &[f64], least: f64) -> Option<Change> {
         (true, true) => MIN_CHANGE_P99_FEW,
     };
     let allowed = FALSE_ALARMS / TESTS;
-    let matters = |found: &Change| {
-        let size = (found.to - found.from).abs();
-        if (found.to.exp() - found.from.exp()).abs() < least {
+    let matters = |change: &Change| {
+        let size = (change.to - change.from).abs();
+        if (change.to.exp() - change.from.exp()).abs() < least {
             return false;
         }
         let few =
             logs.values.len() < FEW_BINS && what != Series::P99 && size >= LARGE_CHANGE.ln_1p();
-        few || (size >= min_change.ln_1p() && found.p_value <= allowed)
+        few || (size >= min_change.ln_1p() && change.p_value <= allowed)
     };
-    let found = [logs.step(), logs.drift()]
+    let change = [logs.step(), logs.drift()]
         .into_iter()
         .flatten()
         .filter(matters);
-    found.min_by(|a, b| a.p_value.total_cmp(&b.p_value))
+    change.min_by(|a, b| a.p_value.total_cmp(&b.p_value))
 }
 
 /// The logarithms of the bins that have a value, and which bins they are.
@@ -273,14 +273,14 @@ mod tests {
             let mut random = Random::from_seed(*seed);
             let throughput = series(&mut random, bins, jitter, course);
             let [p50, p99, cpu] = [(); 3].map(|()| series(&mut random, bins, jitter, LEVEL));
-            let found = steady(&SteadyBins {
+            let steadiness = steady(&SteadyBins {
                 throughput: &throughput,
                 p50: &p50,
                 p99: &p99,
                 cpu: &cpu,
                 min_time_change: 0.0,
             });
-            matches!(found, Steadiness::Unsteady { .. })
+            matches!(steadiness, Steadiness::Unsteady { .. })
         });
         size(flagged.count()) / size(usize::try_from(SEEDS).unwrap())
     }
@@ -350,14 +350,14 @@ mod tests {
                 };
                 (0..bins).map(|_| next()).collect::<Vec<f64>>()
             });
-            let found = steady(&SteadyBins {
+            let steadiness = steady(&SteadyBins {
                 throughput: &throughput,
                 p50: &p50,
                 p99: &p99,
                 cpu: &cpu,
                 min_time_change: 0.0,
             });
-            matches!(found, Steadiness::Unsteady { .. })
+            matches!(steadiness, Steadiness::Unsteady { .. })
         });
         size(flagged.count()) / size(usize::try_from(SEEDS).unwrap())
     }

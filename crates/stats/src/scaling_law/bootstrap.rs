@@ -34,18 +34,18 @@ impl Resamples {
     pub(super) fn draw(
         levels: &Levels,
         grid: &Grid,
-        at: Fitted,
+        fit: Fitted,
         settings: &LawSettings<'_>,
     ) -> Self {
         let form = grid.law.form;
-        let misfit = Misfit::measure(form, levels, &at);
+        let misfit = Misfit::measure(form, levels, &fit);
         let mut random = Random::from_seed(settings.seed);
         let draw = |random: &mut Random| {
             let means: Vec<f64> = match misfit.ratio {
                 Some(ratio) => trials_means(levels, spread(form, &misfit, ratio), random),
-                None => residual_means(form, levels, &at, misfit.level_degrees, random),
+                None => residual_means(form, levels, &fit, misfit.level_degrees, random),
             };
-            grid.fit_near(&levels.with_means(means.into_iter()), at)
+            grid.fit_near(&levels.with_means(means.into_iter()), fit)
         };
         Self {
             form,
@@ -74,13 +74,13 @@ impl Resamples {
 
     /// The curve with its interval, at levels that are not beyond the reach of the law. A curve that falls from a level of 0 ends
     /// where it would be 0.
-    pub(super) fn band(&self, levels: &Levels, at: &Fitted, band_at: &[f64]) -> Vec<BandPoint> {
+    pub(super) fn band(&self, levels: &Levels, fit: &Fitted, band_at: &[f64]) -> Vec<BandPoint> {
         let reach = LAW_REACH * levels.highest();
         let is_said =
             |level: &&f64| (**level > 0.0 || levels.has_zero()) && (0.0..=reach).contains(*level);
         let point = |level: &f64| {
-            let value = |one: &Fitted| one.value(self.form, level / levels.unit);
-            let (point, ends) = (value(at), self.interval(value));
+            let value = |curve: &Fitted| curve.value(self.form, level / levels.unit);
+            let (point, ends) = (value(fit), self.interval(value));
             let (low, high) = ends.unwrap_or((point, point));
             BandPoint {
                 level: *level,
@@ -95,19 +95,19 @@ impl Resamples {
 
     pub(super) fn coefficient(
         &self,
-        at: &Fitted,
+        fit: &Fitted,
         is_at_bound: bool,
         pick: impl Fn(&Fitted) -> f64,
     ) -> Coefficient {
         Coefficient {
-            estimate: self.estimate(pick(at), pick),
+            estimate: self.estimate(pick(fit), pick),
             is_at_bound,
         }
     }
 
     /// The curve at any level, with those of the resamples.
-    pub(super) fn into_curve(self, levels: &Levels, at: Fitted) -> LevelCurve {
-        LevelCurve::from_law(levels, self.form, [vec![at], self.all].concat())
+    pub(super) fn into_curve(self, levels: &Levels, fit: Fitted) -> LevelCurve {
+        LevelCurve::from_law(levels, self.form, [vec![fit], self.all].concat())
     }
 }
 
@@ -121,8 +121,8 @@ pub(super) fn middle_95(values: impl Iterator<Item = f64>) -> Option<(f64, f64)>
         clippy::cast_sign_loss,
         reason = "a share of the last place is a place"
     )]
-    let at = |share: f64| values[(share * size(last)).round() as usize];
-    Some((at(TAIL), at(1.0 - TAIL)))
+    let quantile = |share: f64| values[(share * size(last)).round() as usize];
+    Some((quantile(TAIL), quantile(1.0 - TAIL)))
 }
 
 /// By how much the offsets of trials are enlarged. The levels' own distances from a curve of five coefficients leave few degrees of
@@ -161,11 +161,11 @@ fn trials_mean(level: &Level, spread: f64, random: &mut Random) -> f64 {
 fn residual_means(
     form: Form,
     levels: &Levels,
-    at: &Fitted,
+    fit: &Fitted,
     degrees: f64,
     random: &mut Random,
 ) -> Vec<f64> {
-    let curve = |level: &Level| levels.transform(at.value(form, level.x));
+    let curve = |level: &Level| levels.transform(fit.value(form, level.x));
     let off: Vec<f64> = levels
         .all
         .iter()

@@ -52,21 +52,21 @@ pub(super) fn fit(
     settings: &LawSettings<'_>,
 ) -> Option<PowerLaw> {
     let law = law(levels)?;
-    let at = Grid::new(law, levels, starts(&law, levels)).fit(levels)?;
-    let evidence = evidence(levels, simple, &at);
+    let fit = Grid::new(law, levels, starts(&law, levels)).fit(levels)?;
+    let evidence = evidence(levels, simple, &fit);
     let (least, most) = law.bounds[3];
     // At a bound the levels on one side are too few.
-    let is_inside = least < at.shape[3] && at.shape[3] < most;
+    let is_inside = least < fit.shape[3] && fit.shape[3] < most;
     if evidence < MIN_EVIDENCE || !is_inside {
         return None;
     }
-    let near = places(&law, levels).map(|place| [at.shape[0], at.shape[1], at.shape[2], place]);
+    let near = places(&law, levels).map(|place| [fit.shape[0], fit.shape[1], fit.shape[2], place]);
     let grid = Grid::new(law, levels, near);
-    let resamples = Resamples::draw(levels, &grid, at, settings);
-    let (slower, faster) = resamples.interval(|one| one.shape[2] - one.shape[1])?;
-    let found = describe(levels, &at, resamples, settings, evidence);
+    let resamples = Resamples::draw(levels, &grid, fit, settings);
+    let (slower, faster) = resamples.interval(|curve| curve.shape[2] - curve.shape[1])?;
+    let power_law = describe(levels, &fit, resamples, settings, evidence);
     let is_change = slower > 0.0 || faster < 0.0;
-    (is_change && found.growth != Growth::Flat).then_some(found)
+    (is_change && power_law.growth != Growth::Flat).then_some(power_law)
 }
 
 /// The break is within the levels of which there are enough on both sides.
@@ -92,16 +92,16 @@ fn places(law: &Law, levels: &Levels) -> impl Iterator<Item = f64> {
     let (least, most) = law.bounds[3];
     let pairs = levels.above_zero().windows(2);
     let middle = pairs.map(|pair| f64::midpoint(pair[0].x.ln(), pair[1].x.ln()));
-    middle.filter(move |at| (least..=most).contains(at))
+    middle.filter(move |place| (least..=most).contains(place))
 }
 
 fn starts(law: &Law, levels: &Levels) -> impl Iterator<Item = Shape> {
     let (shares, exponents) = STARTS;
-    let of_place = move |at: f64| {
+    let of_place = move |place: f64| {
         shares.into_iter().flat_map(move |share| {
             exponents
                 .into_iter()
-                .flat_map(move |first| exponents.map(move |second| [share, first, second, at]))
+                .flat_map(move |first| exponents.map(move |second| [share, first, second, place]))
         })
     };
     places(law, levels).flat_map(of_place)
@@ -118,8 +118,8 @@ fn evidence(levels: &Levels, simple: &Fitted, broken: &Fitted) -> f64 {
         false => (size(levels.trials), levels.scatter().0),
     };
     let least = size(levels.trials) * MIN_DEVIATION * MIN_DEVIATION;
-    let criterion = |form: Form, at: &Fitted| {
-        let squares = (sum_of_squares(form, levels, at) + within).max(least);
+    let criterion = |form: Form, fit: &Fitted| {
+        let squares = (sum_of_squares(form, levels, fit) + within).max(least);
         let coefficients = size(form.coefficients());
         let left = count - coefficients - 2.0;
         (left > 0.0).then(|| count * (squares.ln() + coefficients * count.ln() / left))
@@ -130,32 +130,35 @@ fn evidence(levels: &Levels, simple: &Fitted, broken: &Fitted) -> f64 {
 
 fn describe(
     levels: &Levels,
-    at: &Fitted,
+    fit: &Fitted,
     resamples: Resamples,
     settings: &LawSettings<'_>,
     evidence: f64,
 ) -> PowerLaw {
     let exponent = |place: usize| {
-        let is_at_bound = at.shape[place].abs() >= MAX_EXPONENT;
-        resamples.coefficient(at, is_at_bound, |one| one.shape[place])
+        let is_at_bound = fit.shape[place].abs() >= MAX_EXPONENT;
+        resamples.coefficient(fit, is_at_bound, |curve| curve.shape[place])
     };
-    let factor = |one: &Fitted| {
-        let [share, first, second, at] = one.shape;
-        one.scale * (1.0 - share) * ((second - first) * at).exp() * levels.unit.powf(-first)
+    let factor = |curve: &Fitted| {
+        let [share, first, second, fit] = curve.shape;
+        curve.scale * (1.0 - share) * ((second - first) * fit).exp() * levels.unit.powf(-first)
     };
-    let level = |one: &Fitted| one.shape[3].exp() * levels.unit;
+    let level = |curve: &Fitted| curve.shape[3].exp() * levels.unit;
     let lowest = levels.lowest() / levels.unit;
-    let first_change = |one: &Fitted| one.value(FORM, one.shape[3].exp()) / one.value(FORM, lowest);
+    let first_change =
+        |curve: &Fitted| curve.value(FORM, curve.shape[3].exp()) / curve.value(FORM, lowest);
     let (first, second) = (exponent(1), exponent(2));
-    let change = change(FORM, levels, &resamples, at);
-    let quality = FitQuality::judge(FORM, levels, at);
-    let first_change = resamples.estimate(first_change(at), first_change);
+    let change = change(FORM, levels, &resamples, fit);
+    let quality = FitQuality::judge(FORM, levels, fit);
+    let first_change = resamples.estimate(first_change(fit), first_change);
     PowerLaw {
-        constant: resamples.coefficient(at, at.shape[0] <= 0.0, |one| one.scale * one.shape[0]),
-        factor: resamples.coefficient(at, at.shape[0] >= 1.0, factor),
+        constant: resamples.coefficient(fit, fit.shape[0] <= 0.0, |curve| {
+            curve.scale * curve.shape[0]
+        }),
+        factor: resamples.coefficient(fit, fit.shape[0] >= 1.0, factor),
         exponent: first,
         break_point: Some(BreakPoint {
-            level: resamples.estimate(level(at), level),
+            level: resamples.estimate(level(fit), level),
             exponent: second,
             growth: growth(&first_change, &first.estimate, &quality),
             evidence,
@@ -163,7 +166,7 @@ fn describe(
         change,
         growth: growth(&change, &second.estimate, &quality),
         quality,
-        band: resamples.band(levels, at, settings.band_at),
-        curve: resamples.into_curve(levels, *at),
+        band: resamples.band(levels, fit, settings.band_at),
+        curve: resamples.into_curve(levels, *fit),
     }
 }

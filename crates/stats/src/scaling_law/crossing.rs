@@ -91,8 +91,15 @@ impl LevelCurve {
                 (0..settings.resamples).map(|_| trials_means(&levels, spread, &mut random)),
             );
         }
-        let at = levels.all.iter().map(|level| level.level).collect();
-        Ok(Self::new(Source::Levels { at, draws }, &levels, 1.0))
+        let positions = levels.all.iter().map(|level| level.level).collect();
+        Ok(Self::new(
+            Source::Levels {
+                at: positions,
+                draws,
+            },
+            &levels,
+            1.0,
+        ))
     }
 
     fn new(source: Source, levels: &Levels, reach: f64) -> Self {
@@ -167,11 +174,11 @@ impl LevelCurve {
 }
 
 /// The logarithm between two levels; straight over the logarithm of the level, next to a level of 0 over the level.
-fn interpolate_logs(at: &[f64], values: &[f64], level: f64) -> f64 {
-    let above = at
-        .partition_point(|one| *one < level)
-        .clamp(1, at.len() - 1);
-    let (low, high) = (at[above - 1], at[above]);
+fn interpolate_logs(positions: &[f64], values: &[f64], level: f64) -> f64 {
+    let above = positions
+        .partition_point(|position| *position < level)
+        .clamp(1, positions.len() - 1);
+    let (low, high) = (positions[above - 1], positions[above]);
     let share = match low > 0.0 {
         true => (level / low).ln() / (high / low).ln(),
         false => level / high,
@@ -206,7 +213,7 @@ impl Search {
 
     /// Where `off`, of a draw at a level, has another sign than at the end from which it is looked for.
     fn crossing(&self, off: impl Fn(usize, f64) -> f64) -> Crossing {
-        let (is_above, found) = self.first_change(|level| off(0, level));
+        let (is_above, place) = self.first_change(|level| off(0, level));
         let beyond = match self.from {
             From::Lowest => f64::INFINITY,
             From::Highest => self.lowest(),
@@ -216,11 +223,11 @@ impl Search {
             From::Highest => f64::INFINITY,
         };
         let of_draw = |draw: usize| match self.first_change(|level| off(draw, level)) {
-            (side, found) if side == is_above => found.unwrap_or(beyond),
+            (side, place) if side == is_above => place.unwrap_or(beyond),
             _ => before,
         };
         let interval = middle_95((1..self.draws).map(of_draw));
-        match (found, self.from, interval) {
+        match (place, self.from, interval) {
             (Some(level), _, _) => Crossing::At {
                 level,
                 interval: interval.map(|(low, high)| {

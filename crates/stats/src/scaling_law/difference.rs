@@ -59,10 +59,12 @@ pub fn difference_slope(
         return None;
     }
     let (middle, slope, width) = line(&differences)?;
-    let off = |one: &Difference| one.value - middle.1 - slope * (one.level - middle.0);
+    let off = |difference: &Difference| {
+        difference.value - middle.1 - slope * (difference.level - middle.0)
+    };
     let squares: f64 = differences
         .iter()
-        .map(|one| off(one).powi(2) / one.variance)
+        .map(|difference| off(difference).powi(2) / difference.variance)
         .sum();
     let degrees = (
         size(differences.len() - 2),
@@ -73,18 +75,18 @@ pub fn difference_slope(
         true => (first.scatter().0 + second.scatter().0) / degrees.1,
         false => 0.0,
     };
-    let (variance, own) = match about_line > of_trials {
+    let (variance, variance_degrees) = match about_line > of_trials {
         true => (about_line, degrees.0),
         false => (of_trials, degrees.1),
     };
-    let reach = critical_95(own) * (variance / width).sqrt();
+    let reach = critical_95(variance_degrees) * (variance / width).sqrt();
     let largest = differences
         .iter()
-        .map(|one| one.value.abs())
+        .map(|difference| difference.value.abs())
         .fold(0.0, f64::max);
     let is_near = differences
         .iter()
-        .all(|one| off(one).abs() <= MAX_DEVIATION * largest);
+        .all(|difference| off(difference).abs() <= MAX_DEVIATION * largest);
     let is_chance = of_trials <= 0.0 || f_tail(about_line / of_trials, degrees) > MAX_P_VALUE;
     Some(DifferenceSlope {
         per_unit: Estimate {
@@ -101,11 +103,11 @@ pub fn difference_slope(
 fn differences(first: &Levels, second: &Levels) -> Vec<Difference> {
     let pair = |level: &Level| {
         let other = second.all.iter().find(|other| other.level == level.level)?;
-        let (own, of_other) = (first.restore(level.mean), second.restore(other.mean));
+        let (value, of_other) = (first.restore(level.mean), second.restore(other.mean));
         Some(Difference {
             level: level.level,
-            value: of_other - own,
-            variance: own * own / level.weight() + of_other * of_other / other.weight(),
+            value: of_other - value,
+            variance: value * value / level.weight() + of_other * of_other / other.weight(),
         })
     };
     first.all.iter().filter_map(pair).collect()
@@ -116,12 +118,14 @@ fn differences(first: &Levels, second: &Levels) -> Vec<Difference> {
 fn line(differences: &[Difference]) -> Option<((f64, f64), f64, f64)> {
     let sum = |term: &dyn Fn(&Difference) -> f64| -> f64 {
         let terms = differences.iter();
-        terms.map(|one| term(one) / one.variance).sum()
+        terms
+            .map(|difference| term(difference) / difference.variance)
+            .sum()
     };
     let weights = sum(&|_| 1.0);
-    let level = sum(&|one| one.level) / weights;
-    let value = sum(&|one| one.value) / weights;
-    let width = sum(&|one| (one.level - level).powi(2));
-    let slope = sum(&|one| (one.level - level) * (one.value - value)) / width;
+    let level = sum(&|difference| difference.level) / weights;
+    let value = sum(&|difference| difference.value) / weights;
+    let width = sum(&|difference| (difference.level - level).powi(2));
+    let slope = sum(&|difference| (difference.level - level) * (difference.value - value)) / width;
     slope.is_finite().then_some(((level, value), slope, width))
 }

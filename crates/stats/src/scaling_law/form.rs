@@ -99,18 +99,18 @@ fn power_curve(x: f64, exponent: f64) -> f64 {
 }
 
 /// Share, exponent up to the break, exponent beyond it, logarithm of the break.
-fn broken_shape([share, first, second, at]: Shape, x: f64) -> f64 {
-    share + (1.0 - share) * broken_curve([first, second, at], x)
+fn broken_shape([share, first, second, log_break]: Shape, x: f64) -> f64 {
+    share + (1.0 - share) * broken_curve([first, second, log_break], x)
 }
 
-fn broken_gradient([share, first, second, at]: Shape, x: f64) -> Shape {
+fn broken_gradient([share, first, second, log_break]: Shape, x: f64) -> Shape {
     if x <= 0.0 {
         return [1.0, 0.0, 0.0, 0.0];
     }
-    let (log, power) = (x.ln(), broken_curve([first, second, at], x));
+    let (log, power) = (x.ln(), broken_curve([first, second, log_break], x));
     let growing = (1.0 - share) * power;
-    let [by_first, by_second, by_break] = match log < at {
-        true => [log - at, at, second - first],
+    let [by_first, by_second, by_break] = match log < log_break {
+        true => [log - log_break, log_break, second - first],
         false => [0.0, log, 0.0],
     };
     [
@@ -122,11 +122,11 @@ fn broken_gradient([share, first, second, at]: Shape, x: f64) -> Shape {
 }
 
 /// 1 at x = 1, and 0 at 0.
-fn broken_curve([first, second, at]: [f64; 3], x: f64) -> f64 {
+fn broken_curve([first, second, log_break]: [f64; 3], x: f64) -> f64 {
     let log = x.ln();
     match () {
         () if x <= 0.0 => 0.0,
-        () if log < at => (first * log + (second - first) * at).exp(),
+        () if log < log_break => (first * log + (second - first) * log_break).exp(),
         () => (second * log).exp(),
     }
 }

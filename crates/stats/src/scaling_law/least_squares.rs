@@ -72,9 +72,9 @@ impl Grid {
 }
 
 /// The sum of squares about a curve; not a number if the curve has no value somewhere.
-pub(super) fn sum_of_squares(form: Form, levels: &Levels, at: &Fitted) -> f64 {
+pub(super) fn sum_of_squares(form: Form, levels: &Levels, fit: &Fitted) -> f64 {
     let squares = levels.all.iter().map(|level| {
-        let off = level.deviation(levels.transform(at.value(form, level.x)));
+        let off = level.deviation(levels.transform(fit.value(form, level.x)));
         level.weight() * off * off
     });
     squares.sum()
@@ -114,21 +114,21 @@ fn best_scale(levels: &Levels, values: &[f64]) -> (f64, f64) {
 
 /// Down from one start, to the coefficients with their sum of squares.
 fn descend(law: &Law, levels: &Levels, start: Fitted) -> (f64, Fitted) {
-    let mut at = start;
-    let mut squares = sum_of_squares(law.form, levels, &at);
+    let mut fit = start;
+    let mut squares = sum_of_squares(law.form, levels, &fit);
     let mut damping = DAMPING;
     let mut steps = 0;
     while steps < MAX_STEPS && damping < MAX_DAMPING && squares > 0.0 {
         steps += 1;
-        let Some(next) = step(law, levels, &at, damping) else {
+        let Some(next) = step(law, levels, &fit, damping) else {
             damping *= 10.0;
             continue;
         };
-        let found = sum_of_squares(law.form, levels, &next);
+        let next_squares = sum_of_squares(law.form, levels, &next);
         // Not a number is no gain.
-        if found < squares {
-            let gain = (squares - found) / squares;
-            (at, squares) = (next, found);
+        if next_squares < squares {
+            let gain = (squares - next_squares) / squares;
+            (fit, squares) = (next, next_squares);
             damping = (damping / 10.0).max(f64::EPSILON);
             if gain < MIN_GAIN {
                 break;
@@ -137,15 +137,15 @@ fn descend(law: &Law, levels: &Levels, start: Fitted) -> (f64, Fitted) {
             damping *= 10.0;
         }
     }
-    (squares, at)
+    (squares, fit)
 }
 
 /// One damped step, held within the bounds.
-fn step(law: &Law, levels: &Levels, at: &Fitted, damping: f64) -> Option<Fitted> {
+fn step(law: &Law, levels: &Levels, fit: &Fitted, damping: f64) -> Option<Fitted> {
     let size = law.form.coefficients();
-    let (mut normal, slope) = normal_equations(law.form, levels, at);
-    let [a, b, c, d] = at.shape;
-    let place = [at.scale, a, b, c, d];
+    let (mut normal, slope) = normal_equations(law.form, levels, fit);
+    let [a, b, c, d] = fit.shape;
+    let place = [fit.scale, a, b, c, d];
     let [first, second, third, fourth] = law.bounds;
     let bounds = [(0.0, f64::INFINITY), first, second, third, fourth];
     for (row, (low, high)) in bounds.into_iter().enumerate().take(size) {
@@ -166,29 +166,31 @@ fn step(law: &Law, levels: &Levels, at: &Fitted, damping: f64) -> Option<Fitted>
     let moved = |row: usize| (place[row] + change[row]).clamp(bounds[row].0, bounds[row].1);
     let next = Fitted {
         // A scale of 0 would end the search.
-        scale: moved(0).max(at.scale / 10.0),
+        scale: moved(0).max(fit.scale / 10.0),
         shape: [moved(1), moved(2), moved(3), moved(4)],
     };
-    (next != *at).then_some(next)
+    (next != *fit).then_some(next)
 }
 
 /// Products of the derivatives with each other, and with the distances.
 fn normal_equations(
     form: Form,
     levels: &Levels,
-    at: &Fitted,
+    fit: &Fitted,
 ) -> ([[f64; SIZE]; SIZE], [f64; SIZE]) {
     let size = form.coefficients();
     let (mut normal, mut slope) = ([[0.0; SIZE]; SIZE], [0.0; SIZE]);
     for level in &levels.all {
-        let shape = form.shape(at.shape, level.x);
-        let [a, b, c, d] = form.gradient(at.shape, level.x).map(|one| at.scale * one);
-        let value = at.scale * shape;
+        let shape = form.shape(fit.shape, level.x);
+        let [a, b, c, d] = form
+            .gradient(fit.shape, level.x)
+            .map(|derivative| fit.scale * derivative);
+        let value = fit.scale * shape;
         let outer = match levels.errors {
             Errors::Relative => 1.0 / value,
             Errors::Absolute => 1.0,
         };
-        let gradient = [shape, a, b, c, d].map(|one| one * outer);
+        let gradient = [shape, a, b, c, d].map(|derivative| derivative * outer);
         let curve = levels.transform(value);
         let off = level.deviation(curve);
         // A bound that is kept says nothing.
@@ -225,18 +227,21 @@ fn solve(
         let above = matrix[pivot];
         for row in pivot + 1..size {
             let factor = matrix[row][pivot] / above[pivot];
-            for (one, above) in matrix[row].iter_mut().zip(above) {
-                *one -= factor * above;
+            for (element, above) in matrix[row].iter_mut().zip(above) {
+                *element -= factor * above;
             }
             right[row] -= factor * right[pivot];
         }
     }
-    let mut found = [0.0; SIZE];
+    let mut solution = [0.0; SIZE];
     for row in (0..size).rev() {
         let known: f64 = (row + 1..size)
-            .map(|column| matrix[row][column] * found[column])
+            .map(|column| matrix[row][column] * solution[column])
             .sum();
-        found[row] = (right[row] - known) / matrix[row][row];
+        solution[row] = (right[row] - known) / matrix[row][row];
     }
-    found.iter().all(|one| one.is_finite()).then_some(found)
+    solution
+        .iter()
+        .all(|element| element.is_finite())
+        .then_some(solution)
 }

@@ -110,8 +110,8 @@ impl Levels {
         }
         .into_iter();
         let levels = by_level.iter().map(|(level, values)| {
-            let own: Vec<f64> = transformed.by_ref().take(values.len()).collect();
-            let middle = mean(&own);
+            let level_values: Vec<f64> = transformed.by_ref().take(values.len()).collect();
+            let middle = mean(&level_values);
             let bound = bounds.get(level).copied();
             let level = f64::from_bits(*level);
             Level {
@@ -119,7 +119,7 @@ impl Levels {
                 x: level / unit,
                 mean: middle,
                 bound,
-                offsets: own.iter().map(|value| value - middle).collect(),
+                offsets: level_values.iter().map(|value| value - middle).collect(),
             }
         });
         Ok(Self {

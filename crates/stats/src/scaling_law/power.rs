@@ -120,42 +120,43 @@ pub fn fit_power_law(
     };
     let levels = Levels::group(trials, settings, usable)?;
     let grid = Grid::new(law(&levels), &levels, starts(&levels));
-    let at = grid.fit(&levels).ok_or(NotFitted::NothingIdentifiable)?;
+    let fit = grid.fit(&levels).ok_or(NotFitted::NothingIdentifiable)?;
     let broken = match settings.errors {
-        Errors::Relative => broken::fit(&levels, &at, settings),
+        Errors::Relative => broken::fit(&levels, &fit, settings),
         Errors::Absolute => None,
     };
-    Ok(broken.unwrap_or_else(|| simple(&levels, &grid, at, settings)))
+    Ok(broken.unwrap_or_else(|| simple(&levels, &grid, fit, settings)))
 }
 
-fn simple(levels: &Levels, grid: &Grid, at: Fitted, settings: &LawSettings<'_>) -> PowerLaw {
-    let resamples = Resamples::draw(levels, grid, at, settings);
-    let [share, exponent, ..] = at.shape;
+fn simple(levels: &Levels, grid: &Grid, fit: Fitted, settings: &LawSettings<'_>) -> PowerLaw {
+    let resamples = Resamples::draw(levels, grid, fit, settings);
+    let [share, exponent, ..] = fit.shape;
     let [(_, _), (least, most), ..] = grid.law.bounds;
     let is_at_bound = exponent <= least || exponent >= most;
-    let exponent = resamples.coefficient(&at, is_at_bound, |one| one.shape[1]);
-    let factor = |one: &Fitted| one.scale * (1.0 - one.shape[0]) * levels.unit.powf(-one.shape[1]);
+    let exponent = resamples.coefficient(&fit, is_at_bound, |curve| curve.shape[1]);
+    let factor =
+        |curve: &Fitted| curve.scale * (1.0 - curve.shape[0]) * levels.unit.powf(-curve.shape[1]);
     let has_no_factor = share >= 1.0 && !levels.has_zero();
-    let change = change(Form::Power, levels, &resamples, &at);
-    let quality = FitQuality::judge(Form::Power, levels, &at);
+    let change = change(Form::Power, levels, &resamples, &fit);
+    let quality = FitQuality::judge(Form::Power, levels, &fit);
     PowerLaw {
-        constant: resamples.coefficient(&at, share <= 0.0, |one| one.scale * one.shape[0]),
-        factor: resamples.coefficient(&at, has_no_factor, factor),
+        constant: resamples.coefficient(&fit, share <= 0.0, |curve| curve.scale * curve.shape[0]),
+        factor: resamples.coefficient(&fit, has_no_factor, factor),
         exponent,
         break_point: None,
         change,
         growth: growth(&change, &exponent.estimate, &quality),
         quality,
-        band: resamples.band(levels, &at, settings.band_at),
-        curve: resamples.into_curve(levels, at),
+        band: resamples.band(levels, &fit, settings.band_at),
+        curve: resamples.into_curve(levels, fit),
     }
 }
 
 /// The curve at the highest level over that at the lowest.
-pub(super) fn change(form: Form, levels: &Levels, resamples: &Resamples, at: &Fitted) -> Estimate {
+pub(super) fn change(form: Form, levels: &Levels, resamples: &Resamples, fit: &Fitted) -> Estimate {
     let lowest = levels.lowest() / levels.unit;
-    let change = |one: &Fitted| one.value(form, 1.0) / one.value(form, lowest);
-    resamples.estimate(change(at), change)
+    let change = |curve: &Fitted| curve.value(form, 1.0) / curve.value(form, lowest);
+    resamples.estimate(change(fit), change)
 }
 
 /// What the intervals of the change and of the exponent show.

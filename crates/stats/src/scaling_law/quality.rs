@@ -43,12 +43,12 @@ pub(super) struct Misfit {
 }
 
 impl Misfit {
-    pub(super) fn measure(form: Form, levels: &Levels, at: &Fitted) -> Self {
+    pub(super) fn measure(form: Form, levels: &Levels, fit: &Fitted) -> Self {
         // A bound is kept for nothing: it adds no degree of freedom.
         let exact = levels.exact().saturating_sub(form.coefficients());
         let level_degrees = size(exact.max(1));
         let (scatter, trial_degrees) = levels.scatter();
-        let about_curve = sum_of_squares(form, levels, at) / level_degrees;
+        let about_curve = sum_of_squares(form, levels, fit) / level_degrees;
         let ratio = about_curve / (scatter / trial_degrees);
         Self {
             ratio: (trial_degrees > 0.0 && ratio.is_finite()).then_some(ratio),
@@ -65,9 +65,9 @@ impl Misfit {
 }
 
 impl FitQuality {
-    pub(super) fn judge(form: Form, levels: &Levels, at: &Fitted) -> Self {
+    pub(super) fn judge(form: Form, levels: &Levels, fit: &Fitted) -> Self {
         let relative = |level: &super::levels::Level| {
-            let value = at.value(form, level.x);
+            let value = fit.value(form, level.x);
             let curve = levels.transform(value);
             levels.restore(curve + level.deviation(curve)) / value - 1.0
         };
@@ -82,7 +82,7 @@ impl FitQuality {
             .copied()
             .max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))
             .unwrap_or_default();
-        let misfit = Misfit::measure(form, levels, at);
+        let misfit = Misfit::measure(form, levels, fit);
         let p_value = misfit.p_value();
         let is_chance = p_value.is_none_or(|p_value| p_value > MAX_P_VALUE);
         Self {

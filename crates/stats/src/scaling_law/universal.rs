@@ -90,25 +90,25 @@ pub fn fit_universal_scalability(
     };
     let levels = Levels::group(trials, settings, usable)?;
     let grid = Grid::new(LAW, &levels, starts(levels.highest() / levels.unit));
-    let at = grid.fit(&levels).ok_or(NotFitted::NothingIdentifiable)?;
-    let resamples = Resamples::draw(&levels, &grid, at, settings);
+    let fit = grid.fit(&levels).ok_or(NotFitted::NothingIdentifiable)?;
+    let resamples = Resamples::draw(&levels, &grid, fit, settings);
     let is_at_bound = |value: f64| value <= 0.0 || value >= 1.0;
     Ok(UniversalScalability {
         unit: levels.unit,
-        scale: resamples.coefficient(&at, false, |one| one.scale),
-        contention: resamples.coefficient(&at, is_at_bound(at.shape[0]), |one| one.shape[0]),
-        coherency: resamples.coefficient(&at, is_at_bound(at.shape[1]), |one| one.shape[1]),
-        peak: peak(&levels, &at, &resamples),
+        scale: resamples.coefficient(&fit, false, |curve| curve.scale),
+        contention: resamples.coefficient(&fit, is_at_bound(fit.shape[0]), |curve| curve.shape[0]),
+        coherency: resamples.coefficient(&fit, is_at_bound(fit.shape[1]), |curve| curve.shape[1]),
+        peak: peak(&levels, &fit, &resamples),
         high_efficiency: high_efficiency(&levels),
-        quality: FitQuality::judge(LAW.form, &levels, &at),
-        band: resamples.band(&levels, &at, settings.band_at),
-        curve: resamples.into_curve(&levels, at),
+        quality: FitQuality::judge(LAW.form, &levels, &fit),
+        band: resamples.band(&levels, &fit, settings.band_at),
+        curve: resamples.into_curve(&levels, fit),
     })
 }
 
 /// N at the peak; infinite if the curve never falls.
-fn peak_at(at: &Fitted) -> f64 {
-    let [contention, coherency, ..] = at.shape;
+fn peak_at(fit: &Fitted) -> f64 {
+    let [contention, coherency, ..] = fit.shape;
     match coherency > 0.0 {
         true => ((1.0 - contention) / coherency).sqrt(),
         false => f64::INFINITY,
@@ -116,21 +116,21 @@ fn peak_at(at: &Fitted) -> f64 {
 }
 
 /// The curve is highest at the lowest level if it falls from there on: nothing is known of lower ones.
-fn peak(levels: &Levels, at: &Fitted, resamples: &Resamples) -> Peak {
+fn peak(levels: &Levels, fit: &Fitted, resamples: &Resamples) -> Peak {
     let reach = LAW_REACH * levels.highest();
-    let level_of = |one: &Fitted| (peak_at(one) * levels.unit).max(levels.lowest());
-    let level = level_of(at);
+    let level_of = |curve: &Fitted| (peak_at(curve) * levels.unit).max(levels.lowest());
+    let level = level_of(fit);
     if level > reach {
         return Peak::NotWithin(reach);
     }
     let (low, high) = resamples.interval(level_of).unwrap_or((level, level));
     let high = high.max(level);
-    let highest = |one: &Fitted| one.value(LAW.form, level_of(one).min(reach) / levels.unit);
+    let highest = |curve: &Fitted| curve.value(LAW.form, level_of(curve).min(reach) / levels.unit);
     Peak::At {
         level,
         low: low.min(level),
         high: (high <= reach).then_some(high),
-        value: resamples.estimate(highest(at), highest),
+        value: resamples.estimate(highest(fit), highest),
     }
 }
 
@@ -143,6 +143,6 @@ fn high_efficiency(levels: &Levels) -> Option<HighEfficiency> {
         efficiency: rate(level) / rate(first),
     });
     efficiencies
-        .filter(|one| one.efficiency > MAX_EFFICIENCY && one.efficiency.is_finite())
+        .filter(|point| point.efficiency > MAX_EFFICIENCY && point.efficiency.is_finite())
         .max_by(|a, b| a.efficiency.total_cmp(&b.efficiency))
 }

@@ -50,8 +50,8 @@ impl FittedLevel {
         let (held, failed) = (held.reduce(f64::max)?, failed.reduce(f64::min)?);
         let from = held.min(failed).ln() - MARGIN;
         let step = (held.max(failed).ln() + MARGIN - from) / f64::from(POINTS);
-        let at = |point: u32| from + step * (f64::from(point) + 0.5);
-        let likelihoods = (0..POINTS).map(|point| log_likelihoods(&judged, at(point)));
+        let log_level = |point: u32| from + step * (f64::from(point) + 0.5);
+        let likelihoods = (0..POINTS).map(|point| log_likelihoods(&judged, log_level(point)));
         let likelihoods: Vec<Vec<f64>> = likelihoods.collect();
         let all = likelihoods.iter().flatten();
         let highest = all.copied().fold(f64::NEG_INFINITY, f64::max);
@@ -67,7 +67,7 @@ impl FittedLevel {
                 below += **weight;
                 below >= share * whole
             });
-            at(place.map_or(POINTS, |(point, _)| point)).exp()
+            log_level(place.map_or(POINTS, |(point, _)| point)).exp()
         };
         Some(Self {
             level: quantile(0.5),

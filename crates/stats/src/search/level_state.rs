@@ -100,9 +100,12 @@ type Counted = [(usize, SearchTrial)];
 /// Every level that was tried, in ascending order.
 pub(super) fn level_states(settings: &Settings, tried: &Counted) -> Vec<LevelState> {
     let mut levels: Vec<f64> = Vec::new();
-    for (_, one) in tried {
-        if !levels.iter().any(|level| is_same_level(*level, one.level)) {
-            levels.push(one.level);
+    for (_, trial) in tried {
+        if !levels
+            .iter()
+            .any(|level| is_same_level(*level, trial.level))
+        {
+            levels.push(trial.level);
         }
     }
     levels.sort_by(f64::total_cmp);
@@ -115,10 +118,12 @@ pub(super) fn level_states(settings: &Settings, tried: &Counted) -> Vec<LevelSta
 fn level_state(settings: &Settings, level: f64, tried: &Counted) -> LevelState {
     let of_level = || {
         let all = tried.iter();
-        all.filter(|(_, one)| is_same_level(one.level, level))
+        all.filter(|(_, trial)| is_same_level(trial.level, level))
     };
-    let shown = of_level().map(|(_, one)| one.evidence).collect::<Vec<_>>();
-    let count = |evidence| shown.iter().filter(|one| **one == evidence).count();
+    let shown = of_level()
+        .map(|(_, trial)| trial.evidence)
+        .collect::<Vec<_>>();
+    let count = |evidence| shown.iter().filter(|trial| **trial == evidence).count();
     // One trial that is unsteady may be the machine's doing; a level at which none is steady does not hold.
     let is_never_steady = count(Evidence::Unsteady) >= UNSTEADY_TRIALS && count(Evidence::Met) == 0;
     let shown = shown.into_iter().map(|evidence| match evidence {
@@ -128,7 +133,7 @@ fn level_state(settings: &Settings, level: f64, tried: &Counted) -> LevelState {
     });
     let shown: Vec<Evidence> = shown.collect();
     let count = |evidence| {
-        let count = shown.iter().filter(|one| **one == evidence).count();
+        let count = shown.iter().filter(|trial| **trial == evidence).count();
         u32::try_from(count).unwrap_or(u32::MAX)
     };
     let mut seen = LevelState {
@@ -167,7 +172,7 @@ fn level_state(settings: &Settings, level: f64, tried: &Counted) -> LevelState {
         Some(stop) => evidence == stop.evidence() || evidence == Evidence::Unsteady,
         None => evidence == Evidence::InstrumentLimited,
     };
-    let mut showing = of_level().filter(|(_, one)| shows(one.evidence));
+    let mut showing = of_level().filter(|(_, trial)| shows(trial.evidence));
     seen.stopped_by = showing.next_back().map(|(index, _)| *index);
     seen.settled = settings.confirmations == 1
         || failing >= 2
@@ -180,8 +185,8 @@ fn level_state(settings: &Settings, level: f64, tried: &Counted) -> LevelState {
 
 /// Of the trials in which the generator was the limit.
 fn median_lag<'a>(tried: impl Iterator<Item = &'a (usize, SearchTrial)>) -> Option<f64> {
-    let limited = tried.filter(|(_, one)| one.evidence == Evidence::InstrumentLimited);
-    let mut lags: Vec<f64> = limited.filter_map(|(_, one)| one.lag_us).collect();
+    let limited = tried.filter(|(_, trial)| trial.evidence == Evidence::InstrumentLimited);
+    let mut lags: Vec<f64> = limited.filter_map(|(_, trial)| trial.lag_us).collect();
     lags.sort_by(f64::total_cmp);
     lags.get(lags.len() / 2).copied()
 }

@@ -201,8 +201,8 @@ fn readable_level(level: f64, precision: f64, levels: Levels) -> f64 {
     }
 }
 
-fn is_same_level(one: f64, other: f64) -> bool {
-    (one - other).abs() <= SAME * one.abs().max(other.abs())
+fn is_same_level(level: f64, other: f64) -> bool {
+    (level - other).abs() <= SAME * level.abs().max(other.abs())
 }
 
 enum Planned {

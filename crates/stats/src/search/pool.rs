@@ -39,7 +39,7 @@ pub struct PoolLimit {
 
 /// What each trial shows by itself, and by the service times of the others.
 pub(super) fn judged_evidence(tried: &[SearchTrial]) -> Vec<Evidence> {
-    let services = tried.iter().filter_map(|one| one.pool);
+    let services = tried.iter().filter_map(|trial| trial.pool);
     let fastest = services
         .map(|pool| pool.service_mean_us)
         .fold(f64::INFINITY, f64::min);
@@ -48,8 +48,8 @@ pub(super) fn judged_evidence(tried: &[SearchTrial]) -> Vec<Evidence> {
             && pool.in_flight_mean >= BUSY_MIN * pool.in_flight_max
             && pool.service_mean_us < QUEUED * fastest
     };
-    let evidence = |one: &SearchTrial| match one.evidence {
-        Evidence::NotMet if one.pool.is_some_and(is_limit) => Evidence::PoolLimited,
+    let evidence = |trial: &SearchTrial| match trial.evidence {
+        Evidence::NotMet if trial.pool.is_some_and(is_limit) => Evidence::PoolLimited,
         evidence => evidence,
     };
     tried.iter().map(evidence).collect()
@@ -72,10 +72,10 @@ impl<'a> Pools<'a> {
         let with = |is: fn(Evidence) -> bool| {
             let all = tried.iter().zip(&judged);
             all.filter(move |(_, evidence)| is(**evidence))
-                .filter_map(|(one, _)| one.connections)
+                .filter_map(|(trial, _)| trial.connections)
         };
         let known = with(|evidence| evidence != Evidence::Nothing).max();
-        let current = known.or_else(|| tried.iter().filter_map(|one| one.connections).min());
+        let current = known.or_else(|| tried.iter().filter_map(|trial| trial.connections).min());
         let larger = with(|evidence| evidence == Evidence::Nothing);
         let larger: Vec<u32> = larger.filter(|size| Some(*size) > current).collect();
         let count = |size: u32| larger.iter().filter(|other| **other == size).count();
@@ -101,15 +101,15 @@ impl<'a> Pools<'a> {
     /// largest pool there may be; and none with a pool that cannot be used.
     pub(super) fn counted_trials(&self) -> Vec<(usize, SearchTrial)> {
         let all = self.tried.iter().zip(&self.judged).enumerate();
-        let counts = |one: &SearchTrial, evidence: Evidence| {
-            let is_smaller = one.connections < self.current || self.can_grow();
-            let is_larger = one.connections > self.current;
+        let counts = |trial: &SearchTrial, evidence: Evidence| {
+            let is_smaller = trial.connections < self.current || self.can_grow();
+            let is_larger = trial.connections > self.current;
             !(evidence == Evidence::PoolLimited && is_smaller || is_larger)
         };
-        all.filter(|(_, (one, evidence))| counts(one, **evidence))
-            .map(|(index, (one, evidence))| {
+        all.filter(|(_, (trial, evidence))| counts(trial, **evidence))
+            .map(|(index, (trial, evidence))| {
                 let evidence = *evidence;
-                (index, SearchTrial { evidence, ..*one })
+                (index, SearchTrial { evidence, ..*trial })
             })
             .collect()
     }
@@ -121,11 +121,11 @@ impl<'a> Pools<'a> {
             return Some(current);
         }
         let limited = self.tried.iter().zip(&self.judged);
-        let limited = limited.filter(|(one, evidence)| {
-            **evidence == Evidence::PoolLimited && one.connections == Some(current)
+        let limited = limited.filter(|(trial, evidence)| {
+            **evidence == Evidence::PoolLimited && trial.connections == Some(current)
         });
         let wanted = limited
-            .filter_map(|(one, _)| wanted_size(one, current))
+            .filter_map(|(trial, _)| wanted_size(trial, current))
             .max();
         Some(wanted.map_or(current, |wanted| {
             wanted.max(current.saturating_mul(2)).min(max)
@@ -142,10 +142,10 @@ impl<'a> Pools<'a> {
 }
 
 /// Connections that the level of a trial needs by Little's law, with room; each carries as many requests as before.
-fn wanted_size(one: &SearchTrial, connections: u32) -> Option<u32> {
-    let pool = one.pool?;
+fn wanted_size(trial: &SearchTrial, connections: u32) -> Option<u32> {
+    let pool = trial.pool?;
     let of_each = pool.in_flight_max / f64::from(connections);
-    let needed = ROOM * one.level * pool.service_mean_us / 1e6 / of_each.max(1.0);
+    let needed = ROOM * trial.level * pool.service_mean_us / 1e6 / of_each.max(1.0);
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

@@ -108,7 +108,7 @@ impl Search {
         points
             .windows(2)
             .filter(|gap| self.is_wide(gap[0], gap[1]))
-            .max_by(|one, two| (one[1] / one[0]).total_cmp(&(two[1] / two[0])))
+            .max_by(|pair, two| (pair[1] / pair[0]).total_cmp(&(two[1] / two[0])))
             .map(|gap| self.round((gap[0] * gap[1]).sqrt()))
     }
 

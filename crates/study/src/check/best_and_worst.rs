@@ -44,10 +44,10 @@ pub(super) fn best_and_worst(
     let successes = raw.successes.as_ref().map(|raw| {
         let metric = raw.metric.as_deref()?;
         let metric = count(checker, metric, &[KEY, "successes", "metric"]);
-        let of = parts_of_all(checker, raw.of.as_ref()?, known);
+        let parts = parts_of_all(checker, raw.of.as_ref()?, known);
         Some(Successes {
             metric: metric?,
-            of: of?,
+            of: parts?,
         })
     });
     Some(BestAndWorst {
@@ -80,11 +80,11 @@ fn order(
     for (index, text) in given.iter().enumerate() {
         let position = checker.position_of(&[KEY, "order", &index.to_string()]);
         match ordered_metric(text, position, known) {
-            Ok(one) if checked.iter().any(|other| other.metric == one.metric) => {
-                let what = format!("best_and_worst.order has {} twice", one.metric.join("."));
+            Ok(entry) if checked.iter().any(|other| other.metric == entry.metric) => {
+                let what = format!("best_and_worst.order has {} twice", entry.metric.join("."));
                 checker.report(Finding::new(position, what).with_expected("each metric once"));
             }
-            Ok(one) => checked.push(one),
+            Ok(entry) => checked.push(entry),
             Err(finding) => checker.report(finding),
         }
     }
@@ -110,8 +110,8 @@ fn ordered_metric(
     };
     let metric = metric_of_trial(path, position, known)?;
     let parts: Vec<&str> = path.split('.').collect();
-    let own = resolve(&parts).map_or(Wish::Neither, |named| named.row.wish);
-    let is_lowest_best = match (is_lowest_best, own) {
+    let wish = resolve(&parts).map_or(Wish::Neither, |named| named.row.wish);
+    let is_lowest_best = match (is_lowest_best, wish) {
         (Some(is_lowest_best), _) => is_lowest_best,
         (None, Wish::More) => false,
         (None, Wish::Less) => true,
@@ -149,7 +149,7 @@ fn count_metric(
 ) -> Option<Vec<String>> {
     let position = checker.position_of(path);
     let name = text.trim();
-    let found = metric_of_trial(name, position, known).and_then(|metric| {
+    let result = metric_of_trial(name, position, known).and_then(|metric| {
         match unit_of(name, position, known)? {
             Unit::Count => Ok(metric),
             _ => {
@@ -159,7 +159,7 @@ fn count_metric(
             }
         }
     });
-    found.map_err(|finding| checker.report(finding)).ok()
+    result.map_err(|finding| checker.report(finding)).ok()
 }
 
 fn parts_of_all(
@@ -195,7 +195,7 @@ fn rows(
         return Some(factors().take(1).map(str::to_owned).collect());
     };
     let names = given.texts();
-    let mut found = Vec::new();
+    let mut factor_names = Vec::new();
     for (index, name) in names.iter().enumerate() {
         let position = match given {
             raw::OneOrSeveral::One(_) => checker.position_of(&[KEY, "rows"]),
@@ -207,7 +207,7 @@ fn rows(
             let what = format!("best_and_worst.rows has {} twice", quote(name));
             checker.report(Finding::new(position, what).with_expected("each factor once"));
         } else if factors().any(|factor| factor == name) {
-            found.push(name.clone());
+            factor_names.push(name.clone());
         } else {
             let what = format!(
                 "best_and_worst.rows has {}, which is no factor",
@@ -222,5 +222,5 @@ fn rows(
             checker.report(finding.with_suggestion(near));
         }
     }
-    (found.len() == names.len()).then_some(found)
+    (factor_names.len() == names.len()).then_some(factor_names)
 }

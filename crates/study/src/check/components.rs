@@ -247,8 +247,8 @@ pub(super) fn refuse_secrets_given_twice(checker: &mut Checker<'_>, components: 
     for component in components {
         for name in component.given_secrets() {
             let is_beside = |other: &Component| {
-                let (one, other) = (&component.when, &other.when);
-                one.follows_from(other) || other.follows_from(one)
+                let (condition, other) = (&component.when, &other.when);
+                condition.follows_from(other) || other.follows_from(condition)
             };
             let other = known
                 .iter()

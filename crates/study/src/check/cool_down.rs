@@ -41,14 +41,14 @@ pub(super) fn cool_down(
     let timeout = time(given.timeout, "timeout", TIMEOUT);
     let until = given.until.as_ref()?;
     let sensor = sensor(checker, until);
-    let found = sensor.and_then(|sensor| {
+    let condition = sensor.and_then(|sensor| {
         let (bound, scale) = bound(checker, until, &sensor)?;
         if let Sensor::Metric(name) = &sensor {
             check_metric(checker, name, system)?;
         }
         Some((sensor, bound, scale))
     });
-    let (sensor, bound, scale) = found?;
+    let (sensor, bound, scale) = condition?;
     let until = CoolDownUntil {
         sensor,
         scale,
@@ -73,8 +73,8 @@ fn sensor(checker: &mut Checker<'_>, raw: &raw::CoolDownEnd) -> Option<Sensor> {
         raw.load_average.map(|_| Sensor::LoadAverage),
         raw.idle_cpu.map(|_| Sensor::IdleCpu),
     ];
-    let mut found: Vec<Sensor> = all.into_iter().flatten().collect();
-    let sensor = match (found.pop(), found.len()) {
+    let mut sensors: Vec<Sensor> = all.into_iter().flatten().collect();
+    let sensor = match (sensors.pop(), sensors.len()) {
         (Some(sensor), 0) => sensor,
         (None, _) if keys.iter().any(|key| checker.is_invalid(&path(key))) => return None,
         (last, others) => {
@@ -108,7 +108,7 @@ fn bound(
     raw: &raw::CoolDownEnd,
     sensor: &Sensor,
 ) -> Option<(CoolDownBound, f64)> {
-    let own = match sensor {
+    let sensor_bound = match sensor {
         Sensor::LoadAverage => raw.load_average.map(CoolDownBound::AtMost),
         Sensor::IdleCpu => raw
             .idle_cpu
@@ -119,7 +119,7 @@ fn bound(
         ("below", raw.below.map(CoolDownBound::Below)),
         ("above", raw.above.map(CoolDownBound::Above)),
     ];
-    if let Some(own) = own {
+    if let Some(sensor_bound) = sensor_bound {
         let others = given.map(|(key, bound)| bound.map(|_| key));
         let scale = raw.scale.map(|_| "scale");
         let mut others = others.into_iter().chain([scale]).flatten();
@@ -130,7 +130,7 @@ fn bound(
             checker.report(Finding::new(checker.key(&path(key)), what).with_expected(expected));
             return None;
         }
-        return Some((own, 1.0));
+        return Some((sensor_bound, 1.0));
     }
     let scale = checker.value_or_default(raw.scale, &path("scale"), 1.0)?;
     if scale == 0.0 || !scale.is_finite() {

@@ -97,8 +97,8 @@ fn component(
         checker.report(finding.with_suggestion(nearest_word(&name, names())));
         return None;
     };
-    let mut found = Vec::new();
-    for (port, at) in &ports {
+    let mut entries = Vec::new();
+    for (port, targets) in &ports {
         let here = [&path[..], &[port.as_str()]].concat();
         if !known.ports.contains(port) {
             let names = || known.ports.iter().map(String::as_str);
@@ -107,22 +107,24 @@ fn component(
             checker.report(finding.with_suggestion(nearest_word(port, names())));
             continue;
         }
-        let Some(at) = addresses(checker, at, &here) else {
+        let Some(targets) = addresses(checker, targets, &here) else {
             continue;
         };
         let tls = known.is_encrypted(port).then(|| tls.clone());
         if tls.as_ref().is_some_and(|tls| tls.server_name.is_none()) {
-            require_single_host(checker, &at, &here);
+            require_single_host(checker, &targets, &here);
         }
-        found.push(ExternalPort {
+        entries.push(ExternalPort {
             name: port.clone(),
-            at,
+            at: targets,
             tls,
             authorization: None,
         });
     }
-    if let Some((first, other)) = found.first().and_then(|first| {
-        let other = found.iter().find(|other| other.at.len() != first.at.len());
+    if let Some((first, other)) = entries.first().and_then(|first| {
+        let other = entries
+            .iter()
+            .find(|other| other.at.len() != first.at.len());
         Some((first, other?))
     }) {
         let what = format!(
@@ -138,13 +140,16 @@ fn component(
     Some(ExternalComponent {
         name,
         has_identity: false,
-        ports: found,
+        ports: entries,
     })
 }
 
 /// Reports hosts of several names at a port with TLS: all of its replicas are expected to have certificates for one name.
-fn require_single_host(checker: &mut Checker<'_>, at: &[Address], path: &[&str]) {
-    let hosts: BTreeSet<&str> = at.iter().map(|address| address.host.as_str()).collect();
+fn require_single_host(checker: &mut Checker<'_>, addresses: &[Address], path: &[&str]) {
+    let hosts: BTreeSet<&str> = addresses
+        .iter()
+        .map(|address| address.host.as_str())
+        .collect();
     if hosts.len() > 1 {
         let what = format!(
             "{} speaks TLS, and its addresses have {} different hosts",
@@ -183,28 +188,28 @@ fn addresses_text(addresses: usize) -> String {
 
 fn addresses(
     checker: &mut Checker<'_>,
-    at: &raw::OneOrSeveral,
+    entry: &raw::OneOrSeveral,
     path: &[&str],
 ) -> Option<Vec<Address>> {
-    let texts = at.texts();
+    let texts = entry.texts();
     if texts.len() > usize::try_from(MAX_REPLICAS).unwrap_or(usize::MAX) {
         let what = format!("{} has {}", path_text(path), addresses_text(texts.len()));
         let finding = Finding::new(checker.position_of(path), what);
         checker.report(finding.with_expected(format!("at most {MAX_REPLICAS}")));
         return None;
     }
-    let mut found: Vec<Address> = Vec::new();
+    let mut addresses: Vec<Address> = Vec::new();
     for (index, text) in texts.iter().enumerate() {
         let index = index.to_string();
-        let position = match at {
+        let position = match entry {
             raw::OneOrSeveral::One(_) => checker.position_of(path),
             raw::OneOrSeveral::Several(_) => {
                 checker.position_of(&[path, &[index.as_str()]].concat())
             }
         };
         let why = match address(text, None) {
-            Ok(address) if !found.contains(&address) => {
-                found.push(address);
+            Ok(address) if !addresses.contains(&address) => {
+                addresses.push(address);
                 continue;
             }
             Ok(_) => "it is there twice",
@@ -214,7 +219,7 @@ fn addresses(
         checker
             .report(Finding::new(position, what).with_expected("HOST:PORT, e.g. 127.0.0.1:9092"));
     }
-    (found.len() == texts.len()).then_some(found)
+    (addresses.len() == texts.len()).then_some(addresses)
 }
 
 fn secrets_of(system: &System) -> BTreeSet<&str> {
@@ -382,7 +387,7 @@ fn ports_in_use(system: &System, component: &str) -> BTreeMap<String, String> {
             }
         }
         for name in known.names() {
-            if let Some((_, port)) = port_named(name).filter(|(of, _)| *of == component) {
+            if let Some((_, port)) = port_named(name).filter(|(owner, _)| *owner == component) {
                 add(port, format!("component {}", known.name));
             }
         }
@@ -393,8 +398,8 @@ fn ports_in_use(system: &System, component: &str) -> BTreeMap<String, String> {
     let probes = probes.map(|known| ("probe", &known.name, &known.component, &known.port));
     let metrics = system.metrics.iter();
     let metrics = metrics.map(|known| ("metric", &known.name, &known.component, &known.port));
-    for (kind, name, of, port) in endpoints.chain(probes).chain(metrics) {
-        if of == component {
+    for (kind, name, owner, port) in endpoints.chain(probes).chain(metrics) {
+        if owner == component {
             add(port, format!("{kind} {name}"));
         }
     }
@@ -414,22 +419,22 @@ fn require_local_host(checker: &mut Checker<'_>, system: &System, given: &Extern
         let named = component
             .names()
             .filter_map(|name| name.split_once(".port."));
-        for (_, port) in named.filter(|(of, _)| *of == given.name) {
+        for (_, port) in named.filter(|(owner, _)| *owner == given.name) {
             let known = given.ports.iter().find(|known| known.name == port);
-            let Some(at) = known.and_then(|known| known.at.first()) else {
+            let Some(address) = known.and_then(|known| known.at.first()) else {
                 continue;
             };
-            if at.host == "127.0.0.1" || at.host.eq_ignore_ascii_case("localhost") {
+            if address.host == "127.0.0.1" || address.host.eq_ignore_ascii_case("localhost") {
                 continue;
             }
-            let of = &given.name;
+            let owner = &given.name;
             let what = format!(
-                "component {} names ${{{of}.port.{port}}} without a host, and {of} is at {at}",
+                "component {} names ${{{owner}.port.{port}}} without a host, and {owner} is at {address}",
                 component.name
             );
-            let position = checker.position_of(&[PATH[0], PATH[1], of, port]);
+            let position = checker.position_of(&[PATH[0], PATH[1], owner, port]);
             let expected =
-                format!("127.0.0.1:PORT, or ${{{of}.address.{port}}} in the system's file");
+                format!("127.0.0.1:PORT, or ${{{owner}.address.{port}}} in the system's file");
             checker.report(Finding::new(position, what).with_expected(expected));
         }
     }

@@ -72,30 +72,30 @@ pub(crate) fn faults(
     }
     let external = external_names(raw.system.as_ref(), stage.system.map(|(whole, _)| whole));
     let is_external = |name: &str| external.contains(name);
-    let mut found = Vec::new();
+    let mut faults = Vec::new();
     let mut is_complete = true;
     for (index, raw) in given.iter().enumerate() {
         let number = index.to_string();
         let path = [KEY, number.as_str()];
         match check_fault(checker, raw, (&path, stage), &is_external) {
-            Some(Some(fault)) => found.push((index, fault)),
+            Some(Some(fault)) => faults.push((index, fault)),
             Some(None) => {}
             None => is_complete = false,
         }
     }
-    found.sort_by_key(|(_, fault)| fault.at);
-    refuse_overlaps(checker, &found);
+    faults.sort_by_key(|(_, fault)| fault.at);
+    refuse_overlaps(checker, &faults);
     if let Some((whole, _)) = stage.system {
-        refuse_probes(checker, raw, (whole, &found));
+        refuse_probes(checker, raw, (whole, &faults));
     }
-    is_complete.then(|| found.into_iter().map(|(_, found)| found).collect())
+    is_complete.then(|| faults.into_iter().map(|(_, faults)| faults).collect())
 }
 
 /// Reports a kill of what a probe shows, if the probe cannot be read again from the beginning.
 fn refuse_probes(
     checker: &mut Checker<'_>,
     raw: &raw::Study,
-    (system, found): (&System, &[(usize, Fault)]),
+    (system, faults): (&System, &[(usize, Fault)]),
 ) {
     let delivery = raw.delivery.as_ref();
     let named = delivery.and_then(|delivery| delivery.probes.as_ref());
@@ -107,7 +107,7 @@ fn refuse_probes(
             _ => true,
         };
         let is_shown = |fault: &Fault| probe.sources().any(|source| source == fault.component);
-        if let Some((index, fault)) = found.iter().find(|(_, fault)| is_shown(fault))
+        if let Some((index, fault)) = faults.iter().find(|(_, fault)| is_shown(fault))
             && !is_read_again
         {
             let number = index.to_string();
@@ -142,14 +142,14 @@ fn check_fault(
     is_external: &dyn Fn(&str) -> bool,
 ) -> Option<Option<Fault>> {
     let key = |key: &'static str| [path, &[key]].concat();
-    let at = kill_time(checker, raw, &key("at"), stage.measure);
+    let moment = kill_time(checker, raw, &key("at"), stage.measure);
     let restart_after = raw.restart_after.and_then(|raw::DurationText(time)| {
         let bounds = (Duration::ZERO, RESTART_AFTER_MAX);
         checker.check_bounds(time, &key("restart_after"), bounds)
     });
     let name = raw.kill.as_deref()?;
     if name == NOTHING {
-        return at.and(restart_after).map(|_| None);
+        return moment.and(restart_after).map(|_| None);
     }
     let replica = checker.value_or_default(raw.replica, &key("replica"), 0);
     if let Some((whole, present)) = stage.system {
@@ -189,7 +189,7 @@ fn check_fault(
     Some(Some(Fault {
         component: name.to_owned(),
         replica: replica?,
-        at: at?,
+        at: moment?,
         restart_after: restart_after?,
     }))
 }
@@ -201,19 +201,19 @@ fn kill_time(
     path: &[&str],
     measure: Option<Duration>,
 ) -> Option<Duration> {
-    let at = raw.at?.0;
-    if let Some(measure) = measure.filter(|measure| at >= *measure) {
+    let moment = raw.at?.0;
+    if let Some(measure) = measure.filter(|measure| moment >= *measure) {
         let what = format!(
             "{} is {}, and the measured phase lasts {}",
             path_text(path),
-            format_duration(at),
+            format_duration(moment),
             format_duration(measure)
         );
         let expected = format!("less than schedule.measure, {}", format_duration(measure));
         checker.report(Finding::new(checker.position_of(path), what).with_expected(expected));
         return None;
     }
-    Some(at)
+    Some(moment)
 }
 
 /// The component of a name, which exists in the cell's configuration.
@@ -223,9 +223,9 @@ fn component<'a>(
     path: &[&str],
     (whole, present): (&System, &'a System),
 ) -> Option<&'a Component> {
-    let of = |system: &'a System| system.components.iter().find(|known| known.name == name);
-    if let Some(found) = of(present) {
-        return Some(found);
+    let lookup = |system: &'a System| system.components.iter().find(|known| known.name == name);
+    if let Some(component) = lookup(present) {
+        return Some(component);
     }
     let position = checker.position_of(path);
     let names = || {
@@ -280,13 +280,13 @@ fn replicas_text(replicas: u32) -> String {
     }
 }
 
-/// Reports a kill of a replica that is down. `found` is sorted by time; each fault has its index in the list.
-fn refuse_overlaps(checker: &mut Checker<'_>, found: &[(usize, Fault)]) {
-    for (nth, (index, fault)) in found.iter().enumerate() {
+/// Reports a kill of a replica that is down. `faults` is sorted by time; each fault has its index in the list.
+fn refuse_overlaps(checker: &mut Checker<'_>, faults: &[(usize, Fault)]) {
+    for (nth, (index, fault)) in faults.iter().enumerate() {
         let is_same = |earlier: &&(usize, Fault)| {
             (&earlier.1.component, earlier.1.replica) == (&fault.component, fault.replica)
         };
-        let Some((earlier, before)) = found[..nth].iter().rev().find(is_same) else {
+        let Some((earlier, before)) = faults[..nth].iter().rev().find(is_same) else {
             continue;
         };
         let until = before.at + before.restart_after;

@@ -242,8 +242,8 @@ fn from_file(checker: &mut Checker<'_>, file: &str, path: &Path) -> Option<Arc<F
     let named_at = checker.position_of(&path.child("file").steps());
     match checker.sources?.table(file, named_at) {
         Ok(table) => Some(table),
-        Err(found) => {
-            found
+        Err(findings) => {
+            findings
                 .into_iter()
                 .for_each(|finding| checker.report(finding));
             None

@@ -20,7 +20,7 @@ impl GivenLevel<'_> {
         let rate = self.rate.map(|raw::Rate(per_s)| per_s);
         let users = self.users.map(f64::from);
         let path = path_text(self.path);
-        let (name, level, own, foreign, example) = match load {
+        let (name, level, load_level, foreign, example) = match load {
             LoadModel::Closed { .. } | LoadModel::Clients { .. } => {
                 let name = match load {
                     LoadModel::Closed { .. } => "a closed load",
@@ -59,7 +59,7 @@ impl GivenLevel<'_> {
             checker.report(Finding::new(position, what).with_expected("more than 0"));
             return None;
         }
-        Some((level, own))
+        Some((level, load_level))
     }
 
     /// Reports a level above the load's own.

@@ -137,9 +137,9 @@ pub(crate) fn limits(
             memory: component.limits.memory.clone().filter(|_| memory.is_some()),
         };
         refuse_second(checker, &path, &replaced, is_given);
-        let own = limits.entry(name.clone()).or_default();
-        own.cpus = cpus.unwrap_or(own.cpus);
-        own.memory = memory.unwrap_or(own.memory);
+        let entry = limits.entry(name.clone()).or_default();
+        entry.cpus = cpus.unwrap_or(entry.cpus);
+        entry.memory = memory.unwrap_or(entry.memory);
     }
     limits.retain(|_, limits| limits.is_some());
     Some(limits)

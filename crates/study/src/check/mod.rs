@@ -300,17 +300,17 @@ impl<'a> Checker<'a> {
         self.headers_except(&OWN_HEADERS, given, path)
     }
 
-    /// Checks header fields. Those in `own`, which waggle writes itself, are reported, and those that would break the request.
+    /// Checks header fields. Those in `exceptions`, which waggle writes itself, are reported, and those that would break the request.
     fn headers_except(
         &mut self,
-        own: &[&str],
+        exceptions: &[&str],
         given: Option<indexmap::IndexMap<String, String>>,
         path: &[&str],
     ) -> Vec<(String, String)> {
         let mut fields = Vec::new();
         for (name, value) in given.into_iter().flatten() {
             let here = [path, &[name.as_str()]].concat();
-            if own.contains(&name.to_lowercase().as_str()) {
+            if exceptions.contains(&name.to_lowercase().as_str()) {
                 let what = format!("the header {name} is written by waggle itself");
                 self.report(
                     Finding::new(self.key(&here), what).with_expected("other header fields"),

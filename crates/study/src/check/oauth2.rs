@@ -128,9 +128,9 @@ fn endpoint(
             }
             of_system(checker, (raw, given), (name, system))
         }
-        (one, other) => {
+        (address, other) => {
             if !checker.is_invalid(&below("token_url")) && !checker.is_invalid(&below("endpoint")) {
-                let both = one.is_some() && other.is_some();
+                let both = address.is_some() && other.is_some();
                 let what = match both {
                     true => "system.oauth2 has both token_url and endpoint",
                     false => "system.oauth2 lacks the key \"token_url\" or \"endpoint\"",
@@ -170,8 +170,8 @@ fn token_url(
         let position = checker.key(&[PATH[0], PATH[1], "tls"]);
         checker.report(Finding::new(position, what).with_expected("token_url: https://HOST/PATH"));
     }
-    let own = given.tls.as_ref();
-    let own = own.map(|own| tls(checker, own, &["system", "oauth2", "tls"]));
+    let url_tls = given.tls.as_ref();
+    let url_tls = url_tls.map(|url_tls| tls(checker, url_tls, &["system", "oauth2", "tls"]));
     // Its mistakes are reported with the system's address. The name in a certificate is that of a host.
     let of_system = || {
         let given = raw.tls.as_ref();
@@ -182,7 +182,7 @@ fn token_url(
             ..given.unwrap_or_default()
         }
     };
-    let tls = server.is_tls.then(|| own.unwrap_or_else(of_system));
+    let tls = server.is_tls.then(|| url_tls.unwrap_or_else(of_system));
     Some(TokenEndpoint::Url {
         url: url.to_owned(),
         authority: server.authority,
@@ -239,13 +239,13 @@ fn credential(
     let text = text?;
     let path = [PATH[0], PATH[1], key];
     let position = checker.position_of(&path);
-    let at = (position.line, position.column);
+    let place = (position.line, position.column);
     let origin = Origin::parse_single(text).filter(|origin| *origin != Origin::Token);
     if origin.is_some() {
         return Some(Credential {
             key,
             origin,
-            at,
+            at: place,
             value: None,
         });
     }
@@ -256,7 +256,7 @@ fn credential(
         return Some(Credential {
             key,
             origin: None,
-            at,
+            at: place,
             value: Some(text.to_owned()),
         });
     }

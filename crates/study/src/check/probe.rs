@@ -97,8 +97,8 @@ impl<'n> Keys<'_, '_, 'n> {
         keys: [&'static str; N],
         given: [bool; N],
     ) -> Option<&'static str> {
-        let mut found = keys.iter().zip(given).filter(|(_, given)| *given);
-        if let (Some((key, _)), None) = (found.next(), found.next()) {
+        let mut matches = keys.iter().zip(given).filter(|(_, given)| *given);
+        if let (Some((key, _)), None) = (matches.next(), matches.next()) {
             return Some(*key);
         }
         if !keys
@@ -380,12 +380,12 @@ impl<'n> Keys<'_, '_, 'n> {
         Some(ProbeKind::Kafka { topic })
     }
 
-    /// Reports each `${…}` of a text that is neither a parameter nor in `own`.
-    pub(super) fn refuse_unknown_names(&mut self, text: &str, path: &[&str], own: &[&str]) {
+    /// Reports each `${…}` of a text that is neither a parameter nor in `names`.
+    pub(super) fn refuse_unknown_names(&mut self, text: &str, path: &[&str], names: &[&str]) {
         let position = self.checker.position_of(path);
         let parameters = self.parameters;
         refuse_unknown(self.checker, position, text, |name| {
-            own.contains(&name) || parameters.iter().any(|known| known == name)
+            names.contains(&name) || parameters.iter().any(|known| known == name)
         });
     }
 }

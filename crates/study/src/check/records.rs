@@ -142,7 +142,7 @@ fn table(checker: &mut Checker<'_>, raw: raw::Records) -> Option<Table> {
     let measurement = match raw.measurement {
         None => None,
         Some(raw::Measurement::Name(name)) => Some(RecordMeasurement::Name(name)),
-        Some(raw::Measurement::Column(of)) => Some(RecordMeasurement::Column(of.column?)),
+        Some(raw::Measurement::Column(entry)) => Some(RecordMeasurement::Column(entry.column?)),
     };
     let time = match raw.time {
         None => None,

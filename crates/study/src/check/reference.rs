@@ -29,8 +29,8 @@ pub(super) fn check_reference(
     let named_at = checker.position_of(&["reference", "file"]);
     let table = match checker.sources?.table(file, named_at) {
         Ok(table) => table,
-        Err(found) => {
-            found
+        Err(findings) => {
+            findings
                 .into_iter()
                 .for_each(|finding| checker.report(finding));
             return None;
@@ -105,14 +105,14 @@ fn by_factors(
             .flatten()
             .map(|(name, ..)| name.as_str())
     };
-    let mut found = Vec::new();
+    let mut factor_names = Vec::new();
     for (index, name) in by.iter().enumerate() {
         let position = match_on_position(checker, raw, index);
         if by[..index].contains(name) {
             let what = format!("reference.match_on has {} twice", quote(name));
             checker.report(Finding::new(position, what).with_expected("each factor once"));
         } else if factors().any(|factor| factor == name) {
-            found.push(name.clone());
+            factor_names.push(name.clone());
         } else {
             let what = format!("reference.match_on is {}, which is no factor", quote(name));
             let expected = match factors().next() {
@@ -127,7 +127,7 @@ fn by_factors(
             );
         }
     }
-    (found.len() == by.len() && !by.is_empty()).then_some(found)
+    (factor_names.len() == by.len() && !by.is_empty()).then_some(factor_names)
 }
 
 /// The position of a factor in `reference.match_on`.
@@ -148,15 +148,15 @@ fn key_columns(
     table: &FeedTable,
     by: &[String],
 ) -> Option<Vec<(String, usize)>> {
-    let mut found = Vec::new();
+    let mut columns = Vec::new();
     for (index, factor) in by.iter().enumerate() {
         let position = match_on_position(checker, raw, index);
         if has_column(checker, table, factor, position) {
             let number = table.columns.iter().position(|column| column == factor)?;
-            found.push((factor.clone(), number));
+            columns.push((factor.clone(), number));
         }
     }
-    (found.len() == by.len()).then_some(found)
+    (columns.len() == by.len()).then_some(columns)
 }
 
 /// `transport=rest, users=50`.

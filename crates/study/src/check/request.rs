@@ -245,7 +245,7 @@ fn random_body(checker: &mut Checker<'_>, bytes: u64) -> Option<Body> {
 fn default_endpoint(system: &System) -> Option<&Endpoint> {
     let is_everywhere = |endpoint: &&Endpoint| {
         let mut components = system.components.iter();
-        let component = components.find(|one| one.name == endpoint.component);
+        let component = components.find(|candidate| candidate.name == endpoint.component);
         let component = component.map_or(0, |component| component.when.0.len());
         component + endpoint.when.0.len() == 0
     };

@@ -83,7 +83,7 @@ fn pair(
         let what = format!("{here} has {} factors", given.len());
         return Err(shape(checker.position_of(path), what));
     };
-    let at = [path, &[factor.as_str()]].concat();
+    let key = [path, &[factor.as_str()]].concat();
     let names = || factors.iter().map(String::as_str);
     if !factors.contains(factor) {
         let what = format!("{here} has {}, which is no factor", quote(factor));
@@ -91,17 +91,17 @@ fn pair(
             [] => "a study with factors or cells".to_owned(),
             _ => list(names()),
         };
-        let finding = Finding::new(checker.key(&at), what).with_expected(known);
+        let finding = Finding::new(checker.key(&key), what).with_expected(known);
         return Err(finding.with_suggestion(nearest_word(factor, names())));
     }
     let [first, second] = &levels[..] else {
         let what = format!("{here} has {} levels of {factor}", levels.len());
-        return Err(shape(checker.position_of(&at), what));
+        return Err(shape(checker.position_of(&key), what));
     };
     let levels = [first, second].map(ToString::to_string);
     let known = levels_of(factor, cells);
     for (place, level) in levels.iter().enumerate() {
-        let position = checker.position_of(&[&at[..], &[place.to_string().as_str()]].concat());
+        let position = checker.position_of(&[&key[..], &[place.to_string().as_str()]].concat());
         if levels[..place].contains(level) {
             let what = format!("{here} has {level} twice");
             return Err(Finding::new(position, what).with_expected("two different levels"));

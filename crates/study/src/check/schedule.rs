@@ -162,8 +162,8 @@ fn default_interval(raw: Option<&raw::Schedule>) -> Duration {
     let is_divisor = |interval: &Duration| {
         measured >= *interval && measured.as_nanos().is_multiple_of(interval.as_nanos())
     };
-    let found = SHORT_INTERVALS.into_iter().find(is_divisor);
-    found.unwrap_or(DEFAULT_INTERVAL)
+    let divisor = SHORT_INTERVALS.into_iter().find(is_divisor);
+    divisor.unwrap_or(DEFAULT_INTERVAL)
 }
 
 /// The order of the trials; the same for every cell.

@@ -115,12 +115,14 @@ pub(crate) fn apply_search_max(checker: &mut Checker<'_>, raw: &raw::Search, loa
         Sought::Users => load.users = Some(whole_level(highest)),
         Sought::Connections => load.connections = Some(whole_level(highest)),
     }
-    if let (Some(most), Some(own)) = (raw.max_connections, load.connections)
-        && most < own
+    if let (Some(most), Some(connections)) = (raw.max_connections, load.connections)
+        && most < connections
     {
-        let text = format!("search.max_connections is {most}, and load.connections is {own}");
+        let text =
+            format!("search.max_connections is {most}, and load.connections is {connections}");
         let position = checker.position_of(&["search", "max_connections"]);
-        checker.report(Finding::new(position, text).with_expected(format!("at least {own}")));
+        checker
+            .report(Finding::new(position, text).with_expected(format!("at least {connections}")));
     }
     let is_count = what.is_some_and(|what| what == fits && what != Sought::Rate);
     for (parts, value) in [("workers", load.workers), ("generators", load.generators)] {

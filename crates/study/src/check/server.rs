@@ -265,9 +265,9 @@ mod tests {
     #[test]
     fn urls_are_taken_apart() {
         let check = |url: &str, host: &str, port: u16, is_tls: bool| {
-            let found = parse(url).unwrap();
+            let server = parse(url).unwrap();
             assert_eq!(
-                (&*found.host, found.port, found.is_tls),
+                (&*server.host, server.port, server.is_tls),
                 (host, port, is_tls),
                 "{url}"
             );

@@ -69,12 +69,12 @@ mod tests {
     #[test]
     fn a_range_has_both_of_its_ends() {
         let check = |text: &str, expected: Option<&[&str]>| {
-            let found = parse(text);
+            let range = parse(text);
             let expected = expected.map(|texts| {
                 let addresses = texts.iter().map(|text| text.parse().unwrap());
                 addresses.collect::<Vec<_>>()
             });
-            assert_eq!(found, expected, "{text}");
+            assert_eq!(range, expected, "{text}");
         };
         check("127.0.0.2", Some(&["127.0.0.2"]));
         check("::1", Some(&["::1"]));

@@ -34,21 +34,21 @@ pub(crate) fn stages(
         let what = "load has both rate and stages";
         checker.report(Finding::new(checker.key(&PATH), what).with_expected("one of the two"));
     }
-    let mut found = Vec::new();
+    let mut stages = Vec::new();
     for (index, raw) in given.iter().enumerate() {
-        found.extend(stage(checker, raw, &index.to_string(), model));
+        stages.extend(stage(checker, raw, &index.to_string(), model));
     }
-    if found.len() < given.len() {
+    if stages.len() < given.len() {
         return None;
     }
     let brings_nothing = highest(given).is_none_or(|target| target <= 0.0);
-    if brings_nothing || found.iter().all(|stage| stage.duration.is_zero()) {
+    if brings_nothing || stages.iter().all(|stage| stage.duration.is_zero()) {
         let what = "load.stages bring no requests";
         let expected = "a stage with a target above 0, and one that takes time";
         checker.report(Finding::new(checker.key(&PATH), what).with_expected(expected));
         return None;
     }
-    Some(found)
+    Some(stages)
 }
 
 /// How long the stages of a load take; `None`: it has none.

@@ -29,10 +29,10 @@ pub(super) fn stop_when(
         return checker.value_or_default(None, &PATH, default);
     };
     let entries = (0..).zip(given);
-    let found: Vec<Option<StopWhen>> = entries
+    let conditions: Vec<Option<StopWhen>> = entries
         .map(|(index, raw): (usize, _)| entry(checker, raw, &index.to_string()))
         .collect();
-    found.into_iter().collect()
+    conditions.into_iter().collect()
 }
 
 fn entry(checker: &mut Checker<'_>, raw: &raw::StopWhen, index: &str) -> Option<StopWhen> {

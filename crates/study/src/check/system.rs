@@ -52,7 +52,10 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
     let when = conditions.of_components(checker, &raw_components);
     let certificates = certificates(checker, raw.certificates);
     let mut names = Names::new(parameter_names.clone(), &parameters, &raw_components, when);
-    names.certificates = certificates.iter().map(|one| one.name.clone()).collect();
+    names.certificates = certificates
+        .iter()
+        .map(|certificate| certificate.name.clone())
+        .collect();
     let context = (&names, &conditions);
     let shared = shared_environment(checker, &names, raw.environment);
     let components: Vec<_> = raw_components
@@ -347,13 +350,13 @@ fn shared_environment(
 
 /// Adds the shared variables to a component; its own variable of the same name wins.
 fn with_environment(mut component: Component, shared: &[(String, String)]) -> Component {
-    let own = &mut component.process.environment;
+    let environment = &mut component.process.environment;
     let more: Vec<_> = shared
         .iter()
-        .filter(|(name, _)| own.iter().all(|(known, _)| known != name))
+        .filter(|(name, _)| environment.iter().all(|(known, _)| known != name))
         .cloned()
         .collect();
-    own.extend(more);
+    environment.extend(more);
     component
 }
 

@@ -292,7 +292,7 @@ impl Names {
 
     /// The names allowed in `${…}` in a component's text, except programs and secrets.
     fn known_names(&self, component: &str) -> Vec<String> {
-        let own = self
+        let port_names = self
             .components
             .get(component)
             .into_iter()
@@ -318,7 +318,7 @@ impl Names {
             .into_iter()
             .map(str::to_owned)
             .chain(parameters)
-            .chain(own)
+            .chain(port_names)
             .chain(others)
             .chain(addresses)
             .chain(authority)

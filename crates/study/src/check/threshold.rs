@@ -248,8 +248,8 @@ fn unknown_metric(path: &str, position: Position, known: &[Known]) -> Finding {
         };
         let end = format!("response_time.{quantile}");
         let mut longer = names().filter(|name| name.starts_with(&request));
-        let found = longer.find(|name| **name == end || name.ends_with(&format!(".{end}")));
-        found.map(str::to_owned)
+        let metric = longer.find(|name| **name == end || name.ends_with(&format!(".{end}")));
+        metric.map(str::to_owned)
     });
     let expected = if right.is_empty() {
         format!("a metric of {}", list(next))

@@ -216,7 +216,10 @@ impl<'a> Variables<'a> {
         let Some(known) = self.feeds.iter().find(|known| known.name == feed) else {
             if OWN_FIRST.contains(&feed) {
                 let what = format!("there is no variable {:?}", format!("{feed}.{column}"));
-                let like_it = || OWN.into_iter().filter(|own| own.starts_with(feed));
+                let like_it = || {
+                    OWN.into_iter()
+                        .filter(|variable| variable.starts_with(feed))
+                };
                 return Some((
                     what,
                     list(like_it()),

@@ -55,11 +55,13 @@ pub(super) fn steps(
     let mut steps = Vec::new();
     for (index, raw) in raw.into_iter().flatten().enumerate() {
         let index = index.to_string();
-        let own = &["verify", index.as_str(), "when"];
-        let own = context.conditions.read(checker, raw.when.as_ref(), own);
-        let when = own.intersect(&context.endpoint_condition(raw.endpoint.as_deref()));
-        let names = raw.capture.iter().flatten().map(|one| Captured {
-            name: one.0.clone(),
+        let condition = &["verify", index.as_str(), "when"];
+        let condition = context
+            .conditions
+            .read(checker, raw.when.as_ref(), condition);
+        let when = condition.intersect(&context.endpoint_condition(raw.endpoint.as_deref()));
+        let names = raw.capture.iter().flatten().map(|capture| Captured {
+            name: capture.0.clone(),
             when: when.clone(),
         });
         let names: Vec<Captured> = names.collect();
@@ -68,7 +70,7 @@ pub(super) fn steps(
             when,
             captured: &captured,
         };
-        steps.extend(step(checker, context, (&step_context, own), raw));
+        steps.extend(step(checker, context, (&step_context, condition), raw));
         captured.extend(names);
     }
     steps
@@ -227,12 +229,12 @@ fn names_are_known(
         return;
     };
     for variable in used {
-        let by = || captured.iter().filter(|one| one.name == variable);
-        if by().any(|one| one.when.follows_from(when)) {
+        let by = || captured.iter().filter(|capture| capture.name == variable);
+        if by().any(|capture| capture.when.follows_from(when)) {
             continue;
         }
         let position = checker.position_of(path);
-        let only: Vec<String> = by().map(|one| one.when.to_string()).collect();
+        let only: Vec<String> = by().map(|capture| capture.when.to_string()).collect();
         if !only.is_empty() {
             let name = quote(variable);
             let what = format!("{name} is captured only if {}", only.join(", or if "));
@@ -241,7 +243,7 @@ fn names_are_known(
             continue;
         }
         let what = format!("no earlier step captures {}", quote(variable));
-        let names = || captured.iter().map(|one| one.name.as_str());
+        let names = || captured.iter().map(|capture| capture.name.as_str());
         let expected = if captured.is_empty() {
             "a step before it with capture".to_owned()
         } else {

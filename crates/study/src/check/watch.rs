@@ -95,11 +95,11 @@ impl Keys<'_, '_, '_> {
     fn watch_begin(&mut self, raw: &raw::WatchBegin) -> Option<WatchBegin> {
         let key = |key: &'static str| ["watch", "begin", key];
         match (&raw.at, &raw.get) {
-            (Some(at), None) => {
+            (Some(start), None) => {
                 self.refuse(&key("version"), raw.version.is_some(), "at");
                 let path = self.path(&key("at"));
-                self.refuse_unknown_names(at, &path, &[]);
-                Some(WatchBegin::At(at.clone()))
+                self.refuse_unknown_names(start, &path, &[]);
+                Some(WatchBegin::At(start.clone()))
             }
             (None, Some(get)) => {
                 let path = self.path(&key("get"));
@@ -110,11 +110,11 @@ impl Keys<'_, '_, '_> {
                     path: self.version_path(&key("version"), raw.version.as_ref())?,
                 })
             }
-            (at, _) => {
+            (start, _) => {
                 let here = self.path(&["watch", "begin"]);
                 let mut keys = ["at", "get"].into_iter();
                 if !keys.any(|name| self.checker.is_invalid(&self.path(&key(name)))) {
-                    let what = match at {
+                    let what = match start {
                         Some(_) => format!("{} has both at and get", path_text(&here)),
                         None => format!("{} has neither at nor get", path_text(&here)),
                     };

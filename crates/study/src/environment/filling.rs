@@ -128,8 +128,8 @@ impl<'a> Filling<'a> {
     ) -> Result<String, EnvironmentError> {
         let mut filled = String::new();
         let mut rest = text;
-        while let Some((at, opening)) = next_opening(rest, self.openings) {
-            let (before, behind) = (&rest[..at], &rest[at + opening.len()..]);
+        while let Some((start, opening)) = next_opening(rest, self.openings) {
+            let (before, behind) = (&rest[..start], &rest[start + opening.len()..]);
             if let Some(before) = before.strip_suffix('$') {
                 filled.push_str(before);
                 filled.push_str(opening);
@@ -141,7 +141,7 @@ impl<'a> Filling<'a> {
             let Some(end) = behind.find('}') else {
                 break;
             };
-            let name = &rest[at + 2..at + opening.len() + end];
+            let name = &rest[start + 2..start + opening.len() + end];
             let Some(origin) = Origin::parse(name) else {
                 break;
             };
@@ -172,8 +172,8 @@ impl<'a> Filling<'a> {
 
     /// The value, if it is not empty and not too long.
     fn value(&mut self, origin: &Origin, part: &Part) -> Result<String, EnvironmentError> {
-        let found = (self.value)(origin);
-        let value = found.map_err(|why| EnvironmentError::NotThere {
+        let answer = (self.value)(origin);
+        let value = answer.map_err(|why| EnvironmentError::NotThere {
             part: part.clone(),
             origin: origin.clone(),
             why,

@@ -199,7 +199,7 @@ impl Study {
 
 impl GivenSecret {
     fn resolve(&mut self, values: Values<'_>) -> Result<(), EnvironmentError> {
-        let (secret, origin, at) = (self.name.clone(), self.origin.clone(), self.at);
+        let (secret, origin, position) = (self.name.clone(), self.origin.clone(), self.at);
         let value = match values.value(&origin) {
             Ok(value) => value,
             Err(why) => {
@@ -207,7 +207,7 @@ impl GivenSecret {
                     secret,
                     origin,
                     why,
-                    at,
+                    at: position,
                 });
             }
         };
@@ -216,7 +216,11 @@ impl GivenSecret {
         let is_usable =
             (1..=SECRET_MAX_BYTES).contains(&value.len()) && value.bytes().all(is_plain);
         if !is_usable {
-            return Err(EnvironmentError::UnusableSecret { secret, origin, at });
+            return Err(EnvironmentError::UnusableSecret {
+                secret,
+                origin,
+                at: position,
+            });
         }
         self.value = Some(value);
         Ok(())

@@ -31,8 +31,8 @@ fn fill(
 fn check_template(template: &str, given: &[(&str, &str)], expected: &str) {
     let variable = |name: &str| {
         let mut given = given.iter();
-        let found = given.find(|(known, _)| *known == name);
-        found.map(|(_, value)| (*value).to_owned())
+        let entry = given.find(|(known, _)| *known == name);
+        entry.map(|(_, value)| (*value).to_owned())
     };
     let values = Values {
         variable: &variable,
@@ -107,7 +107,9 @@ fn values_that_were_taken_are_known() {
         fill(&mut filling, &mut headers, Receiver::Text).unwrap();
     }
     let taken = filling.taken.iter();
-    let taken: Vec<_> = taken.map(|one| (one.origin.name(), &*one.value)).collect();
+    let taken: Vec<_> = taken
+        .map(|entry| (entry.origin.name(), &*entry.value))
+        .collect();
     let expected = [("env.TOKEN", "abc"), ("file:keys/token", "of a file")];
     assert_eq!(
         taken,
@@ -226,10 +228,10 @@ fn a_value_in_a_header_has_its_place_in_the_study() {
             })
         };
         let place = why.place(&study, &scenario);
-        let found = place
+        let actual = place
             .as_ref()
             .map(|place| (&*place.file, place.line, place.column));
-        assert_eq!(found, expected, "{text}");
+        assert_eq!(actual, expected, "{text}");
     };
     let check = |text: &str, expected| check_part(&Place::Header("h".to_owned()), text, expected);
     let study = Some("study.yaml");

@@ -7,12 +7,12 @@ pub(super) fn evaluate(
     value: &dyn Fn(&str) -> Result<f64, String>,
 ) -> Result<f64, FormulaError> {
     let place = expression.place;
-    let found = match &expression.kind {
+    let result = match &expression.kind {
         Kind::Number(number) => *number,
         Kind::Name(name) => {
             value(name).map_err(|why| FormulaError::new(place, why, "a number without a unit"))?
         }
-        Kind::Negative(of) => -evaluate(of, value)?,
+        Kind::Negative(operand) => -evaluate(operand, value)?,
         Kind::Operation(operator, sides) => {
             let [left, right] = &**sides;
             let (left, right) = (evaluate(left, value)?, evaluate(right, value)?);
@@ -27,8 +27,8 @@ pub(super) fn evaluate(
             function.apply(&arguments.collect::<Result<Vec<f64>, _>>()?)
         }
     };
-    match found.is_finite() {
-        true => Ok(found),
+    match result.is_finite() {
+        true => Ok(result),
         false => Err(FormulaError::new(
             place,
             "the result is too large",

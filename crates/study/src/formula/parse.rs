@@ -73,7 +73,7 @@ impl Parser {
 
     fn syntax_error(&mut self, expected: &str) -> FormulaError {
         let what = match self.peek() {
-            Some(found) => format!("the formula has {found:?} here"),
+            Some(character) => format!("the formula has {character:?} here"),
             None => "the formula ends here".to_owned(),
         };
         FormulaError::new(self.place(self.at), what, expected)
@@ -128,18 +128,18 @@ impl Parser {
             return Err(FormulaError::new(place, "nested too deep", expected));
         }
         let start = self.at;
-        let found = match self.take_if('-') {
+        let expression = match self.take_if('-') {
             true => {
                 let place = self.place(start);
-                self.sign_and_value().map(|of| Expression {
-                    kind: Kind::Negative(Box::new(of)),
+                self.sign_and_value().map(|operand| Expression {
+                    kind: Kind::Negative(Box::new(operand)),
                     place,
                 })
             }
             false => self.value(),
         };
         self.depth -= 1;
-        found
+        expression
     }
 
     fn value(&mut self) -> Parsed {
@@ -186,7 +186,7 @@ impl Parser {
         let mut text = self.take_while(|c| c.is_ascii_digit() || c == '.');
         let exponent = &self.characters[self.at..];
         let sign = usize::from(matches!(exponent.get(1), Some('+' | '-')));
-        let has_digit = |at: usize| exponent.get(at).is_some_and(char::is_ascii_digit);
+        let has_digit = |index: usize| exponent.get(index).is_some_and(char::is_ascii_digit);
         if matches!(exponent.first(), Some('e' | 'E')) && has_digit(1 + sign) {
             text.extend(&exponent[..=sign]);
             self.at += 1 + sign;

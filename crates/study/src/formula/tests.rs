@@ -19,16 +19,20 @@ fn check(text: &str, expected: f64) {
     assert_eq!(formula.evaluate(&value), Ok(expected), "{text}");
 }
 
-/// `at` are the characters of the place.
-fn check_mistake(text: &str, at: &str, what: &str) {
-    let found = Formula::parse(text).and_then(|formula| formula.evaluate(&value));
-    let error = found.expect_err(text);
+/// `excerpt` are the characters of the place.
+fn check_mistake(text: &str, excerpt: &str, what: &str) {
+    let result = Formula::parse(text).and_then(|formula| formula.evaluate(&value));
+    let error = result.expect_err(text);
     let place: String = text
         .chars()
         .skip(error.place.start)
         .take(error.place.width)
         .collect();
-    assert_eq!((place.as_str(), error.what.as_str()), (at, what), "{text}");
+    assert_eq!(
+        (place.as_str(), error.what.as_str()),
+        (excerpt, what),
+        "{text}"
+    );
 }
 
 #[test]
@@ -121,14 +125,14 @@ proptest! {
     fn a_formula_has_the_value_of_its_parts((text, expected) in formulas()) {
         prop_assume!(text.len() <= MAX_FORMULA_BYTES);
         let formula = Formula::parse(&text).expect("it is well formed");
-        let found = formula.evaluate(&value).expect("every name has a value");
-        prop_assert!(found == expected, "{text} is {found}, not {expected}");
+        let result = formula.evaluate(&value).expect("every name has a value");
+        prop_assert!(result == expected, "{text} is {result}, not {expected}");
     }
 
     #[test]
     fn any_text_has_a_finite_value_or_a_mistake_within_it(text in "[0-9.e+*/%()${}a-z, -]{0,60}|\\PC{0,40}") {
         match Formula::parse(&text).and_then(|formula| formula.evaluate(&value)) {
-            Ok(found) => prop_assert!(found.is_finite()),
+            Ok(result) => prop_assert!(result.is_finite()),
             Err(error) => prop_assert!(error.place.start <= text.chars().count()),
         }
     }

@@ -87,14 +87,14 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     fn cluster(&self, text: &str, context: Option<&str>) -> Result<Cluster, Wrong> {
-        let mut found = Vec::new();
-        let root = parse(text, &mut found).map_err(wrong)?;
-        if let Some(first) = found.into_iter().next() {
+        let mut findings = Vec::new();
+        let root = parse(text, &mut findings).map_err(wrong)?;
+        if let Some(first) = findings.into_iter().next() {
             return Err(wrong(first));
         }
-        let (at, context) = match (context, text_at(&root, "current-context")?) {
+        let (position, context) = match (context, text_at(&root, "current-context")?) {
             (Some(name), _) => (root.position, name.to_owned()),
-            (None, Some((at, name))) if !name.is_empty() => (at, name),
+            (None, Some((position, name))) if !name.is_empty() => (position, name),
             (None, _) => {
                 let names = names(&root, "contexts");
                 let expected = format!("system.kubeconfig.context: one of {names}");
@@ -105,13 +105,14 @@ impl Reading<'_> {
                 ));
             }
         };
-        let context = find_named(&root, ("contexts", "context"), (at, &context))?;
+        let context = find_named(&root, ("contexts", "context"), (position, &context))?;
         let cluster = require(context, "cluster")?;
         let cluster = find_named(&root, ("clusters", "cluster"), (cluster.0, &cluster.1))?;
         let user = match text_at(context, "user")? {
-            Some((at, name)) if !name.is_empty() => {
-                Some((find_named(&root, ("users", "user"), (at, &name))?, name))
-            }
+            Some((position, name)) if !name.is_empty() => Some((
+                find_named(&root, ("users", "user"), (position, &name))?,
+                name,
+            )),
             _ => None,
         };
         let mut secrets = Vec::new();
@@ -180,14 +181,14 @@ impl Reading<'_> {
     ) -> Result<Option<Authorization>, Wrong> {
         let of_file = match text_at(user, "tokenFile")? {
             None => None,
-            Some((at, file)) => {
+            Some((position, file)) => {
                 let path = self.folder.join(&file).display().to_string();
                 let source = (self.values.file)(&path);
                 let source = source.map_err(|why| {
                     let expected = format!("the file of the token of user {}", quote(name));
-                    (at, format!("tokenFile: {why}"), expected)
+                    (position, format!("tokenFile: {why}"), expected)
                 })?;
-                Some((at, source.text.trim().to_owned()))
+                Some((position, source.text.trim().to_owned()))
             }
         };
         let token = match of_file {
@@ -195,11 +196,11 @@ impl Reading<'_> {
             None => text_at(user, "token")?,
         };
         let (scheme, value) = match (token, text_at(user, "username")?) {
-            (Some((at, token)), _) => {
+            (Some((position, token)), _) => {
                 if token.is_empty() || !token.bytes().all(is_of_token) {
                     let what = format!("the token of user {} is none", quote(name));
                     let expected = "letters, digits and -._~+/=".to_owned();
-                    return Err((at, what, expected));
+                    return Err((position, what, expected));
                 }
                 ("Bearer", token)
             }
@@ -218,19 +219,19 @@ impl Reading<'_> {
     }
 
     /// `KEY-data`, or the file of `KEY`.
-    fn pem(&self, of: &Node, key: &str) -> Result<Option<Pem>, Wrong> {
+    fn pem(&self, mapping: &Node, key: &str) -> Result<Option<Pem>, Wrong> {
         let data = format!("{key}-data");
-        if let Some((at, text)) = text_at(of, &data)? {
+        if let Some((position, text)) = text_at(mapping, &data)? {
             let text: String = text.split_whitespace().collect();
             return match BASE64_STANDARD.decode(text) {
                 Ok(bytes) => Ok(Some(Pem::Text(bytes))),
                 Err(_) => {
                     let expected = "PEM in base64".to_owned();
-                    Err((at, format!("{data} is no base64"), expected))
+                    Err((position, format!("{data} is no base64"), expected))
                 }
             };
         }
-        let file = text_at(of, key)?;
+        let file = text_at(mapping, key)?;
         Ok(file.map(|(_, file)| Pem::File(self.folder.join(file).display().to_string())))
     }
 }
@@ -255,13 +256,13 @@ fn is_empty(node: &Node) -> bool {
 }
 
 /// An entry that has a value.
-fn entry<'a>(of: &'a Node, key: &str) -> Option<&'a Entry> {
-    of.entry(key).filter(|entry| !is_empty(&entry.node))
+fn entry<'a>(mapping: &'a Node, key: &str) -> Option<&'a Entry> {
+    mapping.entry(key).filter(|entry| !is_empty(&entry.node))
 }
 
 /// The text of a key; `None`: it is not there, or empty.
-fn text_at(of: &Node, key: &str) -> Result<Text, Wrong> {
-    let Some(Entry { node, .. }) = of.entry(key) else {
+fn text_at(mapping: &Node, key: &str) -> Result<Text, Wrong> {
+    let Some(Entry { node, .. }) = mapping.entry(key) else {
         return Ok(None);
     };
     match &node.value {
@@ -274,30 +275,30 @@ fn text_at(of: &Node, key: &str) -> Result<Text, Wrong> {
     }
 }
 
-fn require(of: &Node, key: &str) -> Result<(Position, String), Wrong> {
-    let found = text_at(of, key)?;
-    found.ok_or_else(|| {
+fn require(mapping: &Node, key: &str) -> Result<(Position, String), Wrong> {
+    let text = text_at(mapping, key)?;
+    text.ok_or_else(|| {
         let what = format!("there is no {key} here");
-        (of.position, what, format!("{key}: a text"))
+        (mapping.position, what, format!("{key}: a text"))
     })
 }
 
 /// The `key` of the entry with this name in a list of the file.
 fn find_named<'a>(
     root: &'a Node,
-    (of, key): (&str, &str),
-    (at, name): (Position, &str),
+    (section, key): (&str, &str),
+    (position, name): (Position, &str),
 ) -> Result<&'a Node, Wrong> {
-    let found = items(root, of)
+    let entry = items(root, section)
         .iter()
         .find(|item| name_of(item) == Some(name));
-    let Some(item) = found else {
-        let known = || items(root, of).iter().filter_map(name_of);
+    let Some(item) = entry else {
+        let known = || items(root, section).iter().filter_map(name_of);
         let near = nearest_word(name, known());
         let near = near.map(|near| format!("; did you mean {}?", quote(near)));
         let what = format!("there is no {key} {}", quote(name));
-        let expected = names(root, of) + near.as_deref().unwrap_or("");
-        return Err((at, what, expected));
+        let expected = names(root, section) + near.as_deref().unwrap_or("");
+        return Err((position, what, expected));
     };
     item.child(key).ok_or_else(|| {
         let what = format!("{} has no {key}", quote(name));
@@ -305,8 +306,8 @@ fn find_named<'a>(
     })
 }
 
-fn items<'a>(root: &'a Node, of: &str) -> &'a [Node] {
-    match root.child(of).map(|node| &node.value) {
+fn items<'a>(root: &'a Node, section: &str) -> &'a [Node] {
+    match root.child(section).map(|node| &node.value) {
         Some(Value::List(items)) => items,
         _ => &[],
     }
@@ -319,17 +320,17 @@ fn name_of(item: &Node) -> Option<&str> {
     }
 }
 
-fn names(root: &Node, of: &str) -> String {
-    let names = list(items(root, of).iter().filter_map(name_of));
+fn names(root: &Node, section: &str) -> String {
+    let names = list(items(root, section).iter().filter_map(name_of));
     match names.is_empty() {
-        true => format!("entries in {of}; there are none"),
+        true => format!("entries in {section}; there are none"),
         false => names,
     }
 }
 
 /// Address and whether it speaks TLS.
 fn server(cluster: &Node) -> Result<(Address, bool), Wrong> {
-    let (at, url) = require(cluster, "server")?;
+    let (position, url) = require(cluster, "server")?;
     let parsed = parse_url(&url).map_err(|why| {
         let expected = "https://HOST:PORT of the API server itself".to_owned();
         // Before an @ may be a password.
@@ -337,7 +338,7 @@ fn server(cluster: &Node) -> Result<(Address, bool), Wrong> {
             true => "server".to_owned(),
             false => format!("server is {}", quote(&url)),
         };
-        (at, format!("{shown}: {why}"), expected)
+        (position, format!("{shown}: {why}"), expected)
     })?;
     Ok((parsed.address(), parsed.is_tls))
 }

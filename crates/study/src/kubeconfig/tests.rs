@@ -73,9 +73,9 @@ fn text(text: &str) -> Pem {
 
 #[test]
 fn a_context_says_where_the_server_is_whom_to_trust_and_who_one_is() {
-    let check = |context: Option<&str>, at: &str, tls: Option<ExternalTls>, identity: &str| {
+    let check = |context: Option<&str>, address: &str, tls: Option<ExternalTls>, identity: &str| {
         let cluster = read(FILE, "kube/config", context).unwrap();
-        assert_eq!(cluster.server.to_string(), at);
+        assert_eq!(cluster.server.to_string(), address);
         assert_eq!(cluster.tls, tls);
         let value = cluster.authorization.as_ref();
         assert_eq!(value.map_or("", |identity| &identity.value), identity);

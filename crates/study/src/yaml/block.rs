@@ -10,8 +10,8 @@ pub(super) fn explain_block(stop: &Stop<'_>) -> Option<YamlError> {
     let is_about = |kind: &str| stop.info.contains(kind);
     let line = stop.place.line;
     if is_about("sequence entries are not allowed") {
-        let found = mistake(stop.place, "a list begins in the line of its key");
-        return Some(found.with_expected("the list on the next lines, or the text in quotes"));
+        let error = mistake(stop.place, "a list begins in the line of its key");
+        return Some(error.with_expected("the list on the next lines, or the text in quotes"));
     }
     if is_about("simple key expect") {
         let above = stop.line_above(line)?;
@@ -19,8 +19,8 @@ pub(super) fn explain_block(stop: &Stop<'_>) -> Option<YamlError> {
     }
     if is_about("mapping values are not allowed") {
         if has_key(&stop.lead()) {
-            let found = mistake(stop.place, "a second `: ` in a plain value");
-            return Some(found.with_expected("the value in quotes"));
+            let error = mistake(stop.place, "a second `: ` in a plain value");
+            return Some(error.with_expected("the value in quotes"));
         }
         return missing_space(stop, line).or_else(|| key_in_value(stop));
     }
@@ -34,17 +34,17 @@ pub(super) fn explain_block(stop: &Stop<'_>) -> Option<YamlError> {
 
 /// The first of the lines right above `line` that are `key:value`.
 fn missing_space(stop: &Stop<'_>, line: usize) -> Option<YamlError> {
-    let mut found = None;
+    let mut error = None;
     let mut above = line;
     while let Some(next) = stop.line_above(above) {
         let Some((key, column)) = key_without_space(stop.line(next)) else {
             break;
         };
         let place = Place { line: next, column };
-        found = Some(mistake(place, format!("a space is missing after `{key}`")));
+        error = Some(mistake(place, format!("a space is missing after `{key}`")));
         above = next;
     }
-    found
+    error
 }
 
 /// `key:` of `key:value`, or `-` of `-value`, and the column (from 1) where the space belongs.
@@ -72,13 +72,13 @@ fn key_without_space(line: &str) -> Option<(String, usize)> {
 fn no_key(stop: &Stop<'_>, line: usize) -> YamlError {
     let text = stop.line(line);
     let column = indent_of(text) + 1;
-    let found = mistake(
+    let error = mistake(
         Place { line, column },
         "this line has no `key: `, and the lines around it have",
     );
     YamlError {
         width: text.trim().chars().count().max(1),
-        ..found.with_expected("a key with its value, or the text in quotes")
+        ..error.with_expected("a key with its value, or the text in quotes")
     }
 }
 
@@ -108,8 +108,8 @@ fn after_bracket(stop: &Stop<'_>) -> Option<YamlError> {
     let lead = stop.lead();
     let last = lead.trim_end().chars().next_back()?;
     matches!(last, ']' | '}').then(|| {
-        let found = mistake(stop.place, format!("text follows the closing {last}"));
-        found.with_expected("the whole text in quotes")
+        let error = mistake(stop.place, format!("text follows the closing {last}"));
+        error.with_expected("the whole text in quotes")
     })
 }
 
@@ -155,7 +155,7 @@ fn indentation(stop: &Stop<'_>) -> Option<YamlError> {
     );
     let wanted = match (lower, higher) {
         (Some(lower), Some(higher)) => format!("{lower} or {}", spaces(higher)),
-        (Some(one), None) | (None, Some(one)) => spaces(one),
+        (Some(indent), None) | (None, Some(indent)) => spaces(indent),
         (None, None) => return None,
     };
     Some(mistake(place, what).with_expected(wanted))

@@ -59,12 +59,12 @@ impl Stop<'_> {
     }
 }
 
-pub(super) fn explain(text: &str, scan: &Scan, at: Marker, info: &str) -> YamlError {
+pub(super) fn explain(text: &str, scan: &Scan, marker: Marker, info: &str) -> YamlError {
     let stop = Stop {
         lines: text.split('\n').collect(),
         place: Place {
-            line: at.line().max(1),
-            column: at.col() + 1,
+            line: marker.line().max(1),
+            column: marker.col() + 1,
         },
         info,
     };
@@ -105,9 +105,9 @@ fn bare_use(stop: &Stop<'_>) -> Option<YamlError> {
         column: stop.place.column - 1,
         ..stop.place
     };
-    let found = mistake(place, "a bare ${…} inside { } or [ ] is not YAML");
-    let found = found.with_expected("\"${…}\" in quotes");
-    Some(YamlError { width: 2, ..found })
+    let error = mistake(place, "a bare ${…} inside { } or [ ] is not YAML");
+    let error = error.with_expected("\"${…}\" in quotes");
+    Some(YamlError { width: 2, ..error })
 }
 
 fn open_sign(stop: &Stop<'_>, scan: &Scan) -> Option<YamlError> {
@@ -144,8 +144,8 @@ fn tab(stop: &Stop<'_>) -> Option<YamlError> {
     let column_of_tab = |line: usize| {
         let text = stop.line(line);
         let is_blank = text.trim().is_empty();
-        let at = text.chars().position(|c| c != ' ')?;
-        (!is_blank && text.chars().nth(at) == Some('\t')).then_some(at + 1)
+        let index = text.chars().position(|c| c != ' ')?;
+        (!is_blank && text.chars().nth(index) == Some('\t')).then_some(index + 1)
     };
     let (line, column) = (first..=last).find_map(|line| Some((line, column_of_tab(line)?)))?;
     Some(mistake(
@@ -156,9 +156,9 @@ fn tab(stop: &Stop<'_>) -> Option<YamlError> {
 
 fn quotes(stop: &Stop<'_>, scan: &Scan) -> Option<YamlError> {
     if stop.info.contains("unknown escape") {
-        let found = mistake(stop.place, "an unknown escape in a text in \"…\"");
+        let error = mistake(stop.place, "an unknown escape in a text in \"…\"");
         return Some(
-            found.with_expected("the text in '…', where \\ stands for itself, or \\\\ for each \\"),
+            error.with_expected("the text in '…', where \\ stands for itself, or \\\\ for each \\"),
         );
     }
     if !stop.info.contains("trailing content after") {
@@ -176,8 +176,8 @@ fn quotes(stop: &Stop<'_>, scan: &Scan) -> Option<YamlError> {
         )
     });
     let escaped = if sign == '"' { "\\\"" } else { "''" };
-    let found = mistake(stop.place, format!("text follows the closing {sign}{open}"));
-    Some(found.with_expected(format!(
+    let error = mistake(stop.place, format!("text follows the closing {sign}{open}"));
+    Some(error.with_expected(format!(
         "the whole text in quotes, with {escaped} for each {sign} in it; in {{ }} or [ ] a comma"
     )))
 }
@@ -192,8 +192,8 @@ fn name_of_alias(stop: &Stop<'_>) -> Option<YamlError> {
     if stop.info.contains("unknown anchor") {
         let name = word(1);
         let what = format!("the alias *{name} has no anchor &{name} before it");
-        let found = mistake(stop.place, what);
-        return Some(found.with_expected("the value written out, or the text in quotes"));
+        let error = mistake(stop.place, what);
+        return Some(error.with_expected("the value written out, or the text in quotes"));
     }
     if stop.info.contains("scanning an anchor or alias") {
         let sign = stop.sign()?;
@@ -206,14 +206,14 @@ fn name_of_alias(stop: &Stop<'_>) -> Option<YamlError> {
 /// A sign that no plain text begins with.
 fn first_sign(stop: &Stop<'_>) -> Option<YamlError> {
     if let Some(line) = directive_above(stop) {
-        let found = mistake(Place { line, column: 1 }, "a line cannot begin with %");
-        return Some(found.with_expected("the text in quotes"));
+        let error = mistake(Place { line, column: 1 }, "a line cannot begin with %");
+        return Some(error.with_expected("the text in quotes"));
     }
     let sign = stop.sign()?;
     let is_comma = sign == ',' && stop.info.contains("expected node content");
     if is_comma && stop.last_sign().is_some_and(|last| ",[{".contains(last)) {
-        let found = mistake(stop.place, "a value is missing before this comma");
-        return Some(found.with_expected("a value between two commas"));
+        let error = mistake(stop.place, "a value is missing before this comma");
+        return Some(error.with_expected("a value between two commas"));
     }
     if stop.info.starts_with("unexpected character") || is_comma {
         let what = format!("a plain text cannot begin with {sign}");
@@ -221,16 +221,16 @@ fn first_sign(stop: &Stop<'_>) -> Option<YamlError> {
     }
     if stop.info.contains("misplaced bracket") {
         let open = if sign == ']' { '[' } else { '{' };
-        let found = mistake(stop.place, format!("the {sign} closes nothing"));
-        return Some(found.with_expected(format!("a {open} before it, or the text in quotes")));
+        let error = mistake(stop.place, format!("the {sign} closes nothing"));
+        return Some(error.with_expected(format!("a {open} before it, or the text in quotes")));
     }
     if stop
         .info
         .contains("block scalar, did not find expected comment")
     {
         let what = format!("text follows the {sign} on its line");
-        let found = mistake(stop.place, what);
-        return Some(found.with_expected("the text on the next lines, indented, or in quotes"));
+        let error = mistake(stop.place, what);
+        return Some(error.with_expected("the text on the next lines, indented, or in quotes"));
     }
     None
 }
@@ -249,8 +249,8 @@ fn directive_above(stop: &Stop<'_>) -> Option<usize> {
 /// Mistakes inside { } and [ ].
 fn flow(stop: &Stop<'_>) -> Option<YamlError> {
     if stop.info.contains("only valid inside a block") {
-        let found = mistake(stop.place, "an item with `- ` inside { } or [ ]");
-        return Some(found.with_expected("items with commas between them"));
+        let error = mistake(stop.place, "an item with `- ` inside { } or [ ]");
+        return Some(error.with_expected("items with commas between them"));
     }
     let is_flow = ["parsing a flow", "illegal placement of ':'"];
     if !is_flow.iter().any(|kind| stop.info.contains(kind)) {
@@ -258,18 +258,18 @@ fn flow(stop: &Stop<'_>) -> Option<YamlError> {
     }
     let lead = stop.lead();
     if stop.sign() != Some(':') {
-        let found = mistake(stop.place, "a comma is missing before this");
-        return Some(found.with_expected("a comma between two values"));
+        let error = mistake(stop.place, "a comma is missing before this");
+        return Some(error.with_expected("a comma between two values"));
     }
     if !lead.contains(": ") && !lead.contains(['{', '[', ',']) {
         let line = stop.line_above(stop.place.line)?;
         let column = stop.line(line).trim_end().chars().count() + 1;
-        let found = mistake(
+        let error = mistake(
             Place { line, column },
             "a comma is missing at the end of this line",
         );
-        return Some(found.with_expected("a comma between two values"));
+        return Some(error.with_expected("a comma between two values"));
     }
-    let found = mistake(stop.place, "a second `: ` in a plain value");
-    Some(found.with_expected("the value in quotes, or a comma before the next key"))
+    let error = mistake(stop.place, "a second `: ` in a plain value");
+    Some(error.with_expected("the value in quotes, or a comma before the next key"))
 }

@@ -65,8 +65,8 @@ impl<'a> YamlText<'a> {
                 Ok((event, span))
             }
             Err(error) => {
-                let at = self.original_place(*error.marker());
-                Err(explain::explain(self.text, &self.scan, at, error.info()))
+                let place = self.original_place(*error.marker());
+                Err(explain::explain(self.text, &self.scan, place, error.info()))
             }
         })
     }

@@ -172,25 +172,25 @@ impl Scan {
     }
 
     fn read_tokens(&mut self, line: &Line, start: usize) {
-        let mut at = start;
+        let mut index = start;
         // Where a key may have begun on this line.
         let mut first = start;
         let mut may_be_comment = true;
-        while at < line.chars.len() && self.unclosed.is_none() {
+        while index < line.chars.len() && self.unclosed.is_none() {
             if self.quote.is_some() {
-                at = self.read_quoted(line, at);
+                index = self.read_quoted(line, index);
                 may_be_comment = false;
                 continue;
             }
-            let c = line.chars[at];
-            let ends_word = is_blank_at(line, at + 1);
+            let c = line.chars[index];
+            let ends_word = is_blank_at(line, index + 1);
             if c == '#' && may_be_comment {
                 self.plain = false;
                 return;
             }
             may_be_comment = matches!(c, ' ' | '\t');
             let in_flow = !self.brackets.is_empty();
-            if c == ':' && (ends_word || (in_flow && is_flow_at(line, at + 1)) || !self.plain) {
+            if c == ':' && (ends_word || (in_flow && is_flow_at(line, index + 1)) || !self.plain) {
                 self.plain = false;
                 if !in_flow {
                     self.parent = to_signed(first);
@@ -202,29 +202,29 @@ impl Scan {
                 match c {
                     ' ' | '\t' => {}
                     '-' | '?' if ends_word && !in_flow => {
-                        self.parent = to_signed(at);
-                        first = after_blanks(line, at + 1);
+                        self.parent = to_signed(index);
+                        first = after_blanks(line, index + 1);
                     }
                     '|' | '>' if !in_flow => {
-                        self.begin_block_scalar(line, at);
+                        self.begin_block_scalar(line, index);
                         return;
                     }
                     '!' | '&' | '*' => {
-                        at = end_of_word(line, at, in_flow);
+                        index = end_of_word(line, index, in_flow);
                         continue;
                     }
-                    _ => self.read_sign(c, line, at),
+                    _ => self.read_sign(c, line, index),
                 }
             }
-            at += 1;
+            index += 1;
         }
     }
 
     /// A sign that begins a token and is one character long.
-    fn read_sign(&mut self, sign: char, line: &Line, at: usize) {
+    fn read_sign(&mut self, sign: char, line: &Line, index: usize) {
         let place = Place {
             line: line.number,
-            column: at + 1,
+            column: index + 1,
         };
         let mark = Mark { sign, place };
         match sign {
@@ -263,29 +263,29 @@ impl Scan {
             return start;
         };
         let from_open = open.place.line == line.number && start == open.place.column - 1;
-        let mut at = start + usize::from(from_open);
-        while let Some(&c) = line.chars.get(at) {
+        let mut index = start + usize::from(from_open);
+        while let Some(&c) = line.chars.get(index) {
             let is_escape = match open.sign {
                 '"' => c == '\\',
-                _ => c == '\'' && line.chars.get(at + 1) == Some(&'\''),
+                _ => c == '\'' && line.chars.get(index + 1) == Some(&'\''),
             };
             if is_escape {
-                at += 2;
+                index += 2;
             } else if c == open.sign {
-                self.end_quote(open, line.number, at);
-                return at + 1;
+                self.end_quote(open, line.number, index);
+                return index + 1;
             } else {
-                at += 1;
+                index += 1;
             }
         }
         line.chars.len()
     }
 
-    fn end_quote(&mut self, open: Mark, line: usize, at: usize) {
+    fn end_quote(&mut self, open: Mark, line: usize, index: usize) {
         self.quote = None;
         let end = Place {
             line,
-            column: at + 1,
+            column: index + 1,
         };
         if open.place.line < line {
             self.long_quotes.push(LongQuote {
@@ -296,8 +296,8 @@ impl Scan {
         }
     }
 
-    fn begin_block_scalar(&mut self, line: &Line, at: usize) {
-        let header = line.chars[at + 1..].iter().take(2);
+    fn begin_block_scalar(&mut self, line: &Line, index: usize) {
+        let header = line.chars[index + 1..].iter().take(2);
         let mut digits = header.filter_map(|c| "0123456789".find(*c));
         self.block_scalar = Some(match digits.next() {
             Some(indent) => BlockScalar::From(self.parent.max(0) + to_signed(indent)),
@@ -332,27 +332,29 @@ fn is_document_marker(text: &str) -> bool {
     })
 }
 
-fn is_blank_at(line: &Line, at: usize) -> bool {
-    line.chars.get(at).is_none_or(|c| matches!(c, ' ' | '\t'))
+fn is_blank_at(line: &Line, index: usize) -> bool {
+    line.chars
+        .get(index)
+        .is_none_or(|c| matches!(c, ' ' | '\t'))
 }
 
-fn is_flow_at(line: &Line, at: usize) -> bool {
-    line.chars.get(at).is_some_and(|c| is_flow_sign(*c))
+fn is_flow_at(line: &Line, index: usize) -> bool {
+    line.chars.get(index).is_some_and(|c| is_flow_sign(*c))
 }
 
 fn is_flow_sign(c: char) -> bool {
     matches!(c, ',' | '[' | ']' | '{' | '}')
 }
 
-fn after_blanks(line: &Line, at: usize) -> usize {
-    let rest = line.chars.get(at..).unwrap_or_default();
-    at + rest.iter().take_while(|c| matches!(c, ' ' | '\t')).count()
+fn after_blanks(line: &Line, index: usize) -> usize {
+    let rest = line.chars.get(index..).unwrap_or_default();
+    index + rest.iter().take_while(|c| matches!(c, ' ' | '\t')).count()
 }
 
-fn end_of_word(line: &Line, at: usize, in_flow: bool) -> usize {
+fn end_of_word(line: &Line, index: usize, in_flow: bool) -> usize {
     let is_end = |c: &char| matches!(c, ' ' | '\t') || (in_flow && is_flow_sign(*c));
-    let rest = &line.chars[at + 1..];
-    at + 1 + rest.iter().take_while(|c| !is_end(c)).count()
+    let rest = &line.chars[index + 1..];
+    index + 1 + rest.iter().take_while(|c| !is_end(c)).count()
 }
 
 fn to_signed(number: usize) -> isize {

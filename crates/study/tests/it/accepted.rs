@@ -309,8 +309,8 @@ fn headers_have_values_from_the_environment() {
             file: &no_files,
         };
         study.take_from_environment(values).unwrap();
-        let found = &request(&study.cells[0]).headers[0].1;
-        assert_eq!(found, expected, "{header}");
+        let value = &request(&study.cells[0]).headers[0].1;
+        assert_eq!(value, expected, "{header}");
     };
     check("${a} ${env.X}!", "{env.B} x!");
     check("${a}", "{env.B}");
@@ -331,8 +331,8 @@ fn a_search_has_a_first_level_by_default() {
             ("  repeat: 3\n", ""),
             ("thresholds:", &search),
         ]);
-        let found = study.search.unwrap();
-        assert_eq!([found.start, found.min, found.max], expected);
+        let bounds = study.search.unwrap();
+        assert_eq!([bounds.start, bounds.min, bounds.max], expected);
     };
     check("maximize: rate", [1_000.0, 10.0, 1_000_000.0]);
     check("maximize: rate, max: 500/s", [500.0, 5.0, 500.0]);
@@ -353,12 +353,12 @@ fn a_search_has_its_levels_and_its_conditions() {
                 &format!("search: {{ {search}, conditions: [order.failed == 0] }}\nthresholds:"),
             ),
         ]);
-        let found = study.search.as_ref().unwrap();
-        let levels = [found.start, found.min, found.max];
-        assert_eq!((found.maximize.name(), levels), (expected.0, expected.1));
+        let settings = study.search.as_ref().unwrap();
+        let levels = [settings.start, settings.min, settings.max];
+        assert_eq!((settings.maximize.name(), levels), (expected.0, expected.1));
         assert_eq!(study.cells[0].load, expected.2);
-        assert_eq!(study.repeat, found.max_trials);
-        assert_eq!(found.conditions[0].metric, ["order", "failed"]);
+        assert_eq!(study.repeat, settings.max_trials);
+        assert_eq!(settings.conditions[0].metric, ["order", "failed"]);
     };
     let open = |rate_per_s| LoadModel::Open {
         rate_per_s,
@@ -393,7 +393,7 @@ fn a_search_has_its_levels_and_its_conditions() {
             },
         ),
     );
-    let found = read_valid_study(&[
+    let settings = read_valid_study(&[
         of_rate,
         ("  repeat: 3\n", ""),
         (
@@ -401,13 +401,17 @@ fn a_search_has_its_levels_and_its_conditions() {
             "search: { maximize: rate, start: 10, conditions: [order.achieved_ratio >= 99%] }\nthresholds:",
         ),
     ]);
-    let found = found.search.unwrap();
+    let settings = settings.search.unwrap();
     assert_eq!(
-        (found.precision, found.confirmations, found.max_trials),
+        (
+            settings.precision,
+            settings.confirmations,
+            settings.max_trials
+        ),
         (0.05, 3, 30)
     );
     assert_eq!(
-        (found.operating_points.as_ref(), found.trials()),
+        (settings.operating_points.as_ref(), settings.trials()),
         (None, 30)
     );
 }

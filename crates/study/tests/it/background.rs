@@ -31,12 +31,12 @@ fn background_loads_are_read_and_absent_where_they_send_nothing() {
         connections: 50,
         pipelining: 1,
     };
-    let [none, changes, one, _, _, both] = &study.cells[..] else {
+    let [none, changes, lists_cell, _, _, both] = &study.cells[..] else {
         panic!("six cells")
     };
     assert_eq!(running_loads(none), []);
     assert_eq!(running_loads(changes), [("changes", &open)]);
-    assert_eq!(running_loads(one), [("lists", &closed(1))]);
+    assert_eq!(running_loads(lists_cell), [("lists", &closed(1))]);
     assert_eq!(
         running_loads(both),
         [("lists", &closed(4)), ("changes", &open)]

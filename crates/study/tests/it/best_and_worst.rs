@@ -34,7 +34,7 @@ fn each_metric_has_its_better_end() {
     let order: Vec<_> = asked
         .order
         .iter()
-        .map(|one| (one.metric.join("."), one.is_lowest_best))
+        .map(|criterion| (criterion.metric.join("."), criterion.is_lowest_best))
         .collect();
     let expected = [
         ("order.succeeded", false),
@@ -45,13 +45,13 @@ fn each_metric_has_its_better_end() {
         order,
         expected.map(|(path, is_lowest)| (path.to_owned(), is_lowest))
     );
-    let of: Vec<String> = asked
+    let metrics: Vec<String> = asked
         .successes
         .iter()
-        .flat_map(|one| &one.of)
+        .flat_map(|criterion| &criterion.of)
         .map(|path| path.join("."))
         .collect();
-    assert_eq!(of, ["order.succeeded", "order.failed"]);
+    assert_eq!(metrics, ["order.succeeded", "order.failed"]);
 }
 
 #[test]

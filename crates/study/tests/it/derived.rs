@@ -27,7 +27,7 @@ fn the_published_pairs() {
          derived:\n  n: floor(${traffic} / (5 * 9 * ${connections}))\n",
         "\"${n}\"",
     );
-    let found: Vec<(i64, i64)> = study
+    let pairs: Vec<(i64, i64)> = study
         .cells
         .iter()
         .map(|cell| match (&cell.levels[0].1, &cell.derived[0]) {
@@ -44,7 +44,7 @@ fn the_published_pairs() {
     ];
     let published = published.into_iter();
     let published: Vec<(i64, i64)> = published.flat_map(|(c, n)| n.map(|n| (c, n))).collect();
-    assert_eq!(found, published);
+    assert_eq!(pairs, published);
 }
 
 #[test]
@@ -69,12 +69,12 @@ fn derived_levels_are_used_as_levels_are_and_are_no_factors() {
         assert_eq!(cell.levels.len(), 2);
         assert_eq!(cell.derived[1].1, Level::Integer(connections.into()));
         let LoadModel::Closed {
-            connections: found, ..
+            connections: count, ..
         } = cell.load
         else {
             panic!("{:?}", cell.load);
         };
-        assert_eq!(found, connections);
+        assert_eq!(count, connections);
         // A parameter of the system has the level of the same name.
         let workers = Level::Integer((i64::from(connections) / 2).min(8));
         assert_eq!(cell.parameters["workers"], workers);

@@ -103,8 +103,8 @@ fn what_runs_already_has_addresses_and_nothing_to_start() {
     );
     let system = system().with_external(&study.external);
     let component = |name: &str| {
-        let found = system.components.iter().find(|known| known.name == name);
-        found.unwrap()
+        let entry = system.components.iter().find(|known| known.name == name);
+        entry.unwrap()
     };
     let (front, store, cache) = (component("front"), component("store"), component("cache"));
     assert!(front.external.is_none() && !front.process.command.is_empty());
@@ -162,8 +162,8 @@ fn texts_to_components_have_the_parameters_of_the_cell() {
     let system = system().configure(&study.cells[0].parameters);
     assert_eq!(system.verify[0].path, "/hello/lab-7");
     let probe = |name: &str| {
-        let found = system.probes.iter().find(|probe| probe.name == name);
-        &found.unwrap().kind
+        let entry = system.probes.iter().find(|probe| probe.name == name);
+        &entry.unwrap().kind
     };
     let ProbeKind::Query { query, .. } = probe("base") else {
         panic!("{:?}", probe("base"));

@@ -72,7 +72,7 @@ fn a_study_without_faults_kills_nothing() {
 
 #[test]
 fn the_plan_has_the_time_that_it_takes() {
-    let one = |victim: &str| {
+    let trial = |victim: &str| {
         let victim = format!("victim: [{victim}]");
         let changes = [
             ("connections: [2, 10]", "connections: [2]"),
@@ -82,7 +82,7 @@ fn the_plan_has_the_time_that_it_takes() {
         ];
         plan(&study(&changes))
     };
-    let (quiet, with_kill) = (one("none"), one("store"));
+    let (quiet, with_kill) = (trial("none"), trial("store"));
     // The store is restarted half a second after the measured phase of 3 s.
     let half = Duration::from_millis(500);
     assert_eq!(with_kill.expected - quiet.expected, half);

@@ -75,9 +75,9 @@ fn limits_are_factors() {
 
 #[test]
 fn a_study_has_the_last_word() {
-    let own = "{ store: { cpus: none, memory: none }, front: { cpus: \"${front}\" } }";
+    let limits = "{ store: { cpus: none, memory: none }, front: { cpus: \"${front}\" } }";
     let study = study(&[
-        ("{ front: { cpus: \"${front}\", memory: 1GiB } }", own),
+        ("{ front: { cpus: \"${front}\", memory: 1GiB } }", limits),
         ("\n  cpus: [0.5, 2]", ""),
     ]);
     check(&study, 0, "store", None, None);
@@ -118,8 +118,8 @@ fn a_parameter_must_be_a_limit_at_every_level() {
         ];
         let text = change_text(&change_text(SYSTEM, &changes), &[(old, new)]);
         let mistakes = read_system(&source("system.yaml", text)).expect_err("a mistake");
-        let found = headlines(&mistakes).join("\n");
-        assert!(found.contains(expected), "{found}");
+        let messages = headlines(&mistakes).join("\n");
+        assert!(messages.contains(expected), "{messages}");
     };
     let cpus = "components.store.limits.cpus is";
     let memory = "components.store.limits.memory is";

@@ -67,11 +67,15 @@ fn check(
     let (before, _) = study.split_once("thresholds:\n").expect("it is there");
     let lines: Vec<String> = conditions
         .iter()
-        .map(|one| format!("  - {one}\n"))
+        .map(|condition| format!("  - {condition}\n"))
         .collect();
     let text = change_text(before, changes) + "thresholds:\n" + &lines.concat();
     let study = read(text).unwrap_or_else(|mistakes| panic!("{mistakes}"));
-    let texts: Vec<&String> = study.thresholds.iter().map(|one| &one.text).collect();
+    let texts: Vec<&String> = study
+        .thresholds
+        .iter()
+        .map(|condition| &condition.text)
+        .collect();
     assert_eq!(texts, conditions.iter().collect::<Vec<_>>());
 }
 
@@ -209,10 +213,10 @@ fn check_unit(keys: &str, value: &str, expected: Result<f64, &str>) {
     let read = read_study(&source("study.yaml", text), &system);
     match (read, expected) {
         (Ok(study), Ok(value)) => {
-            let found = study.thresholds[0].value;
+            let threshold = study.thresholds[0].value;
             assert!(
-                (found - value).abs() <= value * 1e-9,
-                "{keys} {value}: {found}"
+                (threshold - value).abs() <= value * 1e-9,
+                "{keys} {value}: {threshold}"
             );
         }
         (Err(mistakes), Err(expected)) => {
@@ -261,8 +265,11 @@ fn values_are_in_the_unit_of_all_metrics() {
         );
         let system = read_system(&source("system.yaml", system)).unwrap();
         let mut metrics = system.metrics.iter();
-        let own = metrics.find(|metric| metric.name == "own").unwrap();
-        assert!((own.unit.factor - factor).abs() < 1e-12, "{keys}: {own:?}");
+        let own_metric = metrics.find(|metric| metric.name == "own").unwrap();
+        assert!(
+            (own_metric.unit.factor - factor).abs() < 1e-12,
+            "{keys}: {own_metric:?}"
+        );
     };
     check("unit: s", 1e6);
     check("unit: ms", 1e3);

@@ -45,9 +45,9 @@ fn renew_messages(
         .iter()
         .map(|(old, new)| (old.as_str(), new.as_str()))
         .collect();
-    let found =
+    let report =
         mistakes(change_text(base, &changes)).unwrap_or_else(|| panic!("no mistake in\n{block}"));
-    let messages = headlines(&found)
+    let messages = headlines(&report)
         .into_iter()
         .map(|line| format!("= {line}"));
     lines

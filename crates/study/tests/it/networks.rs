@@ -49,14 +49,17 @@ fn each_part_of_a_network_may_be_a_factor() {
             sysctl: settings.into(),
         })
     };
-    let found: Vec<_> = study
+    let networks: Vec<_> = study
         .cells
         .iter()
         .map(|cell| cell.network.clone())
         .collect();
-    let one = |rate, queue| found.contains(&expected(rate, queue));
-    assert!(one(None, "16") && one(None, "128"), "{found:#?}");
-    assert!(one(Some(100_000_000), "16") && one(Some(100_000_000), "128"));
+    let presence = |rate, queue| networks.contains(&expected(rate, queue));
+    assert!(
+        presence(None, "16") && presence(None, "128"),
+        "{networks:#?}"
+    );
+    assert!(presence(Some(100_000_000), "16") && presence(Some(100_000_000), "128"));
     let addresses = study.cells[0].source_addresses.iter();
     let addresses: Vec<String> = addresses.map(ToString::to_string).collect();
     assert_eq!(addresses, ["127.0.0.2", "127.0.0.4", "127.0.0.5"]);
@@ -78,11 +81,11 @@ fn packets_are_those_of_a_link_if_it_is_one() {
         ..Network::default()
     };
     check(delay, 1500);
-    let own = Network {
+    let link = Network {
         mtu: Some(9000),
         ..rate
     };
-    check(own, 9000);
+    check(link, 9000);
 }
 
 #[test]

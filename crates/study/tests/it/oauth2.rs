@@ -65,7 +65,7 @@ fn a_study_names_its_token_server() {
     else {
         panic!("{oauth2:?}")
     };
-    let found = (&**authority, &**host, *port, &**path, tls.is_some());
+    let parts = (&**authority, &**host, *port, &**path, tls.is_some());
     let expected = (
         "login.test:8443",
         "login.test",
@@ -73,12 +73,13 @@ fn a_study_names_its_token_server() {
         "/oauth/token?x=1",
         true,
     );
-    assert_eq!(found, expected);
+    assert_eq!(parts, expected);
     assert_eq!(oauth2.client_authentication, ClientAuthentication::Body);
     assert_eq!(oauth2.scope.as_deref(), Some("read write"));
     let parameters = [("audience".to_owned(), "api".to_owned())];
     assert_eq!(oauth2.parameters, parameters);
-    let values = [&oauth2.client_id, &oauth2.client_secret].map(|one| one.value.as_deref());
+    let values =
+        [&oauth2.client_id, &oauth2.client_secret].map(|credential| credential.value.as_deref());
     assert_eq!(values, [Some("bench"), Some("pass word")]);
     assert!(!format!("{study:?}").contains("pass word"));
     let hidden: Vec<&str> = study.taken.iter().map(|taken| &*taken.value).collect();
@@ -94,8 +95,8 @@ fn the_token_is_put_in_when_it_is_known() {
     };
     let header = |request: &waggle_study::Request| {
         let mut headers = request.headers.iter();
-        let found = headers.find(|(name, _)| name == "Authorization");
-        found.unwrap().1.clone()
+        let field = headers.find(|(name, _)| name == "Authorization");
+        field.unwrap().1.clone()
     };
     assert_eq!(header(request), "Bearer ${oauth2.token}");
     let value = |name: &str| (name == "oauth2.token").then(|| "t-1".to_owned());

@@ -42,7 +42,9 @@ fn operating_points_are_after_all_searches_unless_a_cell_keeps_its_system() {
         ]);
         let plan = plan(&study);
         assert_eq!(plan.trials.len(), 8 * 8);
-        let cells = plan.trials.chunk_by(|one, next| one.cell == next.cell);
+        let cells = plan
+            .trials
+            .chunk_by(|predecessor, next| predecessor.cell == next.cell);
         let repetitions = |trials: &[PlannedTrial]| -> Vec<u32> {
             trials.iter().map(|trial| trial.repetition).collect()
         };

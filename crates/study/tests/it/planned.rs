@@ -73,7 +73,7 @@ fn each_repetition_has_every_cell_once() {
 
 #[test]
 fn times_add_up() {
-    let one = [
+    let changes = [
         (
             "factors:\n  connections: [2, 10]\n  pipelining: [1, 4]\n  workers: [1, 2]\n",
             "",
@@ -82,7 +82,7 @@ fn times_add_up() {
         ("${pipelining}", "1"),
         ("repeat: 3", "repeat: 1\n  cool_down: 1s"),
     ];
-    let plan = plan(&study(&one));
+    let plan = plan(&study(&changes));
     assert_eq!(
         plan.expected,
         Duration::from_millis(800 + 2_000 + 3_000 + 100 + 1_000)

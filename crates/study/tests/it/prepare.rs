@@ -61,7 +61,11 @@ fn loads_of_a_preparation_are_read() {
         panic!("{feed:?}")
     };
     assert_eq!((&*rows.load, rows.count), ("fill", 100_000));
-    let thresholds: Vec<&str> = study.thresholds.iter().map(|one| &*one.text).collect();
+    let thresholds: Vec<&str> = study
+        .thresholds
+        .iter()
+        .map(|threshold| &*threshold.text)
+        .collect();
     let expected = [
         "prepare.index.duration < 10s",
         "prepare.fill.response_time.p99 < 1s",

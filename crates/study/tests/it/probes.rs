@@ -59,8 +59,8 @@ pub(super) fn system() -> System {
 fn every_kind_of_probe_is_read() {
     let system = system();
     let probe = |name: &str| -> &Probe {
-        let found = system.probes.iter().find(|probe| probe.name == name);
-        found.unwrap()
+        let entry = system.probes.iter().find(|probe| probe.name == name);
+        entry.unwrap()
     };
     let topic = "plant".to_owned();
     assert_eq!(probe("broker").kind, ProbeKind::Kafka { topic });
@@ -306,14 +306,16 @@ fn a_kill_needs_a_watch_that_shows_again_what_is_there() {
             STUDY,
             &[("probes: store", "probes: changes"), ("load:", faults)],
         );
-        let found = read_study(&source("study.yaml", text), &system);
-        let found = found.err().map(|mistakes| headlines(&mistakes).join("\n"));
+        let message = read_study(&source("study.yaml", text), &system);
+        let message = message
+            .err()
+            .map(|mistakes| headlines(&mistakes).join("\n"));
         match expected {
             Some(expected) => {
-                let found = found.unwrap();
-                assert!(found.contains(expected), "{found}");
+                let message = message.unwrap();
+                assert!(message.contains(expected), "{message}");
             }
-            None => assert_eq!(found, None),
+            None => assert_eq!(message, None),
         }
     };
     check("{ at: '0' }", None);

@@ -29,8 +29,8 @@ fn a_row_can_have_a_name_and_an_expected_verdict() {
 fn a_cell_has_its_fewest_and_its_most_trials() {
     let check = |text: &str, min: u32, max: u32, width: f64| {
         let study = read_valid_study(&[("  repeat: 3\n", text)]);
-        let found = (study.repeat, study.repeat_max, study.max_ci_width);
-        assert_eq!(found, (min, max, width), "{text}");
+        let settings = (study.repeat, study.repeat_max, study.max_ci_width);
+        assert_eq!(settings, (min, max, width), "{text}");
     };
     check("", 3, 8, 0.2);
     check("  repeat: 4\n", 4, 4, 0.2);

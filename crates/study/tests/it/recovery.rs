@@ -65,8 +65,8 @@ fn a_control_has_its_place_in_the_warm_up() {
             ("until: steady, timeout: 2s", warm_up),
             ("measure: 3s", &recovery),
         ]);
-        let found = study.cells[0].schedule.control();
-        found.map(|(from, to)| (from.as_millis(), to.as_millis()))
+        let interval = study.cells[0].schedule.control();
+        interval.map(|(from, to)| (from.as_millis(), to.as_millis()))
     };
     assert_eq!(control("duration: 2s", "1500ms"), Some((0, 1_500)));
     let ramp_up = "duration: 2s, ramp_up: { rate: 50/s, duration: 500ms }";

@@ -182,12 +182,12 @@ fn a_scenario_in_a_file_is_the_same() {
         (file.name.as_str(), &file.text),
         ("shop/scenario.yaml", &standalone_scenario())
     );
-    let own = read_scenario(&source("scenario.yaml", standalone_scenario()), &files);
-    let own = own.unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    let scenario = read_scenario(&source("scenario.yaml", standalone_scenario()), &files);
+    let scenario = scenario.unwrap_or_else(|mistakes| panic!("{mistakes}"));
     let of_study: &Scenario = study.cells[0].scenario().expect("one");
-    assert_eq!(*of_study, own);
+    assert_eq!(*of_study, scenario);
     let inline = read_valid_study(STUDY.to_owned());
-    assert_eq!(*inline.cells[0].scenario().expect("one"), own);
+    assert_eq!(*inline.cells[0].scenario().expect("one"), scenario);
     assert_eq!(inline.scenario_file, None);
 }
 
@@ -334,11 +334,11 @@ fn rows_can_be_made_from_their_numbers() {
             MadeValue::Choice(vec![(text("AVRO"), 8), (text("JSON"), 2)]),
         ),
     ];
-    let found = rows
+    let values = rows
         .columns
         .iter()
         .map(|(name, value)| (name.as_str(), value.clone()));
-    assert!(found.eq(expected), "{rows:?}");
+    assert!(values.eq(expected), "{rows:?}");
 }
 
 #[test]

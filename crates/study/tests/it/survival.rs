@@ -51,8 +51,8 @@ fn mutated_fixture() -> impl Strategy<Value = String> {
     let cut = (any::<prop::sample::Index>(), 0..12_usize, piece);
     (base, prop::collection::vec(cut, 1..4)).prop_map(|(base, cuts)| {
         cuts.into_iter()
-            .fold(base.to_owned(), |text, (at, length, piece)| {
-                let from = at.index(text.len() + 1);
+            .fold(base.to_owned(), |text, (place, length, piece)| {
+                let from = place.index(text.len() + 1);
                 let to = (from + length).min(text.len());
                 if text.is_char_boundary(from) && text.is_char_boundary(to) {
                     format!("{}{piece}{}", &text[..from], &text[to..])

@@ -86,7 +86,7 @@ pub fn run(plan: &Plan, mut report: impl FnMut(&Killed)) -> Outcome {
     let begun = Instant::now();
     for kill in &plan.kills {
         thread::sleep(kill.after);
-        let at = begun.elapsed();
+        let moment = begun.elapsed();
         pipeline.kill(kill.target);
         thread::sleep(kill.down);
         let restart = Instant::now();
@@ -95,7 +95,7 @@ pub fn run(plan: &Plan, mut report: impl FnMut(&Killed)) -> Outcome {
         let back_after = wait_until_acknowledged(&writers, &pipeline, BACK_RECORDS);
         report(&Killed {
             kill: *kill,
-            at,
+            at: moment,
             up_after,
             back_after,
             answers: writers.counts(),
@@ -143,10 +143,10 @@ fn settle(
     );
     let begun = Instant::now();
     let wait_for = |bucket: &str| loop {
-        let found = StoredKeys::in_influxdb(&pipeline.influxdb, bucket, epoch, logs);
-        let balance = found.balance(logs);
+        let keys = StoredKeys::in_influxdb(&pipeline.influxdb, bucket, epoch, logs);
+        let balance = keys.balance(logs);
         if balance.missing == 0 || begun.elapsed() > plan.arrive_within {
-            assert_eq!(found.unknown_keys(logs), 0, "in {bucket}");
+            assert_eq!(keys.unknown_keys(logs), 0, "in {bucket}");
             return balance;
         }
         thread::sleep(LOOK_EVERY);
@@ -157,9 +157,9 @@ fn settle(
     );
     let arrived_after = begun.elapsed();
     let kafka = StoredKeys::in_kafka(&pipeline.kafka.brokers(), TOPIC).balance(logs);
-    let count = |of: Fate| {
+    let count = |kind: Fate| {
         let fates = logs.iter().flat_map(|log| &log.fates);
-        fates.filter(|fate| **fate == of).count()
+        fates.filter(|fate| **fate == kind).count()
     };
     Outcome {
         capacity,

@@ -62,8 +62,8 @@ mod tests {
         assert_ne!(schedule(7, 50), schedule(8, 50));
         for target in ALL {
             let kills = schedule(7, 50);
-            let found = kills.iter().filter(|kill| kill.target == target);
-            assert_eq!(found.count(), 10);
+            let hits = kills.iter().filter(|kill| kill.target == target);
+            assert_eq!(hits.count(), 10);
         }
         let downs = schedule(7, 50).into_iter().map(|kill| kill.down);
         let range = Duration::from_secs(1)..=Duration::from_secs(5);

@@ -61,18 +61,18 @@ impl StoredKeys {
         }
         left.retain(|_, end| *end > 0);
         consumer.assign(&all).expect("all partitions");
-        let (begun, mut found) = (Instant::now(), Self::default());
+        let (begun, mut keys) = (Instant::now(), Self::default());
         while !left.is_empty() {
             assert!(begun.elapsed() < READ_WITHIN, "still to read: {left:?}");
             let Some(Ok(message)) = consumer.poll(Duration::from_millis(100)) else {
                 continue;
             };
             let value = message.payload().unwrap_or_default();
-            found.note(&String::from_utf8_lossy(value));
+            keys.note(&String::from_utf8_lossy(value));
             let partition = message.partition();
-            left.retain(|of, end| *of != partition || message.offset() + 1 < *end);
+            left.retain(|number, end| *number != partition || message.offset() + 1 < *end);
         }
-        found
+        keys
     }
 
     fn note(&mut self, lines: &str) {
@@ -93,7 +93,7 @@ impl StoredKeys {
         epoch: Epoch,
         logs: &[WriterLog],
     ) -> Self {
-        let mut found = Self::default();
+        let mut keys = Self::default();
         let longest = logs.iter().map(|log| log.fates.len()).max();
         for first in (0..longest.unwrap_or(0)).step_by(WINDOW) {
             let (from, to) = (epoch.time_of(first), epoch.time_of(first + WINDOW));
@@ -103,10 +103,10 @@ impl StoredKeys {
             ));
             let values = answer.lines().filter_map(|line| line.rsplit(',').next());
             for key in values.filter_map(|value| value.trim().parse().ok()) {
-                *found.times.entry(key).or_default() += 1;
+                *keys.times.entry(key).or_default() += 1;
             }
         }
-        found
+        keys
     }
 
     pub fn balance(&self, logs: &[WriterLog]) -> Balance {
@@ -167,9 +167,9 @@ mod tests {
             unexpected: None,
         };
         let key = |sequence| crate::writers::key(3, sequence);
-        let mut found = StoredKeys::default();
+        let mut keys = StoredKeys::default();
         for sequence in [0, 0, 2, 4, 9] {
-            found.note(&format!(
+            keys.note(&format!(
                 "reading,writer=w3 key={}i,filling=\"\" 1\n",
                 key(sequence)
             ));
@@ -182,7 +182,7 @@ mod tests {
             missing_keys: vec![key(1)],
             refused_but_stored: 1,
         };
-        assert_eq!(found.balance(&logs), expected);
-        assert_eq!(found.unknown_keys(&logs), 1);
+        assert_eq!(keys.balance(&logs), expected);
+        assert_eq!(keys.unknown_keys(&logs), 1);
     }
 }

@@ -53,8 +53,8 @@ pub fn text_between<'a>(text: &'a str, start: &str, ends: &[char]) -> &'a str {
 /// The value of a field of a head, by its name in any case.
 pub fn field<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     head.lines().skip(1).find_map(|line| {
-        let (found, value) = line.split_once(':')?;
-        found.eq_ignore_ascii_case(name).then(|| value.trim())
+        let (key, value) = line.split_once(':')?;
+        key.eq_ignore_ascii_case(name).then(|| value.trim())
     })
 }
 

@@ -110,7 +110,7 @@ fn decode(raw: &[u8], out: &mut Vec<u8>) -> bool {
         match byte {
             b'+' => out.push(b' '),
             b'%' => {
-                let digit = |at: usize| char::from(*more.get(at)?).to_digit(16);
+                let digit = |index: usize| char::from(*more.get(index)?).to_digit(16);
                 let (Some(high), Some(low)) = (digit(0), digit(1)) else {
                     return false;
                 };
@@ -213,13 +213,13 @@ fn answer_series(
     form: Form,
 ) -> Result<Response, Problem> {
     let mut body = Vec::new();
-    let found = topic.and_then(|topic| {
+    let outcome = topic.and_then(|topic| {
         let latest = shared.backend.latest_readings();
         latest.read(topic, series.as_bytes(), |reading| {
             write(reading, form, &mut body);
         })
     });
-    if found.is_none() {
+    if outcome.is_none() {
         return Err(Problem::new(
             404,
             format!(

@@ -28,14 +28,14 @@ impl Parameters {
 
     pub(crate) fn text(&mut self, name: &str) -> Result<Option<String>, Problem> {
         self.known.push(name.to_owned());
-        let mut found = None;
-        while let Some(at) = self.left.iter().position(|(key, _)| key == name) {
-            let (_, value) = self.left.swap_remove(at);
-            if found.replace(value).is_some() {
+        let mut parameter = None;
+        while let Some(index) = self.left.iter().position(|(key, _)| key == name) {
+            let (_, value) = self.left.swap_remove(index);
+            if parameter.replace(value).is_some() {
                 return Err(Problem::new(400, format!("{name} is given twice")));
             }
         }
-        Ok(found)
+        Ok(parameter)
     }
 
     pub(crate) fn take_required(&mut self, name: &str) -> Result<String, Problem> {
@@ -105,25 +105,25 @@ impl Parameters {
         let Some(value) = self.text(name)? else {
             return Ok(None);
         };
-        let found =
+        let length =
             duration(&value).map_err(|problem| Problem::new(400, format!("{name}: {problem}")))?;
-        if found.is_zero() {
+        if length.is_zero() {
             return Err(Problem::new(400, format!("{name} must be more than 0")));
         }
-        Ok(Some(found))
+        Ok(Some(length))
     }
 
     /// Every `prefix.NAME=value`.
     pub(crate) fn take_prefixed(&mut self, prefix: &str) -> Vec<(String, String)> {
         self.known.push(format!("{prefix}NAME"));
-        let (found, rest) = std::mem::take(&mut self.left)
+        let (matches, rest) = std::mem::take(&mut self.left)
             .into_iter()
             .partition::<Vec<_>, _>(|(key, _)| {
                 key.strip_prefix(prefix)
                     .is_some_and(|name| !name.is_empty())
             });
         self.left = rest;
-        found
+        matches
             .into_iter()
             .map(|(key, value)| (key[prefix.len()..].to_owned(), value))
             .collect()

@@ -268,8 +268,8 @@ impl RangeQuery {
         } = gathered;
         let body = self.body(&rows, truncated);
         memory.settle(body.len());
-        let found = ScanCount { looked_at: values };
-        Ok((Read { body, found }, Arc::new(memory)))
+        let scan = ScanCount { looked_at: values };
+        Ok((Read { body, found: scan }, Arc::new(memory)))
     }
 
     fn answer(&self, connection: &rusqlite::Connection) -> Result<Read<ScanCount>, ReadError> {

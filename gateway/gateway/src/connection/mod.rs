@@ -169,16 +169,16 @@ impl Connection {
 
     /// Reads every request that has arrived completely.
     fn take_requests(&mut self) {
-        let mut at = 0;
+        let mut offset = 0;
         while matches!(self.intake, Intake::Open) && self.has_room() {
-            match self.take_request(at) {
-                Some(length) => at += length,
+            match self.take_request(offset) {
+                Some(length) => offset += length,
                 None => break,
             }
         }
-        let took = at > 0;
+        let took = offset > 0;
         self.stopped_short = matches!(self.intake, Intake::Open) && !self.has_room();
-        self.input.drain(..at);
+        self.input.drain(..offset);
         if self.input.is_empty() && self.input.capacity() > 4 * INPUT_BYTES {
             self.input = Vec::new();
         }
@@ -202,10 +202,10 @@ impl Connection {
             && self.out.len() - self.sent < OUT_PAUSE_BYTES
     }
 
-    /// Reads the request that starts at `at`; returns its length if it is complete and the next one may be read.
-    fn take_request(&mut self, at: usize) -> Option<usize> {
+    /// Reads the request that starts at `offset`; returns its length if it is complete and the next one may be read.
+    fn take_request(&mut self, offset: usize) -> Option<usize> {
         let mut slots: Slots<'_> = [const { MaybeUninit::uninit() }; SLOTS];
-        let step = self.reader.next(&self.input[at..], &mut slots);
+        let step = self.reader.next(&self.input[offset..], &mut slots);
         let phase = match step {
             Ok(Step::Whole { request, length }) => {
                 let last = !request.head.keep_alive;
@@ -236,7 +236,7 @@ impl Connection {
                 return Some(length);
             }
             // The first head is due from the start of the connection.
-            Ok(Step::Idle) if at == 0 && self.phase == Phase::Head => Phase::Head,
+            Ok(Step::Idle) if offset == 0 && self.phase == Phase::Head => Phase::Head,
             Ok(Step::Idle) => Phase::Idle,
             Ok(Step::Head) => Phase::Head,
             Ok(Step::Body {

@@ -141,9 +141,9 @@ impl Connection {
         Ok(false)
     }
 
-    fn set_timer(&mut self, at: Instant) {
-        self.timer_at = at;
-        self.timer.as_mut().reset(at.into());
+    fn set_timer(&mut self, instant: Instant) {
+        self.timer_at = instant;
+        self.timer.as_mut().reset(instant.into());
     }
 
     fn deadline(&self) -> Option<Instant> {

@@ -34,7 +34,7 @@ pub(crate) struct Question {
 impl Question {
     /// Whether nothing can match: no database has such times and tags, and in Flux they would be an error or mean something else.
     pub(super) fn matches_nothing(&self) -> bool {
-        let own = [
+        let columns = [
             "_measurement",
             "_field",
             "_value",
@@ -43,7 +43,7 @@ impl Question {
             "_stop",
         ];
         let is_no_tag =
-            |(name, value): &(String, String)| value.is_empty() || own.contains(&name.as_str());
+            |(name, value): &(String, String)| value.is_empty() || columns.contains(&name.as_str());
         let is_empty = self.from > self.until || self.until < TIME_MIN || self.from == TIME_STOP;
         is_empty || self.tags.iter().any(is_no_tag)
     }
@@ -104,8 +104,8 @@ impl Question {
             let _ = write!(text, " and r[{}] == {}", string(name), string(value));
         }
         text.push(')');
-        for (at, field) in self.fields.iter().enumerate() {
-            text.push_str(if at == 0 {
+        for (index, field) in self.fields.iter().enumerate() {
+            text.push_str(if index == 0 {
                 " |> filter(fn: (r) => "
             } else {
                 " or "

@@ -95,19 +95,21 @@ impl Database {
         settings: &Settings,
         token: Option<String>,
     ) -> Result<Option<Self>, DatabaseError> {
-        let own = &settings.database;
-        let (Some(url), Some(org), Some(bucket)) =
-            (&own.influxdb_url, &own.influxdb_org, &own.influxdb_bucket)
-        else {
+        let database = &settings.database;
+        let (Some(url), Some(org), Some(bucket)) = (
+            &database.influxdb_url,
+            &database.influxdb_org,
+            &database.influxdb_bucket,
+        ) else {
             return Ok(None);
         };
         let address = Address::parse(url)?;
         let asking = Asking {
             flux: address.target("/api/v2/query", &[("org", org)])?,
             address,
-            token: Token::new(own.influxdb_token_file.clone(), token)?,
+            token: Token::new(database.influxdb_token_file.clone(), token)?,
             org: org.clone(),
-            connect_within: own.influxdb_connect_timeout,
+            connect_within: database.influxdb_connect_timeout,
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -129,7 +131,7 @@ impl Database {
                 settings.query_concurrency * (1 + WAITING_PER_QUERY),
             )),
             working: Arc::new(Semaphore::new(settings.query_concurrency)),
-            within: own.query_timeout,
+            within: database.query_timeout,
             bucket: bucket.clone(),
             _end: end,
         }))

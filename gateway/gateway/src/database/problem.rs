@@ -123,7 +123,7 @@ fn warn(failure: &Failure) {
     let mut warned = WARNED
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
-    if warned.is_none_or(|at| at.elapsed() >= WARN_EVERY) {
+    if warned.is_none_or(|instant| instant.elapsed() >= WARN_EVERY) {
         *warned = Some(Instant::now());
         log::warn(format_args!("a query: {failure}"));
     }

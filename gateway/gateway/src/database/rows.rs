@@ -168,22 +168,22 @@ impl ColumnIndices {
     fn new(columns: &[Column]) -> Self {
         let mut indices = Self::default();
         // The first three are annotations, result and table, even if tags have these names.
-        for (at, column) in columns.iter().enumerate().skip(1) {
+        for (index, column) in columns.iter().enumerate().skip(1) {
             match column.name.as_str() {
-                "result" if at == 1 => indices.result = Some(at),
-                "table" if at == 2 => {}
-                "_start" => indices.start = Some(at),
-                "_time" => indices.time = Some(at),
-                "_field" => indices.field = Some(at),
+                "result" if index == 1 => indices.result = Some(index),
+                "table" if index == 2 => {}
+                "_start" => indices.start = Some(index),
+                "_time" => indices.time = Some(index),
+                "_field" => indices.field = Some(index),
                 "_value" => {
-                    indices.value = Some(at);
+                    indices.value = Some(index);
                     indices.datatype.clone_from(&column.datatype);
                 }
                 "_stop" | "_measurement" => {}
-                name => indices.tags.push((at, name.to_owned())),
+                name => indices.tags.push((index, name.to_owned())),
             }
         }
-        indices.tags.sort_by(|one, other| one.1.cmp(&other.1));
+        indices.tags.sort_by(|tag, other| tag.1.cmp(&other.1));
         indices
     }
 
@@ -191,9 +191,9 @@ impl ColumnIndices {
     fn write_tags(&self, cells: &[String], out: &mut Vec<u8>) {
         out.clear();
         let mut tags = Object::begin(out);
-        for (at, name) in &self.tags {
-            if !cells[*at].is_empty() {
-                render::text(tags.member(name), &cells[*at]);
+        for (index, name) in &self.tags {
+            if !cells[*index].is_empty() {
+                render::text(tags.member(name), &cells[*index]);
             }
         }
         tags.end();

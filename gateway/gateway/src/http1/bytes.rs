@@ -14,10 +14,10 @@ pub(super) const fn alphanumerics_and(more: &[u8]) -> Set {
         set[byte as usize] = byte.is_ascii_alphanumeric();
         byte += 1;
     }
-    let mut at = 0;
-    while at < more.len() {
-        set[more[at] as usize] = true;
-        at += 1;
+    let mut index = 0;
+    while index < more.len() {
+        set[more[index] as usize] = true;
+        index += 1;
     }
     set
 }

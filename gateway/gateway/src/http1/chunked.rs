@@ -177,11 +177,11 @@ fn is_field(line: &[u8]) -> bool {
 fn line(rest: &[u8]) -> Result<Option<&[u8]>, Refusal> {
     let window = &rest[..rest.len().min(LINE_MAX_BYTES)];
     match memchr::memchr2(b'\r', b'\n', window) {
-        Some(at) if window[at] == b'\n' => {
+        Some(position) if window[position] == b'\n' => {
             Err(refuse(400, "a line of the chunked body ends without CR"))
         }
-        Some(at) => match window.get(at + 1) {
-            Some(b'\n') => Ok(Some(&window[..at])),
+        Some(position) => match window.get(position + 1) {
+            Some(b'\n') => Ok(Some(&window[..position])),
             Some(_) => Err(refuse(400, "a CR without LF in the chunked body")),
             None if rest.len() >= LINE_MAX_BYTES => {
                 Err(refuse(400, "a line of the chunked body is too long"))

@@ -51,24 +51,24 @@ impl Scan {
         loop {
             // The limit counts from the request line, after the empty lines.
             let window = &input[..input.len().min(self.start + max)];
-            let Some(found) = memchr::memchr(b'\n', &window[self.scanned..]) else {
+            let Some(distance) = memchr::memchr(b'\n', &window[self.scanned..]) else {
                 self.scanned = window.len();
                 break;
             };
-            let at = self.scanned + found;
-            if at == self.line_start || window[at - 1] != b'\r' {
+            let position = self.scanned + distance;
+            if position == self.line_start || window[position - 1] != b'\r' {
                 return Err(refuse(400, "a line of the head ends without CR"));
             }
-            let empty = at - self.line_start == 1;
-            self.scanned = at + 1;
-            self.line_start = at + 1;
+            let empty = position - self.line_start == 1;
+            self.scanned = position + 1;
+            self.line_start = position + 1;
             if !empty {
                 continue;
             }
-            if at > self.start + 1 {
-                return Ok(Some(at + 1));
+            if position > self.start + 1 {
+                return Ok(Some(position + 1));
             }
-            self.start = at + 1;
+            self.start = position + 1;
             self.empty_lines += 1;
             if self.empty_lines > EMPTY_LINES_MAX {
                 return Err(refuse(400, "empty lines where a request should start"));

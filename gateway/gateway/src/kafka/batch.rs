@@ -80,11 +80,11 @@ impl Lines {
         bytes: usize,
         limits: Limits,
     ) -> usize {
-        let at = partition as usize;
-        if self.open.len() <= at {
-            self.open.resize(at + 1, 0);
+        let slot = partition as usize;
+        if self.open.len() <= slot {
+            self.open.resize(slot + 1, 0);
         }
-        if let Some(index) = (self.open[at] as usize).checked_sub(1) {
+        if let Some(index) = (self.open[slot] as usize).checked_sub(1) {
             let open = &self.messages[index];
             let fits = open.records + records <= limits.records
                 && open.bytes.len() + bytes <= limits.bytes.min(self.topic.record_max_bytes());
@@ -98,7 +98,7 @@ impl Lines {
         }
         self.messages[index].partition = partition;
         self.used += 1;
-        self.open[at] = u32::try_from(self.used).expect("a batch is far smaller");
+        self.open[slot] = u32::try_from(self.used).expect("a batch is far smaller");
         index
     }
 

@@ -108,7 +108,10 @@ impl Health {
     pub(super) fn note_message(&self, text: &str) {
         let mut state = self.lock();
         state.message = Some((text.to_owned(), Instant::now()));
-        if state.warned.is_some_and(|at| at.elapsed() < WARN_EVERY) {
+        if state
+            .warned
+            .is_some_and(|instant| instant.elapsed() < WARN_EVERY)
+        {
             return;
         }
         state.warned = Some(Instant::now());
@@ -136,7 +139,7 @@ impl Health {
 
 impl State {
     fn recent_message(&self) -> Option<&str> {
-        let (text, at) = self.message.as_ref()?;
-        (at.elapsed() < MESSAGE_AGE_MAX).then_some(text)
+        let (text, instant) = self.message.as_ref()?;
+        (instant.elapsed() < MESSAGE_AGE_MAX).then_some(text)
     }
 }

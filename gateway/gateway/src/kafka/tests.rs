@@ -19,11 +19,11 @@ const LIMITS: Limits = Limits {
 };
 
 fn topic(number: u32, partitions: u32) -> Arc<Topic> {
-    let found = TopicMetadata {
+    let metadata = TopicMetadata {
         partitions,
         record_max_bytes: 80,
     };
-    Arc::new(Topic::new(number, format!("t{number}"), found))
+    Arc::new(Topic::new(number, format!("t{number}"), metadata))
 }
 
 /// Stages a request of lines with times; returns the bits of its partitions.
@@ -95,12 +95,12 @@ fn a_refused_request_is_rolled_back() {
 
 #[test]
 fn gathered_requests_fill_messages_like_one_request() {
-    let (one, other) = (topic(0, 2), topic(3, 1));
+    let (first_topic, other) = (topic(0, 2), topic(3, 1));
     let mut gathering = Batch::default();
     let mut staging = Staging::new(LIMITS);
     let mut tickets = Vec::new();
     for time in 0..5 {
-        stage(&mut staging, &one, &format!("m,s=1 f=1 {time}")).unwrap();
+        stage(&mut staging, &first_topic, &format!("m,s=1 f=1 {time}")).unwrap();
         stage(&mut staging, &other, &format!("m f=1 {time}")).unwrap();
         let taken = gathering.take_in(&mut staging.batch, time % 2, LIMITS);
         assert_eq!(
@@ -209,11 +209,11 @@ fn topics_are_looked_up_once_and_have_a_limit() {
     assert_eq!([asked(), asked(), asked()], ["a", "b", "Nothing"]);
     let waker = std::task::Waker::noop();
     assert!(topics.is_looking_up("a", waker) && topics.is_looking_up("b", waker));
-    let found = TopicMetadata {
+    let metadata = TopicMetadata {
         partitions: 2,
         record_max_bytes: 9,
     };
-    topics.note("a", "x.a".to_owned(), Ok(found));
+    topics.note("a", "x.a".to_owned(), Ok(metadata));
     topics.note("b", "x.b".to_owned(), Err(Problem::new(503, "no")));
     assert!(!topics.is_looking_up("a", waker) && !topics.is_looking_up("b", waker));
     assert_eq!(topics.ask("b").unwrap_err().detail, "no");
@@ -224,7 +224,7 @@ fn topics_are_looked_up_once_and_have_a_limit() {
     topics_asked.refuse_pending(|| Problem::new(503, "away"));
     assert!(!topics_asked.is_looking_up("late", waker));
     assert_eq!(topics_asked.ask("late").unwrap_err().detail, "away");
-    topics_asked.note("late", "late".to_owned(), Ok(found));
+    topics_asked.note("late", "late".to_owned(), Ok(metadata));
     assert!(topics_asked.ready("late").is_some());
     topics.remove("a");
     assert!(ready.is_gone() && topics.ready("a").is_none());

@@ -24,12 +24,12 @@ pub(crate) struct Topic {
 }
 
 impl Topic {
-    pub(super) fn new(number: u32, name: String, found: TopicMetadata) -> Self {
+    pub(super) fn new(number: u32, name: String, metadata: TopicMetadata) -> Self {
         Self {
             number,
             name,
-            partitions: AtomicU32::new(found.partitions),
-            record_max_bytes: AtomicUsize::new(found.record_max_bytes),
+            partitions: AtomicU32::new(metadata.partitions),
+            record_max_bytes: AtomicUsize::new(metadata.record_max_bytes),
             is_gone: AtomicBool::new(false),
         }
     }
@@ -116,7 +116,7 @@ impl Topics {
         let mut known = self.lock();
         match known.entries.get(name) {
             Some(Entry::Ready(_) | Entry::Pending(_)) => return Ok(()),
-            Some(Entry::Failed(problem, at)) if at.elapsed() < FAILED_FOR => {
+            Some(Entry::Failed(problem, instant)) if instant.elapsed() < FAILED_FOR => {
                 return Err(problem.clone());
             }
             Some(Entry::Failed(..)) => {}
@@ -172,14 +172,14 @@ impl Topics {
         &self,
         name: &str,
         kafka_name: String,
-        found: Result<TopicMetadata, Problem>,
+        metadata: Result<TopicMetadata, Problem>,
     ) {
         let mut known = self.lock();
-        let entry = match found {
-            Ok(found) => {
+        let entry = match metadata {
+            Ok(metadata) => {
                 let number = known.numbers;
                 known.numbers += 1;
-                Entry::Ready(Arc::new(Topic::new(number, kafka_name, found)))
+                Entry::Ready(Arc::new(Topic::new(number, kafka_name, metadata)))
             }
             Err(problem) => Entry::Failed(problem, Instant::now()),
         };

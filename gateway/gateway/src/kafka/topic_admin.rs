@@ -62,11 +62,11 @@ impl TopicAdmin {
             match self.inner.topics.next(ROUND) {
                 Task::Find(name) => {
                     let kafka_name = format!("{}{name}", self.inner.settings.kafka_topic_prefix);
-                    let found = self.find(&kafka_name);
-                    if let Err(problem) = &found {
+                    let metadata = self.find(&kafka_name);
+                    if let Err(problem) = &metadata {
                         self.inner.health.note_message(&problem.detail);
                     }
-                    self.inner.topics.note(&name, kafka_name, found);
+                    self.inner.topics.note(&name, kafka_name, metadata);
                 }
                 Task::Nothing => {}
                 Task::Closed => return,
@@ -132,7 +132,11 @@ impl TopicAdmin {
         };
         match topic.error().map(RDKafkaErrorCode::from) {
             None if topic.partitions().is_empty() => Ok(TopicState::Absent),
-            None if topic.partitions().iter().any(|found| found.leader() < 0) => {
+            None if topic
+                .partitions()
+                .iter()
+                .any(|partition| partition.leader() < 0) =>
+            {
                 Ok(TopicState::NotYet)
             }
             None => Ok(TopicState::Here(

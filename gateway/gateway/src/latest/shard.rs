@@ -118,10 +118,10 @@ impl Shard {
 
     pub(super) fn find(&self, hash: u64, topic: u32, series: &[u8]) -> Option<Reading<'_>> {
         let slots = &self.slots;
-        let found = self
-            .index
-            .find(hash, |at| slots[*at as usize].is_of(topic, series))?;
-        Some(slots[*found as usize].reading())
+        let entry = self.index.find(hash, |position| {
+            slots[*position as usize].is_of(topic, series)
+        })?;
+        Some(slots[*entry as usize].reading())
     }
 
     /// Notes a reading; returns how many were evicted for it, possibly itself.
@@ -134,11 +134,11 @@ impl Shard {
     ) -> u64 {
         self.notes += 1;
         let slots = &mut self.slots;
-        let known = self
-            .index
-            .find(hash, |at| slots[*at as usize].is_of(topic, reading.series));
-        if let Some(at) = known {
-            let slot = &mut slots[*at as usize];
+        let known = self.index.find(hash, |position| {
+            slots[*position as usize].is_of(topic, reading.series)
+        });
+        if let Some(position) = known {
+            let slot = &mut slots[*position as usize];
             slot.noted = self.notes;
             if !slot.is_before(reading.time, origin) {
                 return 0;
@@ -183,7 +183,7 @@ impl Shard {
         }
         let slots = &self.slots;
         self.index
-            .insert_unique(hash, index, |at| slots[*at as usize].hash);
+            .insert_unique(hash, index, |position| slots[*position as usize].hash);
     }
 
     /// Evicts readings until the rest fits.
@@ -210,7 +210,10 @@ impl Shard {
         self.bytes -= slot.bytes();
         slot.text = Vec::new();
         let index = u32::try_from(index).expect("the limit on series is lower");
-        if let Ok(entry) = self.index.find_entry(slot.hash, |at| *at == index) {
+        if let Ok(entry) = self
+            .index
+            .find_entry(slot.hash, |position| *position == index)
+        {
             entry.remove();
         }
         self.free.push(index);

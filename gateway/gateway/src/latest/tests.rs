@@ -16,19 +16,19 @@ fn line(latest: &Latest, topic: u32, series: &str) -> Option<String> {
 
 /// Every reading of a topic, by pages of `size`.
 fn all_lines(latest: &Latest, topic: u32, size: usize) -> Vec<String> {
-    let (mut found, mut cursor) = (Vec::new(), Some(Cursor::START));
+    let (mut lines, mut cursor) = (Vec::new(), Some(Cursor::START));
     while let Some(from) = cursor {
         let mut on_page = 0;
         cursor = latest.page(topic, from, |reading| {
             let is_full = on_page == size;
             if !is_full {
-                found.push(String::from_utf8(reading.series.to_vec()).unwrap());
+                lines.push(String::from_utf8(reading.series.to_vec()).unwrap());
                 on_page += 1;
             }
             !is_full
         });
     }
-    found
+    lines
 }
 
 #[test]
@@ -76,15 +76,15 @@ fn records_since_the_start_win_over_restored_ones() {
         chunk.push(time, 0, "m", fields);
         chunk.bytes
     };
-    let found = || line(&latest, 0, "m").unwrap();
+    let reading = || line(&latest, 0, "m").unwrap();
     latest.note_restored(0, &block(5, "f=1"));
     latest.note_restored(0, &block(5, "f=2"));
-    assert_eq!(found(), "m f=2 5\n");
+    assert_eq!(reading(), "m f=2 5\n");
     latest.note_lines(0, b"m f=3 5");
     latest.note_restored(0, &block(5, "f=4"));
-    assert_eq!(found(), "m f=3 5\n");
+    assert_eq!(reading(), "m f=3 5\n");
     latest.note_restored(0, &block(6, "f=5"));
-    assert_eq!(found(), "m f=5 6\n");
+    assert_eq!(reading(), "m f=5 6\n");
 }
 
 #[test]
@@ -130,13 +130,13 @@ fn pages_give_every_series_of_a_topic_once() {
         latest.note_lines(s % 2, format!("m,s={s} f=1 1").as_bytes());
     }
     for size in [1, 7, 64, 5000] {
-        let mut found = all_lines(&latest, 1, size);
-        found.sort_by_key(|series| series[4..].parse::<u32>().unwrap());
+        let mut lines = all_lines(&latest, 1, size);
+        lines.sort_by_key(|series| series[4..].parse::<u32>().unwrap());
         let expected: Vec<String> = (0..3000)
             .filter(|s| s % 2 == 1)
             .map(|s| format!("m,s={s}"))
             .collect();
-        assert_eq!(found, expected, "by {size}");
+        assert_eq!(lines, expected, "by {size}");
     }
     assert!(all_lines(&latest, 2, 10).is_empty());
     let nothing = latest.page(0, Cursor(u64::MAX), |_| true);

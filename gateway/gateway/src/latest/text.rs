@@ -16,7 +16,7 @@ pub(super) fn readings(mut text: &[u8], mut give: impl FnMut(Reading<'_>)) {
 fn first_reading(text: &[u8]) -> Option<(Reading<'_>, usize)> {
     let length = match memchr::memchr3(b'\n', b'"', b'\\', text) {
         None => text.len(),
-        Some(at) if text[at] == b'\n' => at,
+        Some(position) if text[position] == b'\n' => position,
         // A text may have a line break, a name an escaped space.
         Some(_) => return first_of_any(text),
     };

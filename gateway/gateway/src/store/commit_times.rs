@@ -84,15 +84,15 @@ mod tests {
     #[test]
     fn records_have_the_instant_of_their_commit() {
         let times = CommitTimes::default();
-        let (one, other) = (TopicSlot(0), TopicSlot(1));
-        times.note([(one, 5, 8), (other, 0, 3)].into_iter());
-        let first = times.topic_commits(one, 5).unix_ns(5).unwrap();
-        times.note([(one, 8, 9)].into_iter());
-        let mut found = times.topic_commits(one, 4);
-        let second = found.unix_ns(8).unwrap();
+        let (slot, other) = (TopicSlot(0), TopicSlot(1));
+        times.note([(slot, 5, 8), (other, 0, 3)].into_iter());
+        let first = times.topic_commits(slot, 5).unix_ns(5).unwrap();
+        times.note([(slot, 8, 9)].into_iter());
+        let mut commits = times.topic_commits(slot, 4);
+        let second = commits.unix_ns(8).unwrap();
         assert!(second >= first);
-        let mut found = times.topic_commits(one, 4);
-        let each = (4..10).map(|offset| found.unix_ns(offset));
+        let mut commits = times.topic_commits(slot, 4);
+        let each = (4..10).map(|offset| commits.unix_ns(offset));
         let expected = [
             None,
             Some(first),
@@ -113,8 +113,8 @@ mod tests {
         for offset in 0..=COMMITS_MAX as i64 {
             times.note([(topic, offset, offset + 1)].into_iter());
         }
-        let mut found = times.topic_commits(topic, 0);
-        assert_eq!(found.unix_ns(0), None);
-        assert!(found.unix_ns(1).is_some());
+        let mut commits = times.topic_commits(topic, 0);
+        assert_eq!(commits.unix_ns(0), None);
+        assert!(commits.unix_ns(1).is_some());
     }
 }

@@ -158,7 +158,10 @@ impl Committer {
 
     /// Warns at most once per interval: while the store fails, every request may be a batch. The counter has all failures.
     fn warn_of(&mut self, batch: &Batch, error: &rusqlite::Error) {
-        if self.warned.is_some_and(|at| at.elapsed() < WARN_EVERY) {
+        if self
+            .warned
+            .is_some_and(|instant| instant.elapsed() < WARN_EVERY)
+        {
             return;
         }
         self.warned = Some(Instant::now());
@@ -281,7 +284,7 @@ impl Committer {
             return;
         }
         self.commits_until_look = LOOK_AT_LOG_EVERY;
-        let size = std::fs::metadata(&self.wal).map_or(0, |found| found.len());
+        let size = std::fs::metadata(&self.wal).map_or(0, |metadata| metadata.len());
         if size <= self.wal_max_bytes {
             return;
         }

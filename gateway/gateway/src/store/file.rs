@@ -98,7 +98,7 @@ pub(super) fn resolve_path(file: &Path) -> Result<PathBuf, StoreError> {
     let absolute = std::path::absolute(file).map_err(failed)?;
     match absolute.canonicalize() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        found => return found.map_err(failed),
+        result => return result.map_err(failed),
     }
     let (Some(folder), Some(name)) = (absolute.parent(), absolute.file_name()) else {
         return Err(failed(std::io::ErrorKind::InvalidFilename.into()));
@@ -206,9 +206,9 @@ fn identify(connection: &Connection, file: &Path) -> Result<(), StoreError> {
     }
     match number("user_version")? {
         FORMAT_VERSION => Ok(()),
-        found => Err(StoreError::Format {
+        version => Err(StoreError::Format {
             file: file.to_owned(),
-            found,
+            found: version,
         }),
     }
 }

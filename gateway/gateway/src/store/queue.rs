@@ -101,18 +101,18 @@ impl Drop for Batch {
 
 impl Batch {
     fn add(&mut self, slot: TopicSlot, chunk: &Chunk) {
-        let at = slot.0 as usize;
-        if self.by_slot.len() <= at {
-            self.by_slot.resize(at + 1, 0);
+        let index = slot.0 as usize;
+        if self.by_slot.len() <= index {
+            self.by_slot.resize(index + 1, 0);
         }
-        if self.by_slot[at] == 0 {
+        if self.by_slot[index] == 0 {
             self.topics.push(TopicChunks {
                 slot,
                 chunks: vec![Chunk::default()],
             });
-            self.by_slot[at] = u32::try_from(self.topics.len()).expect("topics are far fewer");
+            self.by_slot[index] = u32::try_from(self.topics.len()).expect("topics are far fewer");
         }
-        let chunks = &mut self.topics[self.by_slot[at] as usize - 1].chunks;
+        let chunks = &mut self.topics[self.by_slot[index] as usize - 1].chunks;
         match chunks.last_mut() {
             Some(last) if last.bytes.len() < CHUNK_FULL_BYTES => last.append(chunk),
             _ => chunks.push(chunk.clone()),

@@ -60,20 +60,20 @@ fn read(store: &Store, span: Span, limit: usize) -> (Vec<(i64, i64)>, i64) {
         .build()
         .unwrap();
     let work = move |connection: &rusqlite::Connection| {
-        let mut found = Vec::new();
+        let mut records = Vec::new();
         let next = scan(connection, &span, |block| {
             for (offset, entry) in (block.offset..).zip(Entries::new(block.bytes)) {
-                if found.len() == limit {
+                if records.len() == limit {
                     return ControlFlow::Break(offset);
                 }
                 assert_eq!(entry.line, format!("m f={}i", entry.time).as_bytes());
                 if (span.from..=span.until).contains(&entry.time) {
-                    found.push((offset, entry.time));
+                    records.push((offset, entry.time));
                 }
             }
             ControlFlow::Continue(())
         })?;
-        Ok((found, next))
+        Ok((records, next))
     };
     runtime.block_on(store.readers.read(work)).unwrap()
 }
@@ -352,10 +352,10 @@ fn small_chunks_are_merged_and_nothing_changes_for_readers() {
     check_merged(&[2000; 15], 15);
 }
 
-/// Reads a log of 200 single records; at the record `at`, another 100 are written and all are merged. Each record must be read
+/// Reads a log of 200 single records; at the record `merge_offset`, another 100 are written and all are merged. Each record must be read
 /// once, and reading must continue after the last one.
 #[track_caller]
-fn check_read_while_merged(at: i64) {
+fn check_read_while_merged(merge_offset: i64) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("s.db");
     let (store, _writer) = open(&file);
@@ -375,7 +375,7 @@ fn check_read_while_merged(at: i64) {
         for (offset, entry) in (block.offset..).zip(Entries::new(block.bytes)) {
             assert_eq!(offset, entry.time);
             seen.push(offset);
-            if offset == at && !is_merged {
+            if offset == merge_offset && !is_merged {
                 is_merged = true;
                 write(200..300);
                 let mut merger = super::merger::Merger::default();
@@ -392,8 +392,8 @@ fn check_read_while_merged(at: i64) {
 
 #[test]
 fn merging_during_a_read_shows_no_record_twice() {
-    for at in [10, 63, 64, 199] {
-        check_read_while_merged(at);
+    for offset in [10, 63, 64, 199] {
+        check_read_while_merged(offset);
     }
 }
 

@@ -25,9 +25,9 @@ impl Gateway {
         let folder = TempDir::new().unwrap();
         let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
         let listen = format!("--listen={address}");
-        let own = [env!("CARGO_BIN_EXE_waggle-gateway"), "serve", &listen];
+        let words = [env!("CARGO_BIN_EXE_waggle-gateway"), "serve", &listen];
         let before = before.iter().map(String::as_str);
-        let command: Vec<&str> = before.chain(own).chain(flags.iter().copied()).collect();
+        let command: Vec<&str> = before.chain(words).chain(flags.iter().copied()).collect();
         let mut process = Process::start("gateway", folder.path(), &command, &[]);
         process.wait_for(address);
         Self {
@@ -40,13 +40,13 @@ impl Gateway {
     /// Waits until the answer to a record has this status and text.
     fn wait_for(&self, status: u16, said: &str) {
         let mut answer = None;
-        let found = try_for(PATIENCE, || {
-            let found = Connection::ask(self.address, &put("other", "m f=1")).unwrap();
-            let is_it = found.status == status && found.body.contains(said);
-            answer = Some(found);
+        let response = try_for(PATIENCE, || {
+            let response = Connection::ask(self.address, &put("other", "m f=1")).unwrap();
+            let is_it = response.status == status && response.body.contains(said);
+            answer = Some(response);
             is_it.then_some(())
         });
-        assert!(found.is_some(), "{answer:?}: {}", self.process.log_end());
+        assert!(response.is_some(), "{answer:?}: {}", self.process.log_end());
     }
 
     /// Writes until records are refused, makes room and continues; returns the answer for each record.
@@ -84,8 +84,8 @@ fn a_full_disk_below_kafka_is_reported_and_loses_no_acknowledged_record() {
         // A broker that cannot write to its only folder ends itself.
         kafka.restart();
     });
-    let found = StoredKeys::in_kafka(&kafka.brokers(), TOPIC);
-    let balance = found.balance(&logs);
+    let keys = StoredKeys::in_kafka(&kafka.brokers(), TOPIC);
+    let balance = keys.balance(&logs);
     assert_eq!(balance.missing, 0, "{balance:?}");
     assert_eq!(balance.refused_but_stored, 0, "{balance:?}");
 }

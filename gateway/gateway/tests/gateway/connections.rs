@@ -351,8 +351,8 @@ fn an_answer_stops_at_its_limits_with_the_next_offset() {
     let nothing_yet = gateway.get("/api/v1/topics/t/records?from=5");
     assert_eq!(nothing_yet.body, "");
     assert_eq!(nothing_yet.header("waggle-next-offset"), Some("4"));
-    let found = gateway.get("/api/v1/topics/t/records?from=5&offset=4");
-    assert_eq!(found.body.lines().count(), 1);
+    let response = gateway.get("/api/v1/topics/t/records?from=5&offset=4");
+    assert_eq!(response.body.lines().count(), 1);
     let rows = gateway.get("/api/v1/query?topic=t&measurement=m&aggregate=sum&window=1ns");
     assert!(
         rows.body.contains("\"truncated\":true") && rows.body.matches("\"time\"").count() == 3,

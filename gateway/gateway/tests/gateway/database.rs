@@ -126,19 +126,23 @@ fn both_backends_answer_the_same() {
             assert_eq!(answer.status, 200, "{query}: {}", answer.body);
             serde_json::from_str::<Value>(&answer.body).unwrap()
         });
-        let [mut expected, found] = answers;
+        let [mut expected, actual] = answers;
         if query.contains("window=10s&limit=3") {
             // The store stops at the first record without a window left; both answers are truncated.
-            assert_eq!(found["truncated"], true);
+            assert_eq!(actual["truncated"], true);
             expected["truncated"] = true.into();
         }
-        assert_eq!(found, expected, "{query}");
+        assert_eq!(actual, expected, "{query}");
     }
     // Errors are the same too.
     for query in ["&limit=0", "&window=0s", "&aggregate=median", "&x=1"] {
         let target = format!("/api/v1/query?topic=t&measurement=cpu{query}");
-        let [expected, found] = [&embedded, &on_kafka].map(|gateway| gateway.get(&target));
-        assert_eq!((found.status, found.body), (400, expected.body), "{query}");
+        let [expected, actual] = [&embedded, &on_kafka].map(|gateway| gateway.get(&target));
+        assert_eq!(
+            (actual.status, actual.body),
+            (400, expected.body),
+            "{query}"
+        );
     }
 }
 
@@ -196,12 +200,12 @@ fn parameters_of_clients_cannot_change_the_query() {
             continue;
         }
         // A value that occurs.
-        let found = ask(format!(
+        let rows = ask(format!(
             "measurement={measurement}&tag.{value}={value}&fields={value}"
         ));
-        assert_eq!(found.len(), 1, "{text}");
-        assert_eq!(found[0]["tags"][text], text);
-        assert_eq!(found[0]["fields"][text], 7.0);
+        assert_eq!(rows.len(), 1, "{text}");
+        assert_eq!(rows[0]["tags"][text], text);
+        assert_eq!(rows[0]["fields"][text], 7.0);
     }
 }
 

@@ -14,11 +14,11 @@ const GOLDEN: &str = "tests/openapi.json";
 fn the_document_matches_its_golden_file() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join(GOLDEN);
     let golden = std::fs::read_to_string(golden).unwrap();
-    let found = printed_document(&[]);
-    for (number, (found, golden)) in (1..).zip(found.lines().zip(golden.lines())) {
-        assert_eq!(found, golden, "line {number}");
+    let actual = printed_document(&[]);
+    for (number, (actual, golden)) in (1..).zip(actual.lines().zip(golden.lines())) {
+        assert_eq!(actual, golden, "line {number}");
     }
-    assert_eq!(found.lines().count(), golden.lines().count());
+    assert_eq!(actual.lines().count(), golden.lines().count());
 }
 
 fn printed_document(flags: &[&str]) -> String {

@@ -57,14 +57,14 @@ fn windows(records: &[Record], asked: &Asked<'_>) -> BTreeMap<i64, Vec<(i64, f64
 }
 
 fn aggregate(name: &str, values: &[(i64, f64)]) -> f64 {
-    let of = values.iter().map(|(_, value)| *value);
+    let numbers = values.iter().map(|(_, value)| *value);
     #[expect(clippy::cast_precision_loss, reason = "the sample is small")]
     let count = values.len() as f64;
     match name {
-        "mean" => of.sum::<f64>() / count,
-        "sum" => of.sum(),
-        "min" => of.fold(f64::INFINITY, f64::min),
-        "max" => of.fold(f64::NEG_INFINITY, f64::max),
+        "mean" => numbers.sum::<f64>() / count,
+        "sum" => numbers.sum(),
+        "min" => numbers.fold(f64::INFINITY, f64::min),
+        "max" => numbers.fold(f64::NEG_INFINITY, f64::max),
         "count" => count,
         "first" => values
             .iter()
@@ -99,13 +99,13 @@ fn check(gateway: &Gateway, records: &[Record], asked: &Asked<'_>) {
             .collect();
         assert_eq!(starts, expected.keys().copied().collect::<Vec<_>>());
         for (row, values) in rows.iter().zip(expected.values()) {
-            let (found, right) = (
+            let (number, right) = (
                 row["fields"][asked.field].as_f64().unwrap(),
                 aggregate(name, values),
             );
             assert!(
-                (found - right).abs() <= right.abs() * 1e-12,
-                "{name} is {found}, not {right}"
+                (number - right).abs() <= right.abs() * 1e-12,
+                "{name} is {number}, not {right}"
             );
         }
     }
@@ -125,7 +125,7 @@ fn aggregates_match_the_reference_implementation() {
     let times = records.iter().map(|record| record.time_ns.unwrap());
     let (first, last) = (times.clone().min().unwrap(), times.max().unwrap());
     let part = first + (last - first) / 3..first + (last - first) / 3 * 2;
-    let of = |measurement, tag, field, times, window| Asked {
+    let question = |measurement, tag, field, times, window| Asked {
         measurement,
         tag,
         field,
@@ -133,16 +133,16 @@ fn aggregates_match_the_reference_implementation() {
         window,
     };
     for asked in [
-        of(
+        question(
             "cpu",
             Some(("cpu", "cpu-total")),
             "time_user",
             first..last,
             10_000_000_000,
         ),
-        of("cpu", None, "time_user", part.clone(), 7_000_000_001),
-        of("kernel", None, "ctxt", part, 1_000_000_000),
-        of(
+        question("cpu", None, "time_user", part.clone(), 7_000_000_001),
+        question("kernel", None, "ctxt", part, 1_000_000_000),
+        question(
             "kernel",
             Some(("host", "plant-01")),
             "ctxt",

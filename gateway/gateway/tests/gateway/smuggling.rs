@@ -51,13 +51,13 @@ fn a_request_with_two_lengths_closes_the_connection() {
             "POST /api/v1/query",
         ] {
             let hostile = format!("{call} HTTP/1.1\r\nHost: a\r\n{fields}\r\n0\r\n\r\n");
-            let found = statuses(
+            let answers = statuses(
                 &gateway,
                 &[&*good, &hostile, &smuggled_request(), &good].concat(),
             );
             assert!(
-                matches!(&*found, "204 400" | "204 501"),
-                "{call} with {fields:?} is answered {found}"
+                matches!(&*answers, "204 400" | "204 501"),
+                "{call} with {fields:?} is answered {answers}"
             );
         }
     }
@@ -97,9 +97,9 @@ fn a_body_is_skipped_by_every_call() {
             chunked_request(&inside)
         );
         for request in [plain, in_chunks] {
-            let found = statuses(&gateway, &[&*good, &request, &good, &request].concat());
+            let answers = statuses(&gateway, &[&*good, &request, &good, &request].concat());
             let expected = format!("204 {status} 204 {status}");
-            assert_eq!(found, expected, "{request}");
+            assert_eq!(answers, expected, "{request}");
         }
     }
     assert!(gateway.records("smuggled").is_empty());
@@ -129,8 +129,8 @@ fn nothing_is_read_after_a_request_that_closes_the_connection() {
         ("GET /healthz HTTP/1.0\r\n\r\n".to_owned(), "200"),
         ("GET /api/v1/topics/smuggled/latest?series=m HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".to_owned(), "404"),
     ] {
-        let found = statuses(&gateway, &[&*hostile, &smuggled_request(), &smuggled_request()].concat());
-        assert_eq!(found, status, "{hostile:?}");
+        let answers = statuses(&gateway, &[&*hostile, &smuggled_request(), &smuggled_request()].concat());
+        assert_eq!(answers, status, "{hostile:?}");
     }
     assert!(gateway.records("smuggled").is_empty());
 }

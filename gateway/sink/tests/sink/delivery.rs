@@ -69,18 +69,18 @@ fn two_sinks_share_the_partitions_and_one_takes_over() {
     let (log, database) = (log(), database());
     log.make("shared", 4);
     let flags = log.flags("shared", database);
-    let mut one = Sink::start(&flags, database.token());
+    let mut victim = Sink::start(&flags, database.token());
     let other = Sink::start(&flags, database.token());
     wait_until("two partitions for each", || {
-        [&one, &other].map(|sink| sink.series("waggle_sink_lag_messages")) == [2, 2]
+        [&victim, &other].map(|sink| sink.series("waggle_sink_lag_messages")) == [2, 2]
     });
     log.put("shared", 4, &messages("shared", 0..10_000, 3));
     log.flush();
     wait_until("work for both", || {
-        one.metric("waggle_sink_records_written_total") > 0.0
+        victim.metric("waggle_sink_records_written_total") > 0.0
             && other.metric("waggle_sink_records_written_total") > 0.0
     });
-    one.kill();
+    victim.kill();
     log.put("shared", 4, &messages("shared", 10_000..20_000, 3));
     log.flush();
     wait_for_keys(database, "shared", 0..20_000);

@@ -122,7 +122,7 @@ impl Log {
         all.add_partition_offset(topic, 0, Offset::Beginning)
             .unwrap();
         consumer.assign(&all).unwrap();
-        let mut found = Vec::new();
+        let mut messages = Vec::new();
         wait_until(&format!("{count} messages in {topic}"), || {
             while let Some(Ok(message)) = consumer.poll(Duration::from_millis(200)) {
                 let text = |bytes: Option<&[u8]>| {
@@ -131,11 +131,11 @@ impl Log {
                 let headers = message.headers().unwrap().iter();
                 let headers =
                     headers.map(|header| format!("{}={}", header.key, text(header.value)));
-                found.push((text(message.payload()), headers.collect()));
+                messages.push((text(message.payload()), headers.collect()));
             }
-            found.len() >= count
+            messages.len() >= count
         });
-        found
+        messages
     }
 
     fn consumer(&self, group: &str) -> BaseConsumer {
@@ -218,9 +218,9 @@ pub(crate) fn wait_for_keys(
     let expected: BTreeSet<usize> = expected.collect();
     let mut missing = expected.len();
     wait_until(&format!("{} keys of {measurement}", expected.len()), || {
-        let found = keys(database, measurement);
-        assert!(found.is_subset(&expected), "more than was put");
-        missing = expected.len() - found.len();
+        let arrivals = keys(database, measurement);
+        assert!(arrivals.is_subset(&expected), "more than was put");
+        missing = expected.len() - arrivals.len();
         missing == 0
     });
 }

@@ -10,8 +10,8 @@ fn check_letters(topic: &str, expected: &[(&str, &str, &str)]) {
     let letters = log().messages(&format!("{topic}.dead"), expected.len());
     assert_eq!(letters.len(), expected.len(), "{letters:?}");
     for (text, origin, reason) in expected {
-        let found = letters.iter().find(|(value, _)| value == text);
-        let Some((_, headers)) = found else {
+        let letter = letters.iter().find(|(value, _)| value == text);
+        let Some((_, headers)) = letter else {
             panic!("no letter {text:?} in {letters:?}")
         };
         let headers = headers.join(" ");

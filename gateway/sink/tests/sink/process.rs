@@ -82,12 +82,12 @@ impl Sink {
     /// Waits until `/readyz` has this status and reason.
     pub(crate) fn wait_for_readyz(&self, status: u16, reason: &str) {
         let mut last = (0, String::new());
-        let found = try_for(DEADLINE, || {
+        let outcome = try_for(DEADLINE, || {
             last = self.get("/readyz");
             (last.0 == status && last.1.contains(reason)).then_some(())
         });
         assert!(
-            found.is_some(),
+            outcome.is_some(),
             "{last:?} and not {status} {reason:?}:\n{}",
             self.stderr_text()
         );

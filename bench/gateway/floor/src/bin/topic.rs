@@ -75,11 +75,11 @@ struct Part {
 
 fn parts(consumer: &BaseConsumer, topic: &str) -> Result<Vec<Part>, Box<dyn Error>> {
     let metadata = consumer.fetch_metadata(Some(topic), PATIENCE)?;
-    let found = metadata.topics().first().ok_or("no such topic")?;
+    let topic_metadata = metadata.topics().first().ok_or("no such topic")?;
     let mut parts = Vec::new();
-    for partition in 0..i32::try_from(found.partitions().len())? {
-        let (at, end) = consumer.fetch_watermarks(topic, partition, PATIENCE)?;
-        parts.push(Part { at, end });
+    for partition in 0..i32::try_from(topic_metadata.partitions().len())? {
+        let (start, end) = consumer.fetch_watermarks(topic, partition, PATIENCE)?;
+        parts.push(Part { at: start, end });
     }
     Ok(parts)
 }

@@ -114,8 +114,8 @@ pub struct Comparison {
 impl OutcomeEffects {
     /// The share that goes with something.
     #[must_use]
-    pub fn part(&self, of: Source) -> Option<&Variation> {
-        self.parts.iter().find(|part| part.of == of)
+    pub fn part(&self, source: Source) -> Option<&Variation> {
+        self.parts.iter().find(|part| part.of == source)
     }
 }
 
@@ -132,20 +132,20 @@ pub fn effects(
         .cloned()
         .collect();
     let grid = grid(&factors, cells)?;
-    let mut found = Vec::new();
+    let mut outcome_effects = Vec::new();
     let mut left_out = Vec::new();
     let outcomes = outcomes(&grid, info);
     let asked = headline(info);
     let all = parallel_map(&outcomes, |outcome| {
         of_outcome(&factors, &grid, trials, outcome, &asked)
     });
-    for (outcome, of) in outcomes.into_iter().zip(all) {
-        match of {
-            Ok(effects) => found.extend(effects),
+    for (outcome, result) in outcomes.into_iter().zip(all) {
+        match result {
+            Ok(effects) => outcome_effects.extend(effects),
             Err(why) => left_out.push((outcome.name, why)),
         }
     }
-    if found.is_empty() && left_out.is_empty() {
+    if outcome_effects.is_empty() && left_out.is_empty() {
         return None;
     }
     let doubtful = grid.iter().filter_map(|cell| {
@@ -156,8 +156,8 @@ pub fn effects(
         cells: grid.len(),
         trials: grid.iter().map(|cell| cell.counted).sum(),
         doubtful: doubtful.collect(),
-        first: headline_outcome(&found, info),
-        outcomes: found,
+        first: headline_outcome(&outcome_effects, info),
+        outcomes: outcome_effects,
         left_out,
         factors,
     })
@@ -167,18 +167,19 @@ pub fn effects(
 /// way, else the response time, else any.
 fn headline_outcome(outcomes: &[OutcomeEffects], info: &RunInfo) -> usize {
     let mut asked = headline(info).into_iter().map(|named| named.column());
-    let first = asked.find_map(|column| outcomes.iter().position(|one| one.column == column));
-    let at = |metric: Metric| {
+    let first =
+        asked.find_map(|column| outcomes.iter().position(|outcome| outcome.column == column));
+    let position = |metric: Metric| {
         let named = NamedMetric {
             statistic: Some(Statistic::P99),
             ..NamedMetric::of_all(metric)
         };
         let column = named.column();
-        outcomes.iter().position(|one| one.column == column)
+        outcomes.iter().position(|outcome| outcome.column == column)
     };
     first
-        .or_else(|| at(Metric::Delay))
-        .or_else(|| at(Metric::ResponseTime))
+        .or_else(|| position(Metric::Delay))
+        .or_else(|| position(Metric::ResponseTime))
         .unwrap_or(0)
 }
 
@@ -194,7 +195,10 @@ fn grid<'a>(factors: &[Factor], cells: &'a [CellModel]) -> Option<Vec<&'a CellMo
     for cell in cells {
         let place = factors.iter().try_fold(0, |place, factor| {
             let (_, level) = cell.levels.iter().find(|(name, _)| *name == factor.name)?;
-            let level = factor.levels.iter().position(|one| one == level)?;
+            let level = factor
+                .levels
+                .iter()
+                .position(|candidate| candidate == level)?;
             Some(place * factor.levels.len() + level)
         })?;
         // The second cell of one combination leaves another empty.
@@ -266,9 +270,12 @@ fn is_unbounded(ratio: &TestedEstimate) -> bool {
     ratio.estimate.interval.is_some_and(is_open)
 }
 
-fn each_ratio<T>(ratios: &[Vec<TestedEstimate>], of: impl Fn(&TestedEstimate) -> T) -> Vec<Vec<T>> {
+fn each_ratio<T>(
+    ratios: &[Vec<TestedEstimate>],
+    value: impl Fn(&TestedEstimate) -> T,
+) -> Vec<Vec<T>> {
     let each = ratios.iter();
-    each.map(|ratios| ratios.iter().map(&of).collect())
+    each.map(|ratios| ratios.iter().map(&value).collect())
         .collect()
 }
 
@@ -285,7 +292,7 @@ fn no_effects_reason(none: NoEffects, grid: &[&CellModel]) -> WithoutEffects {
 /// Of a grid of two factors those with two levels, at each level of the other; of any grid the weaker factor of two that do more
 /// together than it does alone.
 fn comparisons(levels: &[usize], design: &Factorial, parts: &[Variation]) -> Vec<Comparison> {
-    let mut found = Vec::new();
+    let mut comparisons = Vec::new();
     for part in parts {
         let Source::Pair(a, b) = part.of else {
             continue;
@@ -295,7 +302,7 @@ fn comparisons(levels: &[usize], design: &Factorial, parts: &[Variation]) -> Vec
             if !is_larger && !is_always_compared(levels, factor) {
                 continue;
             }
-            found.extend((1..levels[factor]).map(|level| {
+            comparisons.extend((1..levels[factor]).map(|level| {
                 // In a grid of two factors that is one cell against another, as in the section of comparisons.
                 let ratios = design.ratios_by(factor, level, by);
                 let mut comparison = Comparison {
@@ -312,7 +319,7 @@ fn comparisons(levels: &[usize], design: &Factorial, parts: &[Variation]) -> Vec
             }));
         }
     }
-    found
+    comparisons
 }
 
 fn is_always_compared(levels: &[usize], factor: usize) -> bool {
@@ -375,13 +382,18 @@ impl OutcomeEffects {
             .collect();
         let parts = &self.parts;
         let levels: Vec<usize> = self.ratios.iter().map(|ratios| ratios.len() + 1).collect();
-        for one in &mut self.comparisons {
-            let pair = Source::Pair(one.factor.min(one.by), one.factor.max(one.by));
+        for comparison in &mut self.comparisons {
+            let pair = Source::Pair(
+                comparison.factor.min(comparison.by),
+                comparison.factor.max(comparison.by),
+            );
             let pair = parts.iter().find(|part| part.of == pair);
-            one.is_larger = pair.is_some_and(|pair| is_larger(parts, pair, (one.factor, one.by)));
+            comparison.is_larger =
+                pair.is_some_and(|pair| is_larger(parts, pair, (comparison.factor, comparison.by)));
         }
-        self.comparisons
-            .retain(|one| one.is_larger || is_always_compared(&levels, one.factor));
+        self.comparisons.retain(|comparison| {
+            comparison.is_larger || is_always_compared(&levels, comparison.factor)
+        });
     }
 
     /// Keeps the ratios of comparisons that can be stated by p-values up to a limit.
@@ -389,17 +401,17 @@ impl OutcomeEffects {
         let open: Vec<bool> = self
             .comparisons
             .iter()
-            .map(|one| self.is_open(one.factor))
+            .map(|comparison| self.is_open(comparison.factor))
             .collect();
-        for (one, is_open) in self.comparisons.iter_mut().zip(open) {
-            one.hold(if is_open { limit } else { NOTHING_HOLDS });
+        for (comparison, is_open) in self.comparisons.iter_mut().zip(open) {
+            comparison.hold(if is_open { limit } else { NOTHING_HOLDS });
         }
     }
 
     /// Whether a source with this factor is shown: only then its levels are compared.
     pub(crate) fn is_open(&self, factor: usize) -> bool {
-        let concerns = |of: Source| match of {
-            Source::Factor(own) => own == factor,
+        let concerns = |source: Source| match source {
+            Source::Factor(source_factor) => source_factor == factor,
             Source::Pair(a, b) => a == factor || b == factor,
             Source::Further => true,
             Source::Trials => false,
@@ -418,8 +430,8 @@ impl OutcomeEffects {
         let open = self
             .comparisons
             .iter()
-            .filter(|one| self.is_open(one.factor));
-        open.flat_map(|one| &one.ratios)
+            .filter(|comparison| self.is_open(comparison.factor));
+        open.flat_map(|comparison| &comparison.ratios)
             .filter_map(|ratio| ratio.p_value)
     }
 }

@@ -53,9 +53,9 @@ impl OutcomeEffects {
             return Summary::HardlyDiffers;
         }
         let mut dependences: Vec<usize> = (0..self.comparisons.len())
-            .filter(|at| self.is_dependence(&self.comparisons[*at]))
+            .filter(|index| self.is_dependence(&self.comparisons[*index]))
             .collect();
-        let share = |at: &usize| self.joint_share(&self.comparisons[*at]);
+        let share = |index: &usize| self.joint_share(&self.comparisons[*index]);
         dependences.sort_by(|a, b| share(b).total_cmp(&share(a)));
         Summary::Differs {
             strongest: self.strongest(),
@@ -66,8 +66,11 @@ impl OutcomeEffects {
 
     /// The share of what a comparison's two factors do together.
     #[must_use]
-    pub fn joint_share(&self, one: &Comparison) -> f64 {
-        let pair = Source::Pair(one.factor.min(one.by), one.factor.max(one.by));
+    pub fn joint_share(&self, comparison: &Comparison) -> f64 {
+        let pair = Source::Pair(
+            comparison.factor.min(comparison.by),
+            comparison.factor.max(comparison.by),
+        );
         self.part(pair).map_or(0.0, |part| part.share)
     }
 
@@ -101,17 +104,22 @@ impl OutcomeEffects {
 
     /// Of several levels of one factor by another, the one whose ratios differ most; a comparison that was made for its own sake
     /// only where the ratio changes sides.
-    fn is_dependence(&self, one: &Comparison) -> bool {
-        let spread = |one: &Comparison| {
-            let logs = || one.ratios.iter().map(|ratio| ratio.estimate.point.ln());
+    fn is_dependence(&self, comparison: &Comparison) -> bool {
+        let spread = |comparison: &Comparison| {
+            let logs = || {
+                comparison
+                    .ratios
+                    .iter()
+                    .map(|ratio| ratio.estimate.point.ln())
+            };
             logs().fold(f64::NEG_INFINITY, f64::max) - logs().fold(f64::INFINITY, f64::min)
         };
         let alike = self
             .comparisons
             .iter()
-            .filter(|other| (other.factor, other.by) == (one.factor, one.by));
-        let is_widest = alike.map(spread).fold(0.0, f64::max) <= spread(one);
-        is_widest && (one.is_larger || !one.turns.is_empty())
+            .filter(|other| (other.factor, other.by) == (comparison.factor, comparison.by));
+        let is_widest = alike.map(spread).fold(0.0, f64::max) <= spread(comparison);
+        is_widest && (comparison.is_larger || !comparison.turns.is_empty())
     }
 
     fn residual(&self) -> Option<Variation> {

@@ -115,7 +115,7 @@ impl Found {
     #[must_use]
     pub fn number(&self) -> Option<&Estimate> {
         match self {
-            Self::Number(found) => Some(&found.estimate),
+            Self::Number(difference) => Some(&difference.estimate),
             Self::NoSuccess(_) | Self::Nothing => None,
         }
     }
@@ -139,9 +139,9 @@ impl Found {
 impl Found {
     pub(super) fn with_trials_needed(self, needed: Option<TrialsNeeded>) -> Self {
         match self {
-            Self::Number(found) => Self::Number(Difference {
+            Self::Number(difference) => Self::Number(Difference {
                 trials_needed: needed,
-                ..found
+                ..difference
             }),
             Self::NoSuccess(_) | Self::Nothing => self,
         }
@@ -153,13 +153,13 @@ impl NoSuccess {
     pub(super) fn from_successes(first: &[f64], second: &[f64]) -> Option<Self> {
         let trials = first.len().min(second.len());
         let is_none = |values: &[f64]| values.iter().all(|value| *value <= 0.0);
-        let of = match (is_none(first), is_none(second)) {
+        let side = match (is_none(first), is_none(second)) {
             (true, true) => Without::Both,
             (true, false) => Without::First,
             (false, true) => Without::Second,
             (false, false) => return None,
         };
-        (trials > 0).then_some(Self { of, trials })
+        (trials > 0).then_some(Self { of: side, trials })
     }
 
     /// Whether more than one trial of each shows it.
@@ -171,37 +171,40 @@ impl NoSuccess {
 impl Compared {
     /// Who is ahead, by what is wished for; by the interval, never by the point alone.
     #[must_use]
-    pub fn leader(&self, found: &Found) -> Ahead {
-        match found {
-            Found::Number(of) => match self.shown_of(of) {
+    pub fn leader(&self, result: &Found) -> Ahead {
+        match result {
+            Found::Number(difference) => match self.shown_of(difference) {
                 Shown::Unknown => Ahead::Unsure,
                 Shown::Nothing => Ahead::Neither,
                 Shown::Alone => Ahead::Alone,
-                Shown::Together => self.leader_by_point(found),
+                Shown::Together => self.leader_by_point(result),
             },
             Found::NoSuccess(none) if !none.is_sure() => Ahead::Unsure,
-            found => self.leader_by_point(found),
+            result => self.leader_by_point(result),
         }
     }
 
     /// What a number shows.
     #[must_use]
-    pub fn shown_of(&self, found: &Difference) -> Shown {
+    pub fn shown_of(&self, difference: &Difference) -> Shown {
         Shown::new(
-            &found.estimate,
+            &difference.estimate,
             self.measure.neutral_value(),
-            found.is_shown,
+            difference.is_shown,
         )
     }
 
     /// Who is ahead along a line over these levels.
     #[must_use]
-    pub fn lead(&self, over: &Over, at: &[Found]) -> Lead {
-        let ahead: Vec<Ahead> = at.iter().map(|found| self.leader(found)).collect();
+    pub fn lead(&self, over: &Over, results: &[Found]) -> Lead {
+        let ahead: Vec<Ahead> = results.iter().map(|result| self.leader(result)).collect();
         let is_sure = |who: &Ahead| !matches!(who, Ahead::Unsure | Ahead::Unknown);
         if ahead.contains(&Ahead::Unsure) && !ahead.iter().any(is_sure) {
             return Lead {
-                ahead: at.iter().map(|found| self.leader_by_point(found)).collect(),
+                ahead: results
+                    .iter()
+                    .map(|result| self.leader_by_point(result))
+                    .collect(),
                 is_by_points: true,
                 changes: Vec::new(),
             };
@@ -220,45 +223,51 @@ impl Compared {
     #[must_use]
     pub fn is_even(&self) -> bool {
         let mut all = self.at.iter().flatten();
-        all.all(|found| self.leader(found) == Ahead::Neither)
+        all.all(|result| self.leader(result) == Ahead::Neither)
     }
 
     /// Of these places along a line the one where the two are furthest apart; `None` where none has a number.
     #[must_use]
-    pub fn largest_difference(&self, at: &[Found], places: &[usize]) -> Option<(usize, Estimate)> {
-        let distance = |found: &Estimate| match self.measure {
-            Measure::Ratio => found.point.ln().abs(),
-            Measure::Difference => found.point.abs(),
+    pub fn largest_difference(
+        &self,
+        results: &[Found],
+        places: &[usize],
+    ) -> Option<(usize, Estimate)> {
+        let distance = |estimate: &Estimate| match self.measure {
+            Measure::Ratio => estimate.point.ln().abs(),
+            Measure::Difference => estimate.point.abs(),
         };
         let places = places.iter().copied();
-        let numbers = places.filter_map(|place| Some((place, *at[place].number()?)));
+        let numbers = places.filter_map(|place| Some((place, *results[place].number()?)));
         numbers.max_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b)))
     }
 
     /// By how much the one that is ahead is: the larger ÷ the smaller, or the larger - the smaller.
     #[must_use]
-    pub fn advantage(&self, found: &Estimate) -> Estimate {
+    pub fn advantage(&self, estimate: &Estimate) -> Estimate {
         let turned = |turn: fn(f64) -> f64| Estimate {
-            point: turn(found.point),
-            interval: found.interval.map(|(low, high)| (turn(high), turn(low))),
-            count: found.count,
+            point: turn(estimate.point),
+            interval: estimate.interval.map(|(low, high)| (turn(high), turn(low))),
+            count: estimate.count,
             least: None,
         };
         match self.measure {
-            Measure::Ratio if found.point < 1.0 => turned(|ratio| 1.0 / ratio),
-            Measure::Difference if found.point < 0.0 => turned(|difference| -difference),
-            Measure::Ratio | Measure::Difference => *found,
+            Measure::Ratio if estimate.point < 1.0 => turned(|ratio| 1.0 / ratio),
+            Measure::Difference if estimate.point < 0.0 => turned(|difference| -difference),
+            Measure::Ratio | Measure::Difference => *estimate,
         }
     }
 
     /// The same, by the point where there is no interval.
-    fn leader_by_point(&self, found: &Found) -> Ahead {
-        match found {
-            Found::Number(found) => match side_of(&found.estimate, self.measure.neutral_value()) {
-                None => Ahead::Neither,
-                Some(above) if above == (self.better == Better::Higher) => Ahead::Second,
-                Some(_) => Ahead::First,
-            },
+    fn leader_by_point(&self, result: &Found) -> Ahead {
+        match result {
+            Found::Number(result) => {
+                match side_of(&result.estimate, self.measure.neutral_value()) {
+                    None => Ahead::Neither,
+                    Some(above) if above == (self.better == Better::Higher) => Ahead::Second,
+                    Some(_) => Ahead::First,
+                }
+            }
             // Who answers nothing has no times that could be longer.
             Found::NoSuccess(none) if self.better == Better::Higher => match none.of {
                 Without::First => Ahead::Second,
@@ -273,9 +282,9 @@ impl Compared {
     /// So many statements hold together with these.
     pub(crate) fn hold(&mut self, limit: f64, family: usize) {
         self.family = family;
-        for found in self.at.iter_mut().flatten() {
-            if let Found::Number(found) = found {
-                found.is_shown = found.p_value.is_none_or(|p_value| p_value <= limit);
+        for result in self.at.iter_mut().flatten() {
+            if let Found::Number(result) = result {
+                result.is_shown = result.p_value.is_none_or(|p_value| p_value <= limit);
             }
         }
     }
@@ -283,17 +292,17 @@ impl Compared {
     /// Whether at some level an interval says who is ahead, or that nobody is seen to be.
     #[must_use]
     pub fn is_sure_somewhere(&self) -> bool {
-        self.at.iter().flatten().any(|found| self.is_sure(found))
+        self.at.iter().flatten().any(|result| self.is_sure(result))
     }
 
-    fn is_sure(&self, found: &Found) -> bool {
-        !matches!(self.leader(found), Ahead::Unsure | Ahead::Unknown)
+    fn is_sure(&self, result: &Found) -> bool {
+        !matches!(self.leader(result), Ahead::Unsure | Ahead::Unknown)
     }
 }
 
 fn changes(ahead: &[Ahead]) -> Vec<(usize, usize)> {
     let clear: Vec<usize> = (0..ahead.len())
-        .filter(|at| matches!(ahead[*at], Ahead::First | Ahead::Second))
+        .filter(|index| matches!(ahead[*index], Ahead::First | Ahead::Second))
         .collect();
     let pairs = clear.windows(2).map(|pair| (pair[0], pair[1]));
     pairs
@@ -332,13 +341,13 @@ mod tests {
 
     /// Goodput of the trials of the two, the first one's first.
     fn check(first: &[f64], second: &[f64], expected: Ahead) {
-        let found = compare(second, first, NoSuccess::from_successes(first, second));
+        let result = compare(second, first, NoSuccess::from_successes(first, second));
         let goodput = test_compared(Better::Higher);
-        assert_eq!(goodput.leader(&found), expected, "{found:?}");
-        if let Found::Number(Difference { estimate, .. }) = found {
+        assert_eq!(goodput.leader(&result), expected, "{result:?}");
+        if let Found::Number(Difference { estimate, .. }) = result {
             assert!(
                 estimate.point > 0.0 && estimate.point.is_finite(),
-                "{found:?}"
+                "{result:?}"
             );
         }
     }
@@ -366,11 +375,11 @@ mod tests {
     #[test]
     fn who_answers_nothing_is_not_slower() {
         let none = NoSuccess::from_successes(&[0.0, 0.0], &[300.0, 303.0]);
-        let found = compare(&[20.0, 21.0], &[], none);
+        let result = compare(&[20.0, 21.0], &[], none);
         let quicker = test_compared(Better::Quicker);
-        assert_eq!(quicker.leader(&found), Ahead::Unknown);
+        assert_eq!(quicker.leader(&result), Ahead::Unknown);
         assert!(matches!(
-            found,
+            result,
             Found::NoSuccess(NoSuccess {
                 of: Without::First,
                 trials: 2

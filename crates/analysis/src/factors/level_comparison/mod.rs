@@ -77,9 +77,15 @@ pub(crate) fn comparisons(
     trials: &[TrialModel],
     axis: Option<&str>,
 ) -> Vec<ComparisonModel> {
-    let varying: Vec<&Factor> = factors.iter().filter(|one| one.levels.len() > 1).collect();
+    let varying: Vec<&Factor> = factors
+        .iter()
+        .filter(|candidate| candidate.levels.len() > 1)
+        .collect();
     let mut all = Vec::new();
-    for factor in varying.iter().filter(|one| one.levels.len() == 2) {
+    for factor in varying
+        .iter()
+        .filter(|candidate| candidate.levels.len() == 2)
+    {
         let beside: Vec<&Factor> = varying
             .iter()
             .copied()
@@ -133,8 +139,8 @@ impl<'a> Pairs<'a> {
         }
     }
 
-    fn map<T>(&self, of: impl Fn(usize, usize) -> T) -> Vec<Vec<Option<T>>> {
-        let pair = |pair: &Option<(usize, usize)>| pair.map(|(first, second)| of(first, second));
+    fn map<T>(&self, value: impl Fn(usize, usize) -> T) -> Vec<Vec<Option<T>>> {
+        let pair = |pair: &Option<(usize, usize)>| pair.map(|(first, second)| value(first, second));
         let lines = self.cells.iter();
         lines.map(|line| line.iter().map(pair).collect()).collect()
     }
@@ -151,7 +157,7 @@ fn comparison(
         return None;
     }
     let all: Vec<&CellModel> = cells.iter().collect();
-    let levels = [0, 1].map(|at| level_name(&pairs.factor.name, &pairs.factor.levels[at]));
+    let levels = [0, 1].map(|index| level_name(&pairs.factor.name, &pairs.factor.levels[index]));
     let outcomes = outcomes(&all, info);
     let successes = outcomes
         .iter()
@@ -161,18 +167,19 @@ fn comparison(
         let outcome = (outcome, outcome.is_asked(&asked));
         ratios(pairs, (cells, trials), outcome, successes)
     });
-    let mut found = Vec::new();
+    let mut compared_outcomes = Vec::new();
     for (outcome, ratios) in outcomes.iter().zip(all) {
-        found.push(ratios);
+        compared_outcomes.push(ratios);
         if outcome.matches(Metric::ResponseTime, Some(Statistic::P99)) {
-            let is_error_rate =
-                |one: &NamedMetric<'_>| one.row.metric == Metric::ErrorRate && one.of.is_none();
+            let is_error_rate = |metric: &NamedMetric<'_>| {
+                metric.row.metric == Metric::ErrorRate && metric.of.is_none()
+            };
             let is_asked = asked.iter().any(is_error_rate);
-            found.extend(errors(pairs, (cells, trials), is_asked));
+            compared_outcomes.extend(errors(pairs, (cells, trials), is_asked));
         }
     }
-    found.retain(is_compared);
-    if found.is_empty() {
+    compared_outcomes.retain(is_compared);
+    if compared_outcomes.is_empty() {
         return None;
     }
     Some(ComparisonModel {
@@ -182,7 +189,7 @@ fn comparison(
         over: pairs.over.clone(),
         others: pairs.others.clone(),
         lines: pairs.lines.clone(),
-        outcomes: found,
+        outcomes: compared_outcomes,
     })
 }
 
@@ -194,8 +201,8 @@ fn doubtful(
 ) -> Vec<Vec<Vec<(String, Verdict)>>> {
     let all = pairs.map(|first, second| {
         let sides = [first, second].into_iter().zip(levels);
-        let doubtful = sides.filter_map(|(at, level)| {
-            let verdict = cells[at].verdict?;
+        let doubtful = sides.filter_map(|(index, level)| {
+            let verdict = cells[index].verdict?;
             (verdict != Verdict::Valid).then(|| (level.clone(), verdict))
         });
         doubtful.collect::<Vec<_>>()
@@ -207,13 +214,13 @@ fn doubtful(
 }
 
 /// Whether there is anything to show: that one of the two had no success is shown once, of what succeeded.
-fn is_compared(one: &Compared) -> bool {
-    let shows = |found: &Found| match found {
+fn is_compared(outcome: &Compared) -> bool {
+    let shows = |result: &Found| match result {
         Found::Number(_) => true,
-        Found::NoSuccess(_) => one.better == Better::Higher,
+        Found::NoSuccess(_) => outcome.better == Better::Higher,
         Found::Nothing => false,
     };
-    one.at.iter().flatten().any(shows)
+    outcome.at.iter().flatten().any(shows)
 }
 
 fn ratios(
@@ -229,11 +236,11 @@ fn ratios(
     let resolution = outcome.resolution(&compared, trials);
     // About the limit at which it would be shown: that of the comparisons of one outcome by themselves.
     let limit = ALONE / as_f64(compared.len().max(2) as u64 / 2);
-    let of = |first: usize, second: usize| {
-        let samples = |of: &Outcome, at: usize| of.samples(&cells[at], trials);
-        let values = |at: usize| -> Vec<f64> {
-            let own = samples(successes, at).into_iter();
-            own.map(|trial| trial.value).collect()
+    let result = |first: usize, second: usize| {
+        let samples = |result: &Outcome, index: usize| result.samples(&cells[index], trials);
+        let values = |index: usize| -> Vec<f64> {
+            let trial_samples = samples(successes, index).into_iter();
+            trial_samples.map(|trial| trial.value).collect()
         };
         let none = NoSuccess::from_successes(&values(first), &values(second));
         // What failed has its cost, too.
@@ -254,7 +261,7 @@ fn ratios(
         is_asked,
         family: 1,
         measure: Measure::Ratio,
-        at: without_holes(pairs.map(of)),
+        at: without_holes(pairs.map(result)),
     }
 }
 
@@ -266,15 +273,15 @@ fn errors(
 ) -> Option<Compared> {
     let places = pairs.cells.iter().flatten().flatten();
     let mut both = places.flat_map(|(first, second)| [*first, *second]);
-    if !both.any(|at| cells[at].failed > 0) {
+    if !both.any(|index| cells[index].failed > 0) {
         return None;
     }
-    let of = |first: usize, second: usize| {
-        let parts = |at: usize| failed_parts(&cells[at], trials);
-        proportion_difference(&parts(second), &parts(first)).map_or(Found::Nothing, |found| {
+    let result = |first: usize, second: usize| {
+        let parts = |index: usize| failed_parts(&cells[index], trials);
+        proportion_difference(&parts(second), &parts(first)).map_or(Found::Nothing, |difference| {
             Found::Number(Difference {
-                estimate: found.estimate,
-                p_value: found.p_value,
+                estimate: difference.estimate,
+                p_value: difference.p_value,
                 is_paired: false,
                 is_shown: true,
                 trials_needed: None,
@@ -287,11 +294,17 @@ fn errors(
         is_asked,
         family: 1,
         measure: Measure::Difference,
-        at: without_holes(pairs.map(of)),
+        at: without_holes(pairs.map(result)),
     })
 }
 
 fn without_holes(lines: Vec<Vec<Option<Found>>>) -> Vec<Vec<Found>> {
-    let line = |line: Vec<Option<Found>>| line.into_iter().map(|of| of.unwrap_or(Found::Nothing));
-    lines.into_iter().map(|of| line(of).collect()).collect()
+    let line = |line: Vec<Option<Found>>| {
+        line.into_iter()
+            .map(|entry| entry.unwrap_or(Found::Nothing))
+    };
+    lines
+        .into_iter()
+        .map(|entry| line(entry).collect())
+        .collect()
 }

@@ -83,24 +83,24 @@ impl<'a> DelayLogs<'a> {
     }
 
     pub(crate) fn source(&self) -> DelaySource {
-        let of = self.found_records();
+        let total = self.found_records();
         let arrived = self.arrival.map_or(0, Histogram::len);
-        if self.instants_end_delays() && covers(arrived, of) {
+        if self.instants_end_delays() && covers(arrived, total) {
             return DelaySource {
                 by: KnownBy::Instants,
                 known: arrived,
-                of,
+                of: total,
             };
         }
         let known = self.delivery.map_or(0, Histogram::len);
-        let is_part = self.info.sample.is_some() && !covers(known, of);
+        let is_part = self.info.sample.is_some() && !covers(known, total);
         DelaySource {
             by: match is_part {
                 true => KnownBy::Windows(self.info.measured.and_then(|measured| measured.windows)),
                 false => KnownBy::Reads,
             },
             known,
-            of,
+            of: total,
         }
     }
 
@@ -123,7 +123,7 @@ impl<'a> DelayLogs<'a> {
     /// The percentiles by the best that is known.
     pub(crate) fn percentiles(&self) -> Delays {
         let source = self.source();
-        let of = |histogram: Option<&Histogram<u64>>| {
+        let quantiles = |histogram: Option<&Histogram<u64>>| {
             let all = histogram.and_then(histogram::of_trial)?;
             Some(match source.by {
                 KnownBy::Windows(windows) => all.in_windows(windows),
@@ -149,7 +149,9 @@ impl<'a> DelayLogs<'a> {
                     .map(|all| all.later_percentiles(self.coarseness_us())),
                 arrival.clone(),
             ),
-            KnownBy::Reads | KnownBy::Windows(_) => (of(self.delivery), of(self.earliest)),
+            KnownBy::Reads | KnownBy::Windows(_) => {
+                (quantiles(self.delivery), quantiles(self.earliest))
+            }
         };
         Delays {
             source,
@@ -189,16 +191,16 @@ impl<'a> DelayLogs<'a> {
     }
 }
 
-fn covers(known: u64, of: u64) -> bool {
-    known > 0 && as_f64(known) >= COVERS_FROM * as_f64(of)
+fn covers(known: u64, total: u64) -> bool {
+    known > 0 && as_f64(known) >= COVERS_FROM * as_f64(total)
 }
 
 impl DelaySource {
     /// Of several trials: by what the delays of some are known least, and the sums of the records.
     #[must_use]
     pub fn over_trials(trials: impl Iterator<Item = Self>) -> Option<Self> {
-        trials.reduce(|sum, one| Self {
-            by: match (sum.by, one.by) {
+        trials.reduce(|sum, source| Self {
+            by: match (sum.by, source.by) {
                 (KnownBy::Windows(some), KnownBy::Windows(more)) => {
                     KnownBy::Windows(some.zip(more).map(|(some, more)| some + more))
                 }
@@ -206,8 +208,8 @@ impl DelaySource {
                 (KnownBy::Instants, KnownBy::Instants) => KnownBy::Instants,
                 _ => KnownBy::Reads,
             },
-            known: sum.known + one.known,
-            of: sum.of + one.of,
+            known: sum.known + source.known,
+            of: sum.of + source.of,
         })
     }
 }

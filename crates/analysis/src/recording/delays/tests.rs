@@ -15,14 +15,14 @@ fn delays_of(values: impl IntoIterator<Item = u64>) -> Histogram<u64> {
 
 /// A store that stalls for 30 ms in 3 % of the time: what all records show, and what a window between two stalls does.
 fn stalled_delays() -> [Histogram<u64>; 2] {
-    let all = delays_of((0..10_000).map(|at| {
-        if at % 100 < 3 {
-            10_000 * (1 + at % 3)
+    let all = delays_of((0..10_000).map(|index| {
+        if index % 100 < 3 {
+            10_000 * (1 + index % 3)
         } else {
             2_500
         }
     }));
-    let windows = delays_of((0..300).map(|at| 2_500 + at));
+    let windows = delays_of((0..300).map(|index| 2_500 + index));
     [all, windows]
 }
 
@@ -63,10 +63,10 @@ fn sampled_delays() -> Case {
     }
 }
 
-fn noted_delays(found: u64, windows: u64, ends_delay: bool) -> DeliveryInfo {
+fn noted_delays(records: u64, windows: u64, ends_delay: bool) -> DeliveryInfo {
     DeliveryInfo {
         measured: Some(MeasuredRecords {
-            found,
+            found: records,
             windows: Some(windows),
         }),
         instants: Some(InstantsInfo {
@@ -79,17 +79,21 @@ fn noted_delays(found: u64, windows: u64, ends_delay: bool) -> DeliveryInfo {
 
 #[test]
 fn instants_that_cover_the_records_are_the_delay() {
-    let check = |case: Case, by: KnownBy, (known, of): (u64, u64), p99_us: f64| {
+    let check = |case: Case, by: KnownBy, (known, total): (u64, u64), p99_us: f64| {
         let delays = case.logs().percentiles();
-        let source = DelaySource { by, known, of };
+        let source = DelaySource {
+            by,
+            known,
+            of: total,
+        };
         assert_eq!(delays.source, source, "{:?}", case.info);
         let p99 = delays.delay.unwrap().p99.unwrap();
         // Histograms have three digits.
         assert!((p99.us / p99_us - 1.0).abs() < 2e-3, "{}", p99.us);
         assert_eq!(p99.thin.is_some(), matches!(by, KnownBy::Windows(_)));
     };
-    let info = |found, ends_delay| Case {
-        info: noted_delays(found, 7, ends_delay),
+    let info = |records, ends_delay| Case {
+        info: noted_delays(records, 7, ends_delay),
         ..sampled_delays()
     };
     check(

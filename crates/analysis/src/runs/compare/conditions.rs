@@ -48,7 +48,7 @@ pub(crate) fn conditions_changed(
             });
         }
     };
-    let mut host = |what, of: fn(&RunInfo) -> String| add(what, of(first), of(second));
+    let mut host = |what, text: fn(&RunInfo) -> String| add(what, text(first), text(second));
     host(Condition::Host, |info| info.host.name.clone());
     host(Condition::Kernel, |info| info.host.kernel.clone());
     host(Condition::CpuModel, |info| info.host.cpu_model.clone());
@@ -67,8 +67,8 @@ pub(crate) fn conditions_changed(
     host(Condition::LoadModel, |info| load_model(info).to_owned());
     let versions = |info: &RunInfo, name: &str| {
         let mut all = info.components.iter();
-        let found = all.find(|component| component.name == name);
-        found.map_or_else(String::new, |component| component.version.clone())
+        let entry = all.find(|component| component.name == name);
+        entry.map_or_else(String::new, |component| component.version.clone())
     };
     let mut names: Vec<&String> = Vec::new();
     for component in first.components.iter().chain(&second.components) {

@@ -66,22 +66,22 @@ pub(crate) fn invert(bias: Bias) -> Bias {
 
 /// `biases`: of the ratio.
 pub(super) fn judge(
-    found: Option<&MarginTest>,
+    margin_test: Option<&MarginTest>,
     biases: &[Bias],
     margin: f64,
     wish: Wish,
 ) -> Judgement {
     let open = |why| {
-        let trials_needed = found.and_then(|found| found.trials_needed);
+        let trials_needed = margin_test.and_then(|margin_test| margin_test.trials_needed);
         Judgement::Undecided(Open {
             why,
             trials_needed: trials_needed.filter(|_| why == OpenReason::Interval),
         })
     };
-    let Some(found) = found else {
+    let Some(margin_test) = margin_test else {
         return open(OpenReason::NoRatio);
     };
-    let Some(interval) = found.estimate.interval else {
+    let Some(interval) = margin_test.estimate.interval else {
         return open(OpenReason::NoInterval);
     };
     let by_interval = side(Range::new(interval, []), margin, wish);
@@ -89,7 +89,7 @@ pub(super) fn judge(
     match (by_range, by_interval) {
         (Some(judgement), _) => judgement,
         (None, Some(_)) => open(OpenReason::Doubtful),
-        (None, None) if found.is_open_by_range => open(OpenReason::Range),
+        (None, None) if margin_test.is_open_by_range => open(OpenReason::Range),
         (None, None) => open(OpenReason::Interval),
     }
 }
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn the_interval_is_judged_by_the_margin() {
         let check = |(low, high): (f64, f64), biases: &[Bias], expected: Judgement| {
-            let found = MarginTest {
+            let margin_test = MarginTest {
                 estimate: Estimate {
                     point: f64::midpoint(low, high),
                     interval: Some((low, high)),
@@ -139,7 +139,7 @@ mod tests {
                 trials_needed: Some(NEEDED),
                 is_open_by_range: false,
             };
-            let judged = judge(Some(&found), biases, 0.05, Wish::Less);
+            let judged = judge(Some(&margin_test), biases, 0.05, Wish::Less);
             assert_eq!(judged, expected, "{low} {high} {biases:?}");
         };
         let open = |why, trials_needed| Judgement::Undecided(Open { why, trials_needed });

@@ -142,11 +142,16 @@ impl CompareModel {
         let loses_records = self.cells.iter().any(CellPair::loses_records);
         let is_whole = self.unmatched.iter().all(Vec::is_empty) && judgements().next().is_some();
         let is_left_out = self.asked_metrics().any(|metric| metric.left_out.is_some());
-        if loses_records || has(|one| matches!(one, Judgement::Worse | Judgement::Different)) {
+        if loses_records
+            || has(|judgement| matches!(judgement, Judgement::Worse | Judgement::Different))
+        {
             Outcomes::Worse
-        } else if !is_whole || is_left_out || has(|one| matches!(one, Judgement::Undecided(_))) {
+        } else if !is_whole
+            || is_left_out
+            || has(|judgement| matches!(judgement, Judgement::Undecided(_)))
+        {
             Outcomes::Undecided
-        } else if has(|one| *one == Judgement::Better) {
+        } else if has(|judgement| *judgement == Judgement::Better) {
             Outcomes::Better
         } else {
             Outcomes::Same
@@ -246,8 +251,8 @@ pub(crate) fn resolve_asked<'a>(
     let metric = |path: &'a Vec<String>| {
         // The name of the request may be left out, as in `waggle load`.
         let parts: Vec<&str> = path.iter().map(String::as_str).collect();
-        let found = without_names(path, info).or_else(|| resolve_in_load(&parts));
-        found.ok_or_else(|| CompareError::NoMetric(path.join(".")))
+        let named_metric = without_names(path, info).or_else(|| resolve_in_load(&parts));
+        named_metric.ok_or_else(|| CompareError::NoMetric(path.join(".")))
     };
     paths.iter().map(metric).collect()
 }
@@ -314,19 +319,20 @@ fn compare_cell(sides: &Sides<'_>, key: &Key, outcome: &Outcome<'_>, margin: f64
         .map(|side| side.resolution(key, outcome))
         .into_iter()
         .fold(0.0, f64::max);
-    let samples = [0, 1].map(|at| sides.samples(at, key, outcome));
-    let found = waggle_stats::compare_with_margin(&samples[1], &samples[0], resolution, margin);
+    let samples = [0, 1].map(|index| sides.samples(index, key, outcome));
+    let margin_test =
+        waggle_stats::compare_with_margin(&samples[1], &samples[0], resolution, margin);
     let mut biases: Vec<Bias> = second.biases(key, named.row.metric);
     let of_first = first.biases(key, named.row.metric);
     biases.extend(of_first.into_iter().map(invert));
-    let judgement = judge(found.as_ref(), &biases, margin, named.row.wish);
+    let judgement = judge(margin_test.as_ref(), &biases, margin, named.row.wish);
     let MarginTest {
         estimate,
         p_value,
         is_paired,
         ..
-    } = match found {
-        Some(found) => found,
+    } = match margin_test {
+        Some(margin_test) => margin_test,
         None => {
             return MetricPair {
                 numbers: [first.number(key, outcome), second.number(key, outcome)],

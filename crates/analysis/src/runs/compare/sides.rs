@@ -123,7 +123,10 @@ impl<'a> Sides<'a> {
     }
 
     pub(super) fn from_levels(model: &'a Model, factor: &'a str) -> Result<Self, CompareError> {
-        let known = model.factors.iter().find(|one| one.name == factor);
+        let known = model
+            .factors
+            .iter()
+            .find(|candidate| candidate.name == factor);
         let Some([first, second]) = known.map(|factor| factor.levels.as_slice()) else {
             return Err(CompareError::NoFactor(factor.to_owned()));
         };
@@ -183,8 +186,8 @@ impl<'a> Sides<'a> {
         let [first, second] = &self.sides;
         [(first, second), (second, first)].map(|(side, other)| {
             let keys = side.keys.iter();
-            let own = keys.filter(|key| !other.cells.contains_key(*key));
-            own.map(|key| self.cell_name(key)).collect()
+            let lone_keys = keys.filter(|key| !other.cells.contains_key(*key));
+            lone_keys.map(|key| self.cell_name(key)).collect()
         })
     }
 
@@ -210,9 +213,9 @@ impl<'a> Sides<'a> {
     }
 
     /// The values of a metric in a cell of a side.
-    pub(super) fn samples(&self, at: usize, key: &Key, outcome: &Outcome<'_>) -> Vec<Sample> {
-        let side = &self.sides[at];
-        let offset = u32::try_from(at).unwrap_or(0) * SIDE_STRIDE;
+    pub(super) fn samples(&self, index: usize, key: &Key, outcome: &Outcome<'_>) -> Vec<Sample> {
+        let side = &self.sides[index];
+        let offset = u32::try_from(index).unwrap_or(0) * SIDE_STRIDE;
         let cells = side.cells(key);
         let of_run = |(run, cell): &(usize, &CellModel)| {
             let trials = &side.runs[*run].trials;
@@ -268,7 +271,7 @@ impl<'a> Side<'a> {
             keys: Vec::new(),
             cells: BTreeMap::new(),
         };
-        for (at, run) in side.runs.iter().enumerate() {
+        for (index, run) in side.runs.iter().enumerate() {
             for cell in &run.cells {
                 let Some(key) = cell_key(cell, level) else {
                     continue;
@@ -277,7 +280,7 @@ impl<'a> Side<'a> {
                     side.keys.push(key);
                     Vec::new()
                 });
-                known.push((at, cell));
+                known.push((index, cell));
             }
         }
         side
@@ -312,10 +315,11 @@ impl<'a> Side<'a> {
         let of_run = |run: &&Model| match self.level {
             None => left_out_of_run(&run.info),
             Some((factor, level)) => {
-                let is_own = |(name, own): &(String, String)| name == factor && own == level;
-                let mut own = run.info.left_out.clone();
-                own.retain(|one| one.cell.levels.iter().any(is_own));
-                left_out_groups(&run.info.cells, &own)
+                let is_own =
+                    |(name, side_part): &(String, String)| name == factor && side_part == level;
+                let mut side_part = run.info.left_out.clone();
+                side_part.retain(|omission| omission.cell.levels.iter().any(is_own));
+                left_out_groups(&run.info.cells, &side_part)
             }
         };
         let mut groups: Vec<LeftOutGroup> = Vec::new();
@@ -365,7 +369,7 @@ fn cell_key(cell: &CellModel, level: Option<(&str, &str)>) -> Option<Key> {
         return Some(cell.levels.clone());
     };
     let mut levels = cell.levels.iter();
-    let is_own = levels.any(|(name, own)| name == factor && own == level);
+    let is_own = levels.any(|(name, cell_level)| name == factor && cell_level == level);
     let others = cell.levels.iter().filter(|(name, _)| name != factor);
     is_own.then(|| others.cloned().collect())
 }

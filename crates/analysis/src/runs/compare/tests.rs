@@ -25,8 +25,8 @@ fn two_runs(first: &Model, second: &Model, margin: f64) -> CompareModel {
     compare(("old", sides[0]), ("new", sides[1]), &settings(margin)).unwrap()
 }
 
-fn is_called_different(found: &CompareModel) -> bool {
-    let mut pairs = found.asked_metrics().flat_map(|metric| &metric.cells);
+fn is_called_different(comparison: &CompareModel) -> bool {
+    let mut pairs = comparison.asked_metrics().flat_map(|metric| &metric.cells);
     pairs.any(|pair| matches!(pair.judgement, Judgement::Better | Judgement::Worse))
 }
 
@@ -66,12 +66,12 @@ fn equal_versions_in_one_run_are_seldom_called_different() {
 fn a_slow_down_is_found_within_one_run() {
     let check = |repetitions, least: f64| {
         let run = runs_of(Scatter::Host, repetitions, 0.9);
-        let found = share(300, |seed| {
+        let result = share(300, |seed| {
             let model = run.model(seed);
-            let found = compare_levels(&model, "variant", &settings(0.02)).unwrap();
-            found.outcome() == Outcomes::Worse
+            let result = compare_levels(&model, "variant", &settings(0.02)).unwrap();
+            result.outcome() == Outcomes::Worse
         });
-        assert!(found >= least, "{repetitions}: {found}");
+        assert!(result >= least, "{repetitions}: {result}");
     };
     check(5, 0.15);
     check(8, 0.70);
@@ -89,8 +89,8 @@ fn a_planted_ratio_lies_in_the_interval_at_its_rate() {
         let run = runs_of(scatter, 5, planted);
         let within = share(2_000, |seed| {
             let model = run.model(seed);
-            let found = compare_levels(&model, "variant", &settings(0.02)).unwrap();
-            let ratio = found.metrics[0].cells[0].ratio.as_ref().unwrap();
+            let comparison = compare_levels(&model, "variant", &settings(0.02)).unwrap();
+            let ratio = comparison.metrics[0].cells[0].ratio.as_ref().unwrap();
             let (low, high) = ratio.interval.unwrap();
             (low..=high).contains(&planted)
         });
@@ -113,9 +113,9 @@ fn several_runs_are_one_value_each() {
         models.collect()
     };
     let check = |first: &[Model], second: &[Model], unit: SampleUnit, count: usize| {
-        let found = compare(("old", first), ("new", second), &settings(0.05)).unwrap();
-        let pair = &found.metrics[0].cells[0];
-        assert_eq!((found.unit, pair.ratio.unwrap().count), (unit, count));
+        let comparison = compare(("old", first), ("new", second), &settings(0.05)).unwrap();
+        let pair = &comparison.metrics[0].cells[0];
+        assert_eq!((comparison.unit, pair.ratio.unwrap().count), (unit, count));
     };
     let (first, second) = (side(10), side(21));
     check(&first, &second, SampleUnit::PairedRuns, 8);
@@ -163,9 +163,12 @@ fn what_cannot_be_compared_is_an_error_or_left_out() {
 
     let mut open = run.clone();
     open.info.load_model = LoadModel::Open;
-    let found = two_runs(&run, &open, 0.05);
-    let left_out = found.metrics.iter().filter(|one| one.left_out.is_some());
-    let left_out: Vec<&str> = left_out.map(|one| one.name.as_str()).collect();
+    let comparison = two_runs(&run, &open, 0.05);
+    let left_out = comparison
+        .metrics
+        .iter()
+        .filter(|metric| metric.left_out.is_some());
+    let left_out: Vec<&str> = left_out.map(|metric| metric.name.as_str()).collect();
     assert_eq!(
         left_out,
         [
@@ -175,14 +178,14 @@ fn what_cannot_be_compared_is_an_error_or_left_out() {
             "Delivery delay p99",
         ]
     );
-    let changed = found.changes.iter().map(|change| change.what.clone());
+    let changed = comparison.changes.iter().map(|change| change.what.clone());
     assert_eq!(changed.collect::<Vec<_>>(), [Condition::LoadModel]);
 
     let mut fewer = run.clone();
     fewer.cells.truncate(11);
-    let found = two_runs(&run, &fewer, 0.05);
-    assert_eq!(found.unmatched[0].len(), 1);
-    assert_eq!(found.outcome(), Outcomes::Undecided);
+    let comparison = two_runs(&run, &fewer, 0.05);
+    assert_eq!(comparison.unmatched[0].len(), 1);
+    assert_eq!(comparison.outcome(), Outcomes::Undecided);
     let mut lossy = run.clone();
     let keeps = waggle_results::LedgerInfo::default();
     lossy.cells[0].ledger = Some(waggle_results::LedgerInfo {

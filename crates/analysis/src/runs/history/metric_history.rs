@@ -50,8 +50,8 @@ pub(super) struct Values {
 impl<'a> Sources<'a> {
     pub(super) fn new(runs: &'a [NamedRun], hosts: &[Host], settings: &HistorySettings) -> Self {
         let place = |run: &NamedRun| {
-            let own = Host::new(&run.model.info.host);
-            hosts.iter().position(|host| *host == own).unwrap_or(0)
+            let run_host = Host::new(&run.model.info.host);
+            hosts.iter().position(|host| *host == run_host).unwrap_or(0)
         };
         Self {
             runs,
@@ -63,21 +63,21 @@ impl<'a> Sources<'a> {
 
     /// Each run, with what differs from the one before.
     pub(super) fn facts(&self) -> Vec<HistoryRunFacts> {
-        let facts = |(at, run): (usize, &NamedRun)| {
+        let facts = |(index, run): (usize, &NamedRun)| {
             let is_before = |other: &usize| match self.scope {
-                HostScope::Each => self.hosts[*other] == self.hosts[at],
+                HostScope::Each => self.hosts[*other] == self.hosts[index],
                 HostScope::Together => true,
             };
-            let before = (0..at).rev().find(is_before);
+            let before = (0..index).rev().find(is_before);
             let cells = &run.model.cells;
             let planned = cells.iter().map(|cell| cell.planned);
             HistoryRunFacts {
                 name: run.name.clone(),
                 started_utc: run.model.info.started_utc.clone(),
-                host: self.hosts[at],
+                host: self.hosts[index],
                 trials: cells.iter().map(|cell| cell.ran).sum(),
-                planned: planned.fold(0, |sum, one| {
-                    sum + usize::try_from(one).unwrap_or(usize::MAX)
+                planned: planned.fold(0, |sum, trial_count| {
+                    sum + usize::try_from(trial_count).unwrap_or(usize::MAX)
                 }),
                 is_being_written: run.model.is_being_written,
                 changes: before.map_or_else(Vec::new, |before| {
@@ -96,8 +96,8 @@ impl<'a> Sources<'a> {
             HostScope::Together => vec![None],
         };
         let cells = newest.unwrap_or_default().iter().enumerate();
-        let all = cells.flat_map(|(at, cell)| {
-            let of_host = |host: &Option<usize>| self.values(outcome, (at, cell), *host);
+        let all = cells.flat_map(|(index, cell)| {
+            let of_host = |host: &Option<usize>| self.values(outcome, (index, cell), *host);
             hosts.iter().map(of_host).collect::<Vec<Values>>()
         });
         all.filter(|values| !values.points.is_empty()).collect()
@@ -106,11 +106,11 @@ impl<'a> Sources<'a> {
     fn values(
         &self,
         outcome: &Outcome<'_>,
-        (at, cell): (usize, &CellModel),
+        (index, cell): (usize, &CellModel),
         host: Option<usize>,
     ) -> Values {
         let mut values = Values {
-            cell: at,
+            cell: index,
             host,
             points: Vec::new(),
             biases: Vec::new(),
@@ -118,46 +118,49 @@ impl<'a> Sources<'a> {
         };
         for (run, NamedRun { model, .. }) in self.runs.iter().enumerate() {
             let is_own = host.is_none_or(|host| self.hosts[run] == host);
-            let own = model.cells.iter().find(|own| own.levels == cell.levels);
-            let Some(own) = own.filter(|_| is_own) else {
+            let run_cell = model
+                .cells
+                .iter()
+                .find(|run_cell| run_cell.levels == cell.levels);
+            let Some(run_cell) = run_cell.filter(|_| is_own) else {
                 continue;
             };
-            let number = outcome.number(own, &model.trials);
-            let Some(number) = number.filter(|_| outcome.is_shown(own, &model.trials)) else {
+            let number = outcome.number(run_cell, &model.trials);
+            let Some(number) = number.filter(|_| outcome.is_shown(run_cell, &model.trials)) else {
                 continue;
             };
-            let biases = own.biases(outcome.named.row.metric);
+            let biases = run_cell.biases(outcome.named.row.metric);
             values.points.push(HistoryPoint {
                 run,
                 number,
-                verdict: own.verdict,
+                verdict: run_cell.verdict,
                 is_doubtful: !biases.is_empty(),
             });
             values.biases.push(biases);
-            let trials = counted_trials(own, &model.trials).collect::<Vec<_>>();
+            let trials = counted_trials(run_cell, &model.trials).collect::<Vec<_>>();
             values.scale = values.scale.coarser(scale(&outcome.named, &trials));
         }
         values
     }
 
-    fn model(&self, values: &Values, at: usize) -> &Model {
-        &self.runs[values.points[at].run].model
+    fn model(&self, values: &Values, index: usize) -> &Model {
+        &self.runs[values.points[index].run].model
     }
 
     /// What else changed at a change point that lies between two others.
     fn conditions(
         &self,
         values: &Values,
-        at: usize,
+        index: usize,
         (start, end): (usize, usize),
     ) -> Vec<ConditionChange> {
         let between = |first: usize, second: usize| {
             changes_between(self.model(values, first), self.model(values, second))
         };
-        let mut all = between(at - 1, at);
+        let mut all = between(index - 1, index);
         // The change may be a little earlier or later.
-        let first = (at - 1).saturating_sub(PLACE_ERROR).max(start);
-        let last = (at + PLACE_ERROR).min(end - 1);
+        let first = (index - 1).saturating_sub(PLACE_ERROR).max(start);
+        let last = (index + PLACE_ERROR).min(end - 1);
         let near = between(first, last).into_iter();
         let near = near.filter(|change| is_of_measurement(&change.what, self.scope));
         for change in near {
@@ -187,12 +190,17 @@ pub(super) fn metric_history(
     let series = values.into_iter().map(|values| {
         let is_current = values.points.last().is_some_and(|last| last.run >= newest);
         let runs = history_runs(&values);
-        let found = change_points(&runs, values.scale, limits).unwrap_or_default();
-        let starts: Vec<usize> = found.iter().map(|change| change.index).collect();
+        let level_changes = change_points(&runs, values.scale, limits).unwrap_or_default();
+        let starts: Vec<usize> = level_changes.iter().map(|change| change.index).collect();
         HistorySeries {
             cell: values.cell,
             host: values.host,
-            changes: changes(&values, &found, sources, (limits.min_change, row.wish)),
+            changes: changes(
+                &values,
+                &level_changes,
+                sources,
+                (limits.min_change, row.wish),
+            ),
             smallest_change: smallest_change(&runs, &starts, values.scale, limits),
             over_runs: over_runs(&runs[starts.last().copied().unwrap_or(0)..], values.scale),
             is_current,
@@ -222,33 +230,39 @@ fn history_runs(values: &Values) -> Vec<HistoryRun> {
 
 fn changes(
     values: &Values,
-    found: &[ChangePoint],
+    points: &[ChangePoint],
     sources: &Sources<'_>,
     (min_change, wish): (f64, Wish),
 ) -> Vec<HistoryChange> {
-    let afters: Vec<f64> = found.iter().map(|change| change.after).collect();
-    let ends = |at: usize| {
-        let before = at.checked_sub(1).map(|before| found[before].index);
-        let after = found.get(at + 1).map(|next| next.index);
+    let afters: Vec<f64> = points.iter().map(|change| change.after).collect();
+    let ends = |index: usize| {
+        let before = index.checked_sub(1).map(|before| points[before].index);
+        let after = points.get(index + 1).map(|next| next.index);
         (before.unwrap_or(0), after.unwrap_or(values.points.len()))
     };
-    let change = |(at, point): (usize, &ChangePoint)| {
-        let conditions = sources.conditions(values, point.index, ends(at));
-        let later = &afters[at + 1..];
+    let change = |(index, point): (usize, &ChangePoint)| {
+        let conditions = sources.conditions(values, point.index, ends(index));
+        let later = &afters[index + 1..];
         HistoryChange {
             at: point.index,
             before: point.before,
             after: point.after,
             ratio: point.ratio,
             p_value: point.p_value,
-            judgement: judge(values, point, ends(at), (&conditions, sources.scope), wish),
+            judgement: judge(
+                values,
+                point,
+                ends(index),
+                (&conditions, sources.scope),
+                wish,
+            ),
             conditions,
             is_recovered: later
                 .iter()
                 .any(|later| is_as_good(*later, point.before, min_change, wish)),
         }
     };
-    found.iter().enumerate().map(change).collect()
+    points.iter().enumerate().map(change).collect()
 }
 
 fn judge(

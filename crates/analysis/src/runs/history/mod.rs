@@ -226,8 +226,10 @@ impl HistorySeries {
         if !self.is_long_enough() {
             return Vec::new();
         }
-        let starts = [0].into_iter().chain(self.changes.iter().map(|one| one.at));
-        let ends = self.changes.iter().map(|one| one.at);
+        let starts = [0]
+            .into_iter()
+            .chain(self.changes.iter().map(|change| change.at));
+        let ends = self.changes.iter().map(|change| change.at);
         let ends = ends.chain([self.points.len()]);
         let value = |level: usize| match level.checked_sub(1) {
             Some(before) => self.changes[before].after,
@@ -262,11 +264,11 @@ impl HistoryModel {
         if self.hosts == HostScope::Together {
             return Vec::new();
         }
-        let moved = |(at, pair): (usize, &[HistoryRunFacts])| {
+        let moved = |(index, pair): (usize, &[HistoryRunFacts])| {
             let (before, after) = (pair[0].host, pair[1].host);
-            let is_back = self.runs[at + 1..].iter().any(|run| run.host == before);
-            let is_new = self.runs[..=at].iter().all(|run| run.host != after);
-            (is_new && !is_back).then_some((before, at + 1))
+            let is_back = self.runs[index + 1..].iter().any(|run| run.host == before);
+            let is_new = self.runs[..=index].iter().all(|run| run.host != after);
+            (is_new && !is_back).then_some((before, index + 1))
         };
         let pairs = self.runs.windows(2).enumerate();
         pairs.filter_map(moved).collect()
@@ -341,7 +343,7 @@ pub fn history(
     let sources = Sources::new(&runs, &hosts, settings);
     let points = outcomes.iter().map(|outcome| sources.series(outcome));
     let points: Vec<Vec<metric_history::Values>> = points.collect();
-    let lengths = || points.iter().flatten().map(|one| one.points.len());
+    let lengths = || points.iter().flatten().map(|values| values.points.len());
     let examined = lengths().filter(|length| *length >= MIN_HISTORY).count();
     // Fewer runs than a change needs have a level with an interval.
     if lengths().max().unwrap_or(0) < MIN_RUNS {

@@ -48,27 +48,27 @@ struct Course<'a> {
 impl Course<'_> {
     fn runs(&self, seed: u64) -> Vec<NamedRun> {
         let mut random = StdRng::seed_from_u64(seed);
-        let run = |at| self.run(TEMPLATE.clone(), at, &mut random);
+        let run = |index| self.run(TEMPLATE.clone(), index, &mut random);
         (0..self.runs).map(run).collect()
     }
 
-    fn run(&self, mut model: Model, at: usize, random: &mut StdRng) -> NamedRun {
-        let is_slow = self.slow.contains(&at);
-        let past = self.changes.iter().filter(|(from, _)| *from <= at);
+    fn run(&self, mut model: Model, index: usize, random: &mut StdRng) -> NamedRun {
+        let is_slow = self.slow.contains(&index);
+        let past = self.changes.iter().filter(|(from, _)| *from <= index);
         let level = past.map(|(_, ratio)| ratio).product::<f64>();
         let host = if is_slow { 0.5 } else { 1.0 };
         let runs: Vec<f64> = (0..CELLS).map(|_| RUN_SCATTER * normal(random)).collect();
         for trial in &mut model.trials {
             let cell = usize::try_from(trial.key.cell - 1).unwrap();
-            let own = if cell == 0 { level } else { 1.0 };
+            let cell_level = if cell == 0 { level } else { 1.0 };
             let noise = (runs[cell] + TRIAL_SCATTER * normal(random)).exp();
-            trial.numbers.as_mut().unwrap().goodput_per_s = 1_000.0 * own * host * noise;
+            trial.numbers.as_mut().unwrap().goodput_per_s = 1_000.0 * cell_level * host * noise;
         }
         model.info.host.memory_bytes = 8 << 30;
         model.info.host.name = if is_slow { "slow" } else { "fast" }.to_owned();
-        model.info.started_utc = format!("2026-01-{:02}T{:02}:00:00Z", 1 + at / 24, at % 24);
+        model.info.started_utc = format!("2026-01-{:02}T{:02}:00:00Z", 1 + index / 24, index % 24);
         NamedRun {
-            name: format!("run-{at:03}"),
+            name: format!("run-{index:03}"),
             model,
         }
     }
@@ -102,11 +102,11 @@ fn planted_changes_are_found_and_a_slow_host_is_none() {
             slow,
         };
         let right = share(300, |seed| {
-            let found = list_changes(&course.history(seed));
-            let is_near = |at: usize| {
-                found
+            let changes = list_changes(&course.history(seed));
+            let is_near = |index: usize| {
+                changes
                     .iter()
-                    .any(|(cell, run)| *cell == 0 && run.abs_diff(at) <= 2)
+                    .any(|(cell, run)| *cell == 0 && run.abs_diff(index) <= 2)
             };
             is_near(14) && is_near(28)
         });
@@ -220,8 +220,8 @@ fn hosts_can_be_taken_together() {
         slow: &[],
     };
     let mut runs = course.runs(3);
-    for (at, run) in runs.iter_mut().enumerate() {
-        run.model.info.host.name = format!("runner-{at}");
+    for (index, run) in runs.iter_mut().enumerate() {
+        run.model.info.host.name = format!("runner-{index}");
     }
     let error = history(runs.clone(), &SETTINGS).unwrap_err();
     let expected = HistoryError::TooFewRuns {
@@ -234,9 +234,9 @@ fn hosts_can_be_taken_together() {
         hosts: HostScope::Together,
         ..SETTINGS
     };
-    let found = history(runs, &together).unwrap();
-    assert_eq!(found.outcome(), HistoryOutcome::Worse);
-    assert_eq!(found.metrics[0].series.len(), CELLS);
+    let joint_history = history(runs, &together).unwrap();
+    assert_eq!(joint_history.outcome(), HistoryOutcome::Worse);
+    assert_eq!(joint_history.metrics[0].series.len(), CELLS);
 }
 
 #[test]
@@ -246,10 +246,10 @@ fn a_host_that_is_no_longer_used_does_not_count() {
         changes: &[(10, 0.8)],
         slow: &(20..40).collect::<Vec<usize>>(),
     };
-    let found = course.history(1);
-    assert_eq!(found.metrics[0].series[0].changes.len(), 1);
-    assert_eq!(found.outcome(), HistoryOutcome::NoChange);
-    assert_eq!(found.host_moves(), [(0, 20)]);
+    let history = course.history(1);
+    assert_eq!(history.metrics[0].series[0].changes.len(), 1);
+    assert_eq!(history.outcome(), HistoryOutcome::NoChange);
+    assert_eq!(history.host_moves(), [(0, 20)]);
 }
 
 #[test]
@@ -284,8 +284,14 @@ fn runs_that_are_no_history_are_an_error() {
     );
     let mut fewer = runs;
     fewer[7].model.cells.truncate(2);
-    let found = history(fewer, &SETTINGS).unwrap();
-    assert_eq!((found.cells.len(), found.former_cells.len()), (2, 2));
+    let shared_history = history(fewer, &SETTINGS).unwrap();
+    assert_eq!(
+        (
+            shared_history.cells.len(),
+            shared_history.former_cells.len()
+        ),
+        (2, 2)
+    );
 }
 
 /// Runs of three trials: the interval over runs has the level at its rate, and the scatter between runs is the planted one.

@@ -218,25 +218,25 @@ fn find(
         (false, false) => drop(output::print_text(&format!("{line}\n"))),
     };
     let conditions = search.conditions.iter();
-    let conditions: Vec<String> = conditions.map(|one| one.text.clone()).collect();
+    let conditions: Vec<String> = conditions.map(|condition| condition.text.clone()).collect();
     print(&search_result::heading(url, kind, &conditions));
     if let Some(note) = to.beside {
         print(&format!("note: {note}"));
     }
-    let found = search::run(&planned, (&search, url), environment, |step| {
+    let result = search::run(&planned, (&search, url), environment, |step| {
         print(&search_result::line(kind, step));
     });
-    let found = found.inspect_err(|_| to.folders.give_up())?;
+    let result = result.inspect_err(|_| to.folders.give_up())?;
     report_saved(&flags, &planned, to.folders);
     if flags.output.json {
-        print_json(&found)?;
+        print_json(&result)?;
     } else {
         output::print_text(&match quiet {
-            true => search_result::text(&found),
-            false => format!("{}\n", found.answer),
+            true => search_result::text(&result),
+            false => format!("{}\n", result.answer),
         })?;
     }
-    Ok(search::exit(&found))
+    Ok(search::exit(&result))
 }
 
 fn print_json(result: &impl serde::Serialize) -> Result<()> {
@@ -275,7 +275,7 @@ fn exit(result: &LoadResult) -> Exit {
         verdict if is_doubt(verdict) => !result.thresholds.is_empty(),
         _ => false,
     };
-    let is_shown = |one: &summary::ThresholdResult| !one.holds && !one.undecided;
+    let is_shown = |condition: &summary::ThresholdResult| !condition.holds && !condition.undecided;
     if result.interrupted {
         Exit::Interrupted
     } else if result.verdict == Verdict::Failed.name() {

@@ -159,7 +159,7 @@ pub(super) fn conditions(flags: &load::Search, steps: &[String]) -> Result<Vec<T
 }
 
 fn levels(flags: &Load, what: SearchVariable) -> Result<Levels> {
-    let own = flags.model.connections;
+    let connections = flags.model.connections;
     let flags = &flags.search;
     let (from, least, most, kind) = match what {
         SearchVariable::Rate => (START_PER_S, MIN, MAX_RATE_PER_S, LevelsAre::Fine),
@@ -182,7 +182,7 @@ fn levels(flags: &Load, what: SearchVariable) -> Result<Levels> {
         precision: flags.precision.unwrap_or(PRECISION),
         confirmations: flags.confirmations.unwrap_or(CONFIRMATIONS),
         max_trials: flags.max_trials.unwrap_or(MAX_TRIALS),
-        max_connections: max_connections((flags.max_connections, own), what)?,
+        max_connections: max_connections((flags.max_connections, connections), what)?,
         levels: kind,
     };
     if levels.max > most {
@@ -196,15 +196,17 @@ fn levels(flags: &Load, what: SearchVariable) -> Result<Levels> {
 
 /// How far the pool of connections may grow; only a rate has one beside its level.
 fn max_connections(
-    (most, own): (Option<u32>, Option<u32>),
+    (most, connections): (Option<u32>, Option<u32>),
     what: SearchVariable,
 ) -> Result<Option<u32>> {
-    let own = own.unwrap_or(1);
+    let connections = connections.unwrap_or(1);
     match (what, most) {
-        (SearchVariable::Rate, Some(most)) if most < own => {
-            bail!("--max-connections {most} is less than --connections {own}")
+        (SearchVariable::Rate, Some(most)) if most < connections => {
+            bail!("--max-connections {most} is less than --connections {connections}")
         }
-        (SearchVariable::Rate, most) => Ok(Some(most.unwrap_or(SEARCH_MAX_CONNECTIONS.max(own)))),
+        (SearchVariable::Rate, most) => Ok(Some(
+            most.unwrap_or(SEARCH_MAX_CONNECTIONS.max(connections)),
+        )),
         (_, None) => Ok(None),
         (_, Some(_)) => bail!(
             "--max-connections cannot be used with --search {}, whose levels are the connections themselves; --max limits them",
@@ -283,7 +285,7 @@ fn search_result(
         waggle_version: env!("CARGO_PKG_VERSION").to_owned(),
         url: url.to_owned(),
         maximize: what,
-        conditions: conditions.map(|one| one.text.clone()).collect(),
+        conditions: conditions.map(|condition| condition.text.clone()).collect(),
         start: levels.start,
         min: levels.min,
         max: levels.max,
@@ -314,10 +316,10 @@ fn search_result(
 }
 
 /// The exit code of a search.
-pub(super) fn exit(found: &SearchResult) -> Exit {
-    match (found.end, found.holds_at) {
+pub(super) fn exit(result: &SearchResult) -> Exit {
+    match (result.end, result.holds_at) {
         (End::Unfinished, _) => Exit::Interrupted,
-        _ if found.is_open => Exit::NotValid,
+        _ if result.is_open => Exit::NotValid,
         (_, Some(_)) => Exit::Fine,
         (_, None) => Exit::Threshold,
     }

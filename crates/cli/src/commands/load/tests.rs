@@ -389,8 +389,9 @@ fn conditions_on_bytes_and_client_wait_time() {
     let result = load_result(&["-R", "9000", "-c", "4", "-d", "3s"], &[late; 12]);
     for (text, holds) in conditions {
         let condition = waggle_study::read_threshold(text, &[]).unwrap();
-        let found = crate::commands::load::result::conditions::threshold(&condition, &result, &[]);
-        assert_eq!((found.holds, found.reason), (holds, None), "{text}");
+        let outcome =
+            crate::commands::load::result::conditions::threshold(&condition, &result, &[]);
+        assert_eq!((outcome.holds, outcome.reason), (holds, None), "{text}");
     }
 }
 

@@ -14,7 +14,8 @@ use super::range;
 /// What holds for cells and is not in the list of them.
 pub(super) fn details(study: &Study) -> Vec<String> {
     let derived = study.derived.iter();
-    let derived = derived.map(|one| format!("derived {} = {}", one.name, one.formula.trim()));
+    let derived =
+        derived.map(|factor| format!("derived {} = {}", factor.name, factor.formula.trim()));
     let lines = derived.chain(cool_downs(study)).chain(limits(study));
     lines
         .chain(networks(study))
@@ -64,9 +65,9 @@ fn limits(study: &Study) -> Vec<String> {
     let line = |component: &str| {
         let limits = cells().filter(|(name, _)| *name == component);
         let limits = limits.map(|(_, limits)| limits);
-        let mut cpus: Vec<f64> = limits.clone().filter_map(|one| one.cpus).collect();
+        let mut cpus: Vec<f64> = limits.clone().filter_map(|limit| limit.cpus).collect();
         cpus.sort_by(f64::total_cmp);
-        let memory = limits.filter_map(|one| one.memory);
+        let memory = limits.filter_map(|limit| limit.memory);
         let (least, most) = (memory.clone().min(), memory.max());
         let cpus = ends(
             cpus.first().copied().zip(cpus.last().copied()),
@@ -94,7 +95,7 @@ fn preparation(study: &Study) -> Vec<String> {
         return Vec::new();
     };
     let sessions = |index: usize| {
-        let loads = cells().filter_map(move |one| one.loads.get(index));
+        let loads = cells().filter_map(move |preparation| preparation.loads.get(index));
         let sessions = loads.map(|load| load.sessions);
         let (min, max) = (sessions.clone().min(), sessions.max());
         let [min, max] = [min, max].map(|count| format::count(count.unwrap_or(0)));

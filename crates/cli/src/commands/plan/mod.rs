@@ -181,10 +181,10 @@ fn trials(study: &Study, plan: &waggle_study::Plan) -> String {
         .iter()
         .filter(|trial| trial.is_of_sentinel(study));
     let of_sentinel = of_sentinel.count();
-    let own = plan.trials.len() - of_sentinel;
-    let trials = match most > own {
-        true => format!("{own} to {most} trials"),
-        false => plural(own, "trial"),
+    let cell_trials = plan.trials.len() - of_sentinel;
+    let trials = match most > cell_trials {
+        true => format!("{cell_trials} to {most} trials"),
+        false => plural(cell_trials, "trial"),
     };
     match of_sentinel {
         0 => trials,
@@ -207,7 +207,7 @@ fn range(low: String, high: String) -> String {
 
 /// The trials of a search depend on its results, so only their maximum number is known.
 fn search(text: &mut String, study: &Study, settings: &Search, plan: &waggle_study::Plan) {
-    let level = |of: f64| level(level_kind(settings.maximize), of);
+    let level = |value: f64| level(level_kind(settings.maximize), value);
     let conditions: Vec<&str> = settings
         .conditions
         .iter()

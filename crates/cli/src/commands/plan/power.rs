@@ -53,13 +53,13 @@ pub(crate) fn lines(study: &Study, arguments: &Plan) -> Result<Vec<String>> {
 
 /// The runs at a path that the user gives.
 fn given_runs(path: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
+    let mut runs = Vec::new();
     for folder in compare::list_runs(path)? {
         let info = run_info(&folder);
         let info = info.with_context(|| format!("--scatter-from {}", path.display()))?;
-        found.push((info.started_utc, folder));
+        runs.push((info.started_utc, folder));
     }
-    Ok(newest(found))
+    Ok(newest(runs))
 }
 
 /// The newest runs of the study on this host, of which the phases are as long as those that are planned. What cannot be read is none.
@@ -67,7 +67,10 @@ fn earlier_runs(runs: &Path, study: &Study) -> Vec<PathBuf> {
     let host = waggle_runner::this_host();
     let measure = study.cells.first().map(|cell| cell.schedule.measure);
     let is_alike = |info: &RunInfo| {
-        let is_quick = info.selection.as_ref().is_some_and(|one| one.quick);
+        let is_quick = info
+            .selection
+            .as_ref()
+            .is_some_and(|selection| selection.quick);
         let measured = measure.map(|measure| measure.as_secs_f64());
         info.study == study.name
             && is_same_host(&info.host, &host)
@@ -86,19 +89,19 @@ fn earlier_runs(runs: &Path, study: &Study) -> Vec<PathBuf> {
 }
 
 /// The newest of runs with the times of their starts.
-fn newest(mut found: Vec<(String, PathBuf)>) -> Vec<PathBuf> {
-    found.sort();
-    let older = found.len().saturating_sub(RUNS_MAX);
-    found.drain(older..).map(|(_, folder)| folder).collect()
+fn newest(mut runs: Vec<(String, PathBuf)>) -> Vec<PathBuf> {
+    runs.sort();
+    let older = runs.len().saturating_sub(RUNS_MAX);
+    runs.drain(older..).map(|(_, folder)| folder).collect()
 }
 
 /// The levels of the planned cells, of two versions also without the version, which earlier runs do not have.
 fn levels(study: &Study) -> Vec<Vec<(String, String)>> {
     let cells = waggle_runner::cell_infos(study).into_iter();
-    let own = cells
+    let cell_levels = cells
         .filter(|cell| !cell.is_sentinel)
         .map(|cell| cell.levels);
-    let mut all: Vec<Vec<(String, String)>> = own.collect();
+    let mut all: Vec<Vec<(String, String)>> = cell_levels.collect();
     if study.versions.is_some() {
         let mut alone = all.clone();
         for levels in &mut alone {

@@ -69,8 +69,8 @@ fn doubts(model: &Model) -> Option<String> {
     let doubtful = model.doubtful();
     let cells = match (doubtful.cells, doubtful.of) {
         (_, 1) => "the only cell has".to_owned(),
-        (1, of) => format!("1 of {of} cells has"),
-        (cells, of) => format!("{cells} of {of} cells have"),
+        (1, total) => format!("1 of {total} cells has"),
+        (cells, total) => format!("{cells} of {total} cells have"),
     };
     (doubtful.cells > 0).then(|| {
         let help = match model.info.imported {

@@ -41,7 +41,7 @@ impl Lines {
         self.state.apply(event, elapsed);
         let is_due = self
             .preparation_shown
-            .is_none_or(|at| elapsed >= at + PREPARATION_EVERY);
+            .is_none_or(|moment| elapsed >= moment + PREPARATION_EVERY);
         let shows_preparation = matches!(event, Event::Preparing { .. }) && is_due;
         if shows_preparation {
             self.preparation_shown = Some(elapsed);
@@ -114,13 +114,13 @@ pub(super) fn lasting_line(event: &Event, state: &State) -> Option<String> {
         Event::Found {
             cell, answer, why, ..
         } => {
-            let at = format!("cell {cell}");
+            let place = format!("cell {cell}");
             let why = why.first().map(search::shortfall);
             Some(search::sentence(
                 state.outline.what?,
                 answer,
                 why.as_deref(),
-                &at,
+                &place,
             ))
         }
         Event::WaitingForQuiet {

@@ -286,9 +286,9 @@ fn compare_run(arguments: &Run, folder: &Path, model: &Model, exit: Exit) -> Res
             return Ok(exit);
         }
         None => {
-            let found = compare_levels(model, against::VERSION, &settings);
-            let found = found.map_err(|why| anyhow!("{}", compare_error(&why)))?;
-            compare::show(&found, &asked.files, Some(model))?
+            let comparison = compare_levels(model, against::VERSION, &settings);
+            let comparison = comparison.map_err(|why| anyhow!("{}", compare_error(&why)))?;
+            compare::show(&comparison, &asked.files, Some(model))?
         }
     };
     report::write_checks(model, None, asked.files.summary_file.as_deref())?;

@@ -118,8 +118,8 @@ fn show(arguments: &Run, folders: &[PathBuf]) -> Result<()> {
         metrics: arguments.comparison.judgement.metric.clone(),
         hosts: HostScope::Each,
     };
-    let found = match history::of_runs(folders, &settings)? {
-        Ok(found) => found,
+    let model = match history::of_runs(folders, &settings)? {
+        Ok(model) => model,
         Err(why) => {
             return output::print_result(&format!("no results over runs: {}\n", error(&why)));
         }
@@ -135,7 +135,7 @@ fn show(arguments: &Run, folders: &[PathBuf]) -> Result<()> {
         junit: files.junit.clone(),
         summary_file: files.summary_file.clone(),
     };
-    history::show(&found, &files)?;
+    history::show(&model, &files)?;
     let page = files.html.as_deref().unwrap_or(last);
     output::print_result(&format!(
         "over {}: {}\n",

@@ -117,9 +117,9 @@ impl State {
             repetition: key.repetition,
             position,
             levels: levels.to_owned(),
-            level: level.and_then(|at| {
+            level: level.and_then(|value| {
                 let what = self.outline.what?;
-                Some(search::level(what, at))
+                Some(search::level(what, value))
             }),
             operating_share,
             phase: None,
@@ -238,9 +238,9 @@ impl State {
         let rest = match self.done_here {
             0 => self.expected.saturating_sub(elapsed),
             done => {
-                let one = self.took / done;
-                let under_way = elapsed.saturating_sub(self.took).min(one);
-                (one * self.trials.saturating_sub(self.done)).saturating_sub(under_way)
+                let mean = self.took / done;
+                let under_way = elapsed.saturating_sub(self.took).min(mean);
+                (mean * self.trials.saturating_sub(self.done)).saturating_sub(under_way)
             }
         };
         rest + filling.unwrap_or_default()
@@ -287,12 +287,12 @@ fn figures(second: &Aggregate) -> String {
         0 => String::new(),
         failed => format!(", {} failing", rate(per_s(failed))),
     };
-    let at = |quantile| microseconds(second.response_time.value_at_quantile(quantile));
+    let percentile = |quantile| microseconds(second.response_time.value_at_quantile(quantile));
     format!(
         "{}{failed}  p50 {} p99 {}",
         rate(per_s(second.counts.succeeded)),
-        at(0.5),
-        at(0.99)
+        percentile(0.5),
+        percentile(0.99)
     )
 }
 

@@ -97,8 +97,8 @@ impl<'a> Area<'a> {
     /// Puts one character.
     pub(super) fn dot(&mut self, column: u16, row: u16, letter: &str, style: Style) {
         if column < self.rect.width && row < self.rect.height {
-            let at = (self.rect.x + column, self.rect.y + row);
-            self.buffer[at].set_symbol(letter).set_style(style);
+            let position = (self.rect.x + column, self.rect.y + row);
+            self.buffer[position].set_symbol(letter).set_style(style);
         }
     }
 

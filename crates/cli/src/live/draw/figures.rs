@@ -207,10 +207,14 @@ fn engine(frame: &Frame<'_>, area: &mut Area<'_>, in_full: bool) {
     let each = |value: fn(&Figures) -> f64, show: &dyn Fn(f64) -> String| {
         [show(value(now)), show(value(overall))]
     };
-    row("utilization", each(|of| of.busy, &percent), style);
-    let cpu = each(|of| of.cpu_us_per_request, &time_us);
+    row("utilization", each(|figures| figures.busy, &percent), style);
+    let cpu = each(|figures| figures.cpu_us_per_request, &time_us);
     row("CPU per request", cpu, Style::new());
-    row("lag p99", each(|of| of.lag_p99_us, &time_us), Style::new());
+    row(
+        "lag p99",
+        each(|figures| figures.lag_p99_us, &time_us),
+        Style::new(),
+    );
 }
 
 /// Kinds, the most frequent first; those that do not fit are counted.

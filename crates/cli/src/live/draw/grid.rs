@@ -94,8 +94,12 @@ pub(super) fn grid(frame: &Frame<'_>, study: &StudyBoard, area: &mut Area<'_>) {
 /// `7 valid, 1 overloaded, 4 left`.
 fn summary(study: &StudyBoard) -> String {
     if study.searched.is_some() {
-        let found = study.cells.iter().filter(|cell| cell.found.is_some());
-        return format!("{} of {} searched", found.count(), study.cells.len());
+        let finished_cells = study.cells.iter().filter(|cell| cell.found.is_some());
+        return format!(
+            "{} of {} searched",
+            finished_cells.count(),
+            study.cells.len()
+        );
     }
     let is_over =
         |cell: &&CellBoard| cell.found.is_some() || cell.marks.len() >= cell.planned as usize;
@@ -107,7 +111,7 @@ fn summary(study: &StudyBoard) -> String {
         .collect();
     verdicts.sort_unstable();
     let mut parts: Vec<String> = verdicts
-        .chunk_by(|one, next| one == next)
+        .chunk_by(|verdict, next| verdict == next)
         .map(|same| format!("{} {}", same.len(), same[0].name()))
         .collect();
     let left = study.cells.len() - study.cells.iter().filter(is_over).count();
@@ -146,12 +150,12 @@ fn columns(frame: &Frame<'_>, study: &StudyBoard) -> Vec<Column> {
     trials.width = marks;
     columns.push(trials);
     if let Some(what) = study.searched {
-        let found = |cell: &CellBoard| match (&cell.found, cell.met) {
-            (Some(found), _) => (found.clone(), BOLD),
+        let answer = |cell: &CellBoard| match (&cell.found, cell.met) {
+            (Some(answer), _) => (answer.clone(), BOLD),
             (None, Some(met)) => plain(format!("{} so far", level(what, met))),
             (None, None) => ("–".to_owned(), DIM),
         };
-        columns.push(Column::new("highest holding", of_cells(&found)));
+        columns.push(Column::new("highest holding", of_cells(&answer)));
         return columns;
     }
     columns.push(Column::new(

@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn words() {
-        let check = |found: String, expected: &str| assert_eq!(found, expected);
+        let check = |text: String, expected: &str| assert_eq!(text, expected);
         check(mark(50.0), "50µs");
         check(mark(1_000.0), "1ms");
         check(mark(5e6), "5s");

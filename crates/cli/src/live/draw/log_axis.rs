@@ -37,7 +37,7 @@ impl LogAxis {
             let fraction = log - log.floor();
             u8::from(fraction > 0.01) + u8::from((fraction - STEPS[1]).abs() < 0.01)
         };
-        wanted.sort_by(|one, other| rank(*one).cmp(&rank(*other)).then(one.total_cmp(other)));
+        wanted.sort_by(|tick, other| rank(*tick).cmp(&rank(*other)).then(tick.total_cmp(other)));
         for log in wanted {
             let position = self.position(log, count);
             if chosen
@@ -85,7 +85,7 @@ mod tests {
     fn axes_start_and_end_at_ticks() {
         let check = |least: f64, most: f64, from: f64, to: f64| {
             let axis = LogAxis::from_range(least.log10(), most.log10());
-            let near = |found: f64, expected: f64| (found - expected.log10()).abs() < 1e-6;
+            let near = |end: f64, expected: f64| (end - expected.log10()).abs() < 1e-6;
             assert!(near(axis.from, from) && near(axis.to, to), "{axis:?}");
         };
         check(60.0, 1_200.0, 50.0, 2_000.0);
@@ -98,12 +98,12 @@ mod tests {
     fn ticks_are_apart_and_powers_of_ten_take_precedence() {
         let axis = LogAxis { from: 2.0, to: 4.0 };
         let check = |count: u16, apart: u16, expected: &[(u16, f64)]| {
-            let found: Vec<(u16, f64)> = axis
+            let ticks: Vec<(u16, f64)> = axis
                 .marks(count, apart)
                 .into_iter()
                 .map(|(position, log)| (position, 10f64.powf(log).round()))
                 .collect();
-            assert_eq!(found, expected);
+            assert_eq!(ticks, expected);
         };
         check(5, 2, &[(0, 100.0), (2, 1_000.0), (4, 10_000.0)]);
         check(9, 4, &[(0, 100.0), (4, 1_000.0), (8, 10_000.0)]);

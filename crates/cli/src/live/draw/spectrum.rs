@@ -55,13 +55,13 @@ pub(super) fn bars(frame: &Frame<'_>, area: &mut Area<'_>) {
     let highest = counts.iter().copied().fold(0.0, f64::max);
     let up_to: Vec<f64> = PERCENTILES
         .iter()
-        .map(|(_, at)| spectrum.quantile(*at).unwrap_or(1.0).log10())
+        .map(|(_, quantile)| spectrum.quantile(*quantile).unwrap_or(1.0).log10())
         .collect();
     let all = 8 * u64::from(area.height());
-    let bar = |(found, column): (f64, u16)| {
+    let bar = |(answers, column): (f64, u16)| {
         // A single answer is visible.
-        let least = u64::from(found > 0.0);
-        let eighths = floor_index((ratio(found, highest) * as_f64(all)).round()) as u64;
+        let least = u64::from(answers > 0.0);
+        let eighths = floor_index((ratio(answers, highest) * as_f64(all)).round()) as u64;
         let from = axis.from + step * f64::from(column);
         let zone = up_to.iter().position(|log| from <= *log);
         let style = frame.palette.colour(PERCENTILE_COLOURS[zone.unwrap_or(3)]);

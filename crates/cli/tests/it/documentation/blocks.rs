@@ -64,13 +64,13 @@ fn text_between(line: &str, start: &str, end: &str) -> Option<String> {
 #[test]
 fn blocks_are_found_with_their_marks() {
     let page = "text\n\n```sh\na\n\nb\n```\n\n`x/y.yaml`\n\n```yaml\nstudy: x\n```\n\n<!-- not run: an hour -->\n```console\nc\n```\n```\nout\n```\n";
-    let found: Vec<_> = blocks(page)
+    let rows: Vec<_> = blocks(page)
         .into_iter()
         .map(|block| (block.line, block.text, block.file, block.not_run))
         .collect();
     let text = |text: &str| text.to_owned();
     assert_eq!(
-        found,
+        rows,
         [
             (3, text("a\n\nb\n"), None, None),
             (11, text("study: x\n"), Some(text("x/y.yaml")), None),

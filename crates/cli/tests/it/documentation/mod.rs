@@ -153,25 +153,25 @@ fn check_reports(page: &str, folder: &Path, printed: &str) {
             assert!(is_fine, "{page}: {trial}\n{printed}");
         }
         for count in ["missing", "unexpected"] {
-            let found = report["account"][count].as_u64().unwrap_or(0);
-            assert_eq!(found, 0, "{page}: records {count}\n{printed}");
+            let records = report["account"][count].as_u64().unwrap_or(0);
+            assert_eq!(records, 0, "{page}: records {count}\n{printed}");
         }
     }
 }
 
 /// `report.json` of each run in the folder, or in a folder of it that is not the project's.
 fn reports(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
         // Links lead into the project.
         if entry.file_type().unwrap().is_dir() {
-            found.extend(reports(&entry.path()));
+            paths.extend(reports(&entry.path()));
         } else if entry.file_name() == "report.json" {
-            found.push(entry.path());
+            paths.push(entry.path());
         }
     }
-    found
+    paths
 }
 
 /// A test for each page, so that they run in parallel and fail by name.

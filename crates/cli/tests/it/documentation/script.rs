@@ -87,12 +87,12 @@ impl Script {
 fn ports(page: &str) -> BTreeMap<u16, bool> {
     const HOST: &str = "127.0.0.1:";
     let mut ports = BTreeMap::new();
-    for (at, _) in page.match_indices(HOST) {
-        let digits = page[at + HOST.len()..].split(|letter: char| !letter.is_ascii_digit());
+    for (position, _) in page.match_indices(HOST) {
+        let digits = page[position + HOST.len()..].split(|letter: char| !letter.is_ascii_digit());
         let Some(Ok(port)) = digits.into_iter().next().map(str::parse) else {
             continue;
         };
-        let is_started = page[..at].ends_with("listen ");
+        let is_started = page[..position].ends_with("listen ");
         *ports.entry(port).or_insert(false) |= is_started;
     }
     ports

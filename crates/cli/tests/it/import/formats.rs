@@ -170,22 +170,24 @@ fn jmeter_as_xml_is_read_as_its_listeners_count() {
 
 #[test]
 fn broken_xml_is_told_with_line_and_column() {
-    let one = sample("httpSample", 0, "", "");
+    let element = sample("httpSample", 0, "", "");
     let check = |text: &str, expected: &str| refuse("jmeter f", text, expected);
     check(
-        &results(&[one.replace("t=\"20\"", "t=\"x\"")]),
+        &results(&[element.replace("t=\"20\"", "t=\"x\"")]),
         "f:3:1: expected an attribute t that is a count of milliseconds, found t=\"x\"",
     );
     check(
-        &results(&[one.replace(" ts=", " other=")]),
+        &results(&[element.replace(" ts=", " other=")]),
         "f:3:1: expected an attribute ts that is milliseconds since 1970 (jmeter.save.saveservice.timestamp_format=ms), found none",
     );
     check(
-        &results(&[one.replace("</java.net.URL>", "")]),
+        &results(&[element.replace("</java.net.URL>", "")]),
         "f:5:1: expected </java.net.URL>, found \"</httpSample>\"",
     );
     check(
-        &results(&[one.replace(" s=\"true\"", "").replace(" rc=\"200\"", "")]),
+        &results(&[element
+            .replace(" s=\"true\"", "")
+            .replace(" rc=\"200\"", "")]),
         "f:3:1: expected an attribute s or rc: without both it is not known which requests failed",
     );
     check(
@@ -194,12 +196,12 @@ fn broken_xml_is_told_with_line_and_column() {
     );
     check(&results(&[]), "f has no samples");
     check(
-        &results(std::slice::from_ref(&one))
+        &results(std::slice::from_ref(&element))
             .repeat(2)
             .replace("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", ""),
         "f:6:1: expected the results of one test, found those of another: put each into a file of its own",
     );
-    let open = results(&[one]);
+    let open = results(&[element]);
     let open = &open[..open.find("</httpSample>").unwrap()];
     check(
         open,
@@ -210,8 +212,10 @@ fn broken_xml_is_told_with_line_and_column() {
 #[test]
 fn vegeta_has_rows_without_a_header() {
     let row = |index: u64, code: u16, error: &str| {
-        let at = 1_700_000_000_000_000_000 + index * 10_000_000;
-        format!("{at},{code},1234567,10,78,{error},b2s=,,{index},GET,http://a/list,\"SGVhZGVy\"\n")
+        let time = 1_700_000_000_000_000_000 + index * 10_000_000;
+        format!(
+            "{time},{code},1234567,10,78,{error},b2s=,,{index},GET,http://a/list,\"SGVhZGVy\"\n"
+        )
     };
     let refused = "Get \"\"http://a/list\"\": dial tcp 127.0.0.1:1: connect: connection refused";
     let rows = [

@@ -66,7 +66,7 @@ pub(crate) fn counts(model: &Model) -> Vec<(u64, u64)> {
 /// A percentile of the response time of the first trial, in µs; `None`: it is not known.
 pub(crate) fn response(model: &Model, percentile: &str) -> Option<f64> {
     let times = numbers(&model.trials[0]).response.as_ref().unwrap();
-    let us = |one: &Option<TrialPercentile>| one.as_ref().map(|one| one.us);
+    let us = |value: &Option<TrialPercentile>| value.as_ref().map(|value| value.us);
     match percentile {
         "p50" => us(&times.p50),
         "p99" => us(&times.p99),

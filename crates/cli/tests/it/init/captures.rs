@@ -49,14 +49,14 @@ impl Shop {
             return answer(401, "", "who are you?");
         };
         self.used.lock().unwrap().insert(authorization.to_owned());
-        let own = format!("/orders/order-{number:05}");
+        let location = format!("/orders/order-{number:05}");
         match path {
             "/orders" => answer(
                 201,
-                &format!("Location: {own}\r\nX-CSRF-Token: c{number:07}\r\n"),
+                &format!("Location: {location}\r\nX-CSRF-Token: c{number:07}\r\n"),
                 "",
             ),
-            _ if path == format!("{own}/items") => {
+            _ if path == format!("{location}/items") => {
                 let form = format!("csrf=c{number:07}&n=1");
                 let status = if request.text() == form { 200 } else { 403 };
                 answer(status, json, "{}")

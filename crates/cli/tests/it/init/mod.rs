@@ -378,13 +378,13 @@ fn study_sends_the_request_of_the_command() {
 #[test]
 fn a_long_session_is_measured_twice() {
     let workspace = Workspace::new();
-    let entry = |at: &str| {
+    let entry = |start: &str| {
         format!(
-            r#"{{"startedDateTime":"2026-01-02T03:{at}Z","time":10,"request":{{"method":"GET","url":"http://h/a","headers":[]}}}}"#
+            r#"{{"startedDateTime":"2026-01-02T03:{start}Z","time":10,"request":{{"method":"GET","url":"http://h/a","headers":[]}}}}"#
         )
     };
     let check = |starts: &[&str], pause: &str, measure: &str, says: &str| {
-        let entries: Vec<String> = starts.iter().map(|at| entry(at)).collect();
+        let entries: Vec<String> = starts.iter().map(|start| entry(start)).collect();
         let har = format!(r#"{{"log":{{"entries":[{}]}}}}"#, entries.join(","));
         fs::write(workspace.path().join("session.har"), har).unwrap();
         let made = workspace.output(&["init", "session.har", "--from", "har", "-o", "-"]);

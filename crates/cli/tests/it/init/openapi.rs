@@ -103,8 +103,8 @@ fn requests_are_valid_by_their_documents() {
     assert!(invalid.is_empty(), "{invalid:#?}");
     for (document, count) in documents {
         let name = document.file_stem().unwrap().to_str().unwrap();
-        let found = calls.iter().filter(|[of, ..]| of == name).count();
-        assert_eq!(found, count, "{name}: {calls:#?}");
+        let requests = calls.iter().filter(|[stem, ..]| stem == name).count();
+        assert_eq!(requests, count, "{name}: {calls:#?}");
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
 fn limits_on_heads_can_be_set() {
     let head = |fields: usize, bytes: usize| {
         let lines: String = (0..fields)
-            .map(|at| format!("X-{at}: {}\r\n", "v".repeat(bytes)))
+            .map(|index| format!("X-{index}: {}\r\n", "v".repeat(bytes)))
             .collect();
         format!("HTTP/1.1 200 OK\r\n{lines}Content-Length: 2\r\n\r\nok")
     };

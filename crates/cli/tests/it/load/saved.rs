@@ -28,16 +28,16 @@ fn server() -> NullServer {
 
 /// Every file below a folder.
 fn files(folder: &Path) -> Vec<std::path::PathBuf> {
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            found.extend(files(&path));
+            paths.extend(files(&path));
         } else {
-            found.push(path);
+            paths.push(path);
         }
     }
-    found
+    paths
 }
 
 /// Runs a load with these flags, saves the run in `kept`, and returns the result.

@@ -228,8 +228,8 @@ flows:
     let output = command.env("SHOP_TOKEN", "hush-hush-9").output().unwrap();
     let said = output_text(&output);
     assert!(!said.contains("hush-hush"), "{said}");
-    let found = r#"expected \"other\", found \"[secret env.SHOP_TOKEN]\""#;
-    assert!(said.contains(found), "{said}");
+    let message = r#"expected \"other\", found \"[secret env.SHOP_TOKEN]\""#;
+    assert!(said.contains(message), "{said}");
 }
 
 #[test]

@@ -85,15 +85,15 @@ impl<'a> Sections<'a> {
         let mut links = Vec::new();
         for (suffix, nested) in values::objects(self.schema, value) {
             let keys = identity(nested);
-            let own = format!("{path}{suffix}");
+            let nested_path = format!("{path}{suffix}");
             let shown = self.seen.entry(keys).or_insert_with(|| {
-                inner.push((own.clone(), nested));
-                own
+                inner.push((nested_path.clone(), nested));
+                nested_path
             });
             links.push(format!("[`{shown}`](#{})", anchor(shown)));
         }
         let required = object["required"].as_array().into_iter().flatten();
-        let is_required = required.into_iter().any(|one| one == key);
+        let is_required = required.into_iter().any(|name| name == key);
         let mut meaning = table_cell(&values::meaning(self.schema, value));
         if is_required && self.is_written {
             meaning = format!("**Required.** {meaning}");

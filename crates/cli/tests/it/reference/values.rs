@@ -7,9 +7,9 @@ const DEPTH_MAX: usize = 8;
 
 /// The objects with keys that a value may be or hold, each with what is appended to its path: `[]` in a list, `.NAME` in a map.
 pub(super) fn objects<'a>(schema: &'a Value, value: &'a Value) -> Vec<(String, &'a Value)> {
-    let mut found = Vec::new();
-    collect(schema, value, "", DEPTH_MAX, &mut found);
-    found
+    let mut objects = Vec::new();
+    collect(schema, value, "", DEPTH_MAX, &mut objects);
+    objects
 }
 
 fn collect<'a>(
@@ -17,21 +17,21 @@ fn collect<'a>(
     value: &'a Value,
     suffix: &str,
     depth: usize,
-    found: &mut Vec<(String, &'a Value)>,
+    objects: &mut Vec<(String, &'a Value)>,
 ) {
     assert!(depth > 0, "nested too deeply: {value}");
     let value = resolve(schema, value);
     if value["properties"].is_object() {
-        found.push((suffix.to_owned(), value));
+        objects.push((suffix.to_owned(), value));
         return;
     }
     for branch in alternatives(value) {
-        collect(schema, branch, suffix, depth - 1, found);
+        collect(schema, branch, suffix, depth - 1, objects);
     }
     for (key, appended) in [("items", "[]"), ("additionalProperties", ".NAME")] {
         if value[key].is_object() {
             let suffix = format!("{suffix}{appended}");
-            collect(schema, &value[key], &suffix, depth - 1, found);
+            collect(schema, &value[key], &suffix, depth - 1, objects);
         }
     }
 }
@@ -39,8 +39,8 @@ fn collect<'a>(
 /// The description of a value, and those of the words that it may be.
 pub(super) fn meaning(schema: &Value, value: &Value) -> String {
     let resolved = resolve(schema, value);
-    let own = value["description"].as_str();
-    let mut meaning = own
+    let summary = value["description"].as_str();
+    let mut meaning = summary
         .or(resolved["description"].as_str())
         .unwrap_or_default()
         .to_owned();
@@ -104,7 +104,7 @@ fn collect_kinds(schema: &Value, value: &Value, depth: usize, kinds: &mut Vec<St
     }
     let types = match &value["type"] {
         Value::Array(types) => types.iter().filter_map(Value::as_str).collect(),
-        Value::String(one) => vec![one.as_str()],
+        Value::String(kind) => vec![kind.as_str()],
         _ => vec![],
     };
     // Of several plain types one is enough to be said: a number may be whole.
@@ -113,7 +113,11 @@ fn collect_kinds(schema: &Value, value: &Value, depth: usize, kinds: &mut Vec<St
         kinds.push("number, text, true or false".to_owned());
         return;
     }
-    kinds.extend(types.iter().map(|one| type_text(schema, value, one, depth)));
+    kinds.extend(
+        types
+            .iter()
+            .map(|kind| type_text(schema, value, kind, depth)),
+    );
 }
 
 fn type_text(schema: &Value, value: &Value, name: &str, depth: usize) -> String {

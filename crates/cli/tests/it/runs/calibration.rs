@@ -56,13 +56,13 @@ fn capacity_is_calibrated_once_and_compared_with_each_trial() {
         ..Parts::default()
     });
     assert!(calibrated_in(&run(&workspace, "first")));
-    let mut found = file_of(&workspace);
-    assert_eq!(found.shapes.len(), 1, "{found:?}");
+    let mut calibration = file_of(&workspace);
+    assert_eq!(calibration.shapes.len(), 1, "{calibration:?}");
     let first = model(&workspace, "first").trials[0]
         .numbers
         .clone()
         .unwrap();
-    let shape = found.shapes.values_mut().next().unwrap();
+    let shape = calibration.shapes.values_mut().next().unwrap();
     assert_eq!(first.generator_capacity_per_s, Some(shape.requests_per_s));
     assert!(first.generator_capacity_used.unwrap() > 0.0);
 
@@ -71,7 +71,7 @@ fn capacity_is_calibrated_once_and_compared_with_each_trial() {
         requests_per_s: 1.0,
         ..shape.clone()
     };
-    found.write(&path(&workspace)).unwrap();
+    calibration.write(&path(&workspace)).unwrap();
     let second = run(&workspace, "second");
     assert!(
         !calibrated_in(&second),

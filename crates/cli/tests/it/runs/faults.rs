@@ -56,11 +56,11 @@ fn records_of_a_killed_store_are_missing_and_the_trial_continues() {
         "{:?}",
         faulty.remarks
     );
-    let found = faulty.faults.as_ref().unwrap();
+    let faults = faulty.faults.as_ref().unwrap();
     // Connections are refused while the store is down. Failed requests are not certain: they must be in flight at the kill.
-    assert!(!found.other_failures.is_empty(), "{found:?}");
+    assert!(!faults.other_failures.is_empty(), "{faults:?}");
     // An outage of two seconds contains two complete intervals on any machine.
-    assert!(found.outage.unwrap().us >= 500e3, "{found:?}");
+    assert!(faults.outage.unwrap().us >= 500e3, "{faults:?}");
     for (page, expected) in [
         ("report.html", "id=\"faults\""),
         ("report.md", "## Fault injection"),

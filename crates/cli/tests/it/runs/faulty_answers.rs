@@ -43,7 +43,11 @@ fn failures(server: &Server, requests: u32) -> (Model, Vec<FailureKind>) {
     let model = workspace.model();
     let numbers = model.trials[0].numbers.as_ref();
     let numbers = numbers.unwrap_or_else(|| panic!("{text}"));
-    let kinds = numbers.failures.iter().map(|one| one.kind).collect();
+    let kinds = numbers
+        .failures
+        .iter()
+        .map(|failure| failure.kind)
+        .collect();
     (model, kinds)
 }
 

@@ -23,8 +23,8 @@ const ZIPPED: [u8; 71] = [
 fn answer_in_chunks(coding: &str, body: &[u8]) -> Vec<u8> {
     let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Encoding: ";
     let mut answer = format!("{head}{coding}\r\n\r\n").into_bytes();
-    let (one, other) = body.split_at(body.len() / 2);
-    for piece in [one, other] {
+    let (half, other) = body.split_at(body.len() / 2);
+    for piece in [half, other] {
         answer.extend_from_slice(format!("{:x}\r\n", piece.len()).as_bytes());
         answer.extend_from_slice(piece);
         answer.extend_from_slice(b"\r\n");
@@ -102,7 +102,11 @@ fn answers_that_cannot_be_read_fail_with_their_reason() {
     let (model, _, report) = run(answer_in_chunks("br", &ZIPPED));
     let numbers = numbers(&model);
     assert_eq!((numbers.succeeded, numbers.inspected), (0, None));
-    let kinds: Vec<FailureKind> = numbers.failures.iter().map(|one| one.kind).collect();
+    let kinds: Vec<FailureKind> = numbers
+        .failures
+        .iter()
+        .map(|failure| failure.kind)
+        .collect();
     assert_eq!(kinds, [FailureKind::UnknownEncoding]);
     assert!(report.contains("unknown encoding"), "{report}");
 }

@@ -57,8 +57,8 @@ fn resumes_to_the_end(workspace: &Workspace) {
     let output = workspace.output(&["run", "study.yaml", "--resume"]);
     workspace.report_of(&output);
     let said = output_text(&output);
-    let (of, left) = (format!("resumed: {kept} of 3 trials"), 3 - kept);
-    let is_said = said.contains(&of) && said.contains(&format!("have a result, {left} left"));
+    let (line, left) = (format!("resumed: {kept} of 3 trials"), 3 - kept);
+    let is_said = said.contains(&line) && said.contains(&format!("have a result, {left} left"));
     assert!(is_said || kept == 0, "{said}");
     // Nothing is run twice.
     let again = workspace.output(&["run", "study.yaml", "--resume"]);

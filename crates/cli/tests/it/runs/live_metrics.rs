@@ -88,16 +88,21 @@ fn last_values(prometheus: &Prometheus, query: &str, labels: &[&str]) -> BTreeMa
     let answer = prometheus.get(&format!("/api/v1/query?query={}", encode(query)));
     let answer: Value = serde_json::from_str(&answer).unwrap();
     let series = answer["data"]["result"].as_array().unwrap().iter();
-    let value = |one: &Value| {
-        let labels = labels.iter().map(|name| one["metric"][name].as_str());
+    let value = |entry: &Value| {
+        let labels = labels.iter().map(|name| entry["metric"][name].as_str());
         let labels: Vec<_> = labels.map(Option::unwrap_or_default).collect();
-        (labels.join(" "), exact(&one["value"][1]))
+        (labels.join(" "), exact(&entry["value"][1]))
     };
     series.map(value).collect()
 }
 
-/// The sums of a metric in the last push, by one attribute, of the series that have all of `of`.
-fn pushed_sums(push: &Value, name: &str, by: &str, of: &[(&str, &str)]) -> BTreeMap<String, u64> {
+/// The sums of a metric in the last push, by one attribute, of the series that have all of `filters`.
+fn pushed_sums(
+    push: &Value,
+    name: &str,
+    by: &str,
+    filters: &[(&str, &str)],
+) -> BTreeMap<String, u64> {
     let metrics = push["resourceMetrics"][0]["scopeMetrics"][0]["metrics"]
         .as_array()
         .unwrap();
@@ -109,15 +114,15 @@ fn pushed_sums(push: &Value, name: &str, by: &str, of: &[(&str, &str)]) -> BTree
     assert_eq!(metric["sum"]["isMonotonic"], true);
     let attribute = |point: &Value, key: &str| {
         let mut attributes = point["attributes"].as_array().unwrap().iter();
-        let found = attributes.find(|attribute| attribute["key"] == key);
-        found.unwrap()["value"]["stringValue"]
+        let pair = attributes.find(|attribute| attribute["key"] == key);
+        pair.unwrap()["value"]["stringValue"]
             .as_str()
             .unwrap()
             .to_owned()
     };
     let mut sums = BTreeMap::new();
     for point in metric["sum"]["dataPoints"].as_array().unwrap() {
-        if of
+        if filters
             .iter()
             .all(|(key, value)| attribute(point, key) == *value)
         {
@@ -154,7 +159,7 @@ fn check_dashboard(prometheus: &Prometheus) {
         let series = answer["data"]["result"].as_array().unwrap();
         let values = series
             .iter()
-            .flat_map(|one| one["values"].as_array().unwrap());
+            .flat_map(|element| element["values"].as_array().unwrap());
         let is_number = |value: &Value| value[1] != "NaN";
         assert!(values.into_iter().any(is_number), "{query}: {answer}");
     }
@@ -198,8 +203,8 @@ impl Watched {
     /// Checks the last value of a metric, by labels.
     fn check_last(&self, metric: &str, labels: &[&str], expected: &BTreeMap<String, u64>) {
         let last = format!("max_over_time({metric}[1h])");
-        let found = last_values(&self.prometheus, &last, labels);
-        assert_eq!(found, *expected, "{metric}\n{}", self.output);
+        let values = last_values(&self.prometheus, &last, labels);
+        assert_eq!(values, *expected, "{metric}\n{}", self.output);
     }
 
     /// Requests of the measured phase, by cell.
@@ -218,8 +223,8 @@ impl Watched {
         check("waggle_requests_failed_total", &["cell"], failed);
         let refused = BTreeMap::from([("2 503".to_owned(), failed["2"])]);
         check("waggle_errors_total", &["cell", "error_type"], &refused);
-        let of = [("phase", "measure")];
-        let pushed = |name: &str| pushed_sums(&self.last_push, name, "cell", &of);
+        let filters = [("phase", "measure")];
+        let pushed = |name: &str| pushed_sums(&self.last_push, name, "cell", &filters);
         assert_eq!(pushed("waggle.requests.succeeded"), *succeeded);
         assert_eq!(pushed("waggle.requests.failed"), *failed);
     }

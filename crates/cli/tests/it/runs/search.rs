@@ -68,14 +68,14 @@ fn load_search_tries_levels() {
     ];
     let search = |conditions: &[&str]| {
         let output = workspace.output(&[&["load", &url], &flags[..], conditions].concat());
-        let found: Value = serde_json::from_slice(&output.stdout)
+        let result: Value = serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|_| panic!("{}", output_text(&output)));
-        assert_eq!(output.status.code(), Some(find_code(&found)), "{found}");
-        found
+        assert_eq!(output.status.code(), Some(find_code(&result)), "{result}");
+        result
     };
-    let found = search(&["--condition", "failed == 0"]);
-    assert_eq!(found["maximize"], "rate");
-    let steps = found["steps"].as_array().unwrap();
+    let result = search(&["--condition", "failed == 0"]);
+    assert_eq!(result["maximize"], "rate");
+    let steps = result["steps"].as_array().unwrap();
     assert_eq!(steps[0]["level"], 20.0);
     for step in steps {
         let rate = &step["result"]["settings"]["rate_per_s"];
@@ -83,10 +83,10 @@ fn load_search_tries_levels() {
         assert_ne!(step["evidence"], "fails", "{step}");
     }
     // No answer over a socket is as fast as this threshold.
-    let found = search(&["--min", "10", "--condition", "response_time.p50 < 1us"]);
-    assert_eq!(found["holds_at"], Value::Null);
-    assert_ne!(found["ended"], "found");
-    for step in found["steps"].as_array().unwrap() {
+    let result = search(&["--min", "10", "--condition", "response_time.p50 < 1us"]);
+    assert_eq!(result["holds_at"], Value::Null);
+    assert_ne!(result["ended"], "found");
+    for step in result["steps"].as_array().unwrap() {
         assert_ne!(step["evidence"], "holds", "{step}");
     }
 }
@@ -150,12 +150,12 @@ fn connections_that_are_the_limit_are_no_capacity_of_the_server() {
             "--quiet",
         ];
         let output = workspace.output(&[&common[..], flags].concat());
-        let found: Value = serde_json::from_slice(&output.stdout)
+        let result: Value = serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|_| panic!("{}", output_text(&output)));
-        assert_eq!(output.status.code(), Some(find_code(&found)), "{found}");
-        found
+        assert_eq!(output.status.code(), Some(find_code(&result)), "{result}");
+        result
     };
-    let steps = |found: &Value| found["steps"].as_array().unwrap().clone();
+    let steps = |result: &Value| result["steps"].as_array().unwrap().clone();
     let connections = |step: &Value| step["connections"].as_u64().unwrap();
     // A machine that is busy may make any load say nothing; none says that the server was the limit.
     let kept = search(&["--max-connections", "5"]);

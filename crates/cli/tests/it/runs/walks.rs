@@ -79,7 +79,11 @@ fn a_walk_that_does_not_end_is_a_failed_session() {
     assert_eq!((sessions.completed, numbers.failed), (0, 0));
     assert!(sessions.failed > 0);
     assert_eq!(numbers.session_duration, None);
-    let kinds: Vec<FailureKind> = numbers.other_failures.iter().map(|one| one.kind).collect();
+    let kinds: Vec<FailureKind> = numbers
+        .other_failures
+        .iter()
+        .map(|failure| failure.kind)
+        .collect();
     assert_eq!(kinds, [FailureKind::TooManyRounds]);
     assert!(report.contains("too many rounds"), "{report}");
 }
@@ -105,7 +109,11 @@ fn a_token_that_has_expired_fails_its_walk() {
     let ran = workspace.output(&["run", "study.yaml", "--quiet"]);
     let model = workspace.report_of(&ran);
     let numbers = model.trials[0].numbers.as_ref().unwrap();
-    let kinds: Vec<FailureKind> = numbers.failures.iter().map(|one| one.kind).collect();
+    let kinds: Vec<FailureKind> = numbers
+        .failures
+        .iter()
+        .map(|failure| failure.kind)
+        .collect();
     assert_eq!(kinds, [FailureKind::Status(410)]);
     assert_eq!(numbers.sessions.unwrap().completed, 0);
 }

@@ -87,10 +87,10 @@ fn contains_text(folder: &Path, text: &str) -> bool {
 #[test]
 fn external_store_is_used_named_and_not_stopped() {
     let mut store = Store::start();
-    let at = store.address;
-    let workspace = workspace(at);
+    let address = store.address;
+    let workspace = workspace(address);
     let plan = workspace.output(&["plan", "study.yaml"]);
-    let line = format!("external, not started by waggle: store (http {at})");
+    let line = format!("external, not started by waggle: store (http {address})");
     assert!(output_text(&plan).contains(&line), "{}", output_text(&plan));
     let mut run = workspace.waggle(&["run", "study.yaml", "--quiet"]);
     let run = run.env("PAIR_DOOR", SECRET).output().unwrap();
@@ -113,13 +113,13 @@ fn external_store_is_used_named_and_not_stopped() {
     store.still_runs();
     let report = fs::read_to_string(folder.join("report.md")).unwrap();
     for text in [
-        format!("store (external, not started by waggle: http {at})"),
+        format!("store (external, not started by waggle: http {address})"),
         "External components: store.".to_owned(),
         "except the external store".to_owned(),
     ] {
         assert!(report.contains(&text), "{text}: {report}");
     }
-    let log = format!("door [secret door] of {at} {at}");
+    let log = format!("door [secret door] of {address} {address}");
     assert!(contains_text(&folder, &log));
     assert!(!contains_text(&folder, SECRET));
 }
@@ -127,9 +127,9 @@ fn external_store_is_used_named_and_not_stopped() {
 #[test]
 fn missing_secret_and_component_are_named() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
-    let at = free.local_addr().unwrap();
+    let address = free.local_addr().unwrap();
     drop(free);
-    let workspace = workspace(at);
+    let workspace = workspace(address);
     let study = workspace.path().join("study.yaml");
     let unset = workspace.output(&["run", "study.yaml", "--quiet"]);
     assert_eq!(unset.status.code(), Some(2), "{}", output_text(&unset));
@@ -153,7 +153,7 @@ fn missing_secret_and_component_are_named() {
         panic!("{}", output_text(&run));
     };
     let expected = format!(
-        "store runs already, but its port http at {at} cannot be reached: Connection refused"
+        "store runs already, but its port http at {address} cannot be reached: Connection refused"
     );
     assert!(reason.starts_with(&expected), "{reason}");
     workspace.assert_none_left();

@@ -137,8 +137,8 @@ fn walks_get_every_page() {
         assert!(walks > 0, "{trial:?}");
         // 252 config maps, with two of the API server's own. Walks are cut off by the start and the end of the measured phase.
         let pages = if trial["factor_limit"] == "100" { 3 } else { 1 };
-        let found = number(trial, "page.succeeded");
-        assert!(found.abs_diff(walks * pages) <= pages, "{trial:?}");
+        let page_count = number(trial, "page.succeeded");
+        assert!(page_count.abs_diff(walks * pages) <= pages, "{trial:?}");
         assert!(!trial["session_duration_p50_us"].is_empty(), "{trial:?}");
     }
 }

@@ -89,8 +89,8 @@ fn fetch_goes_on_after_a_failure_and_names_each() {
     );
     let failure = fs::read_to_string(failure_file(&workspace)).unwrap();
     check_contains(&failure, &["\"why\"", UNREACHED, "\"failed_utc\""]);
-    let one = ["system", "fetch", "stores", "make=broken"];
-    let again = output(&workspace, &one, "reached");
+    let arguments = ["system", "fetch", "stores", "make=broken"];
+    let again = output(&workspace, &arguments, "reached");
     assert_eq!(again.status.code(), Some(0), "{}", output_text(&again));
     assert!(!failure_file(&workspace).exists());
 }
@@ -123,7 +123,10 @@ fn cells_whose_system_cannot_be_had_are_left_out_with_the_reason() {
     let numbers = model.cells.iter().map(|cell| cell.cell);
     assert_eq!(numbers.collect::<Vec<_>>(), [1, 4]);
     let info = info(&workspace);
-    let reasons = info.left_out.iter().map(|one| (one.cell.cell, &one.reason));
+    let reasons = info
+        .left_out
+        .iter()
+        .map(|entry| (entry.cell.cell, &entry.reason));
     let reasons: Vec<_> = reasons.collect();
     assert!(
         matches!(
@@ -137,7 +140,7 @@ fn cells_whose_system_cannot_be_had_are_left_out_with_the_reason() {
     );
     let artifacts = info.artifacts.iter();
     let artifacts: Vec<_> = artifacts
-        .map(|one| (&*one.name, &one.version, &one.cells[..]))
+        .map(|entry| (&*entry.name, &entry.version, &entry.cells[..]))
         .collect();
     let version = |text: &str| Some(text.to_owned());
     assert_eq!(

@@ -16,10 +16,10 @@ use crate::{
 /// The answer to one request to an endpoint of a system that is up.
 fn get(text: &str, endpoint: &str, path: &str) -> String {
     let of_endpoint = format!("  {endpoint} ");
-    let found = text
+    let entry = text
         .lines()
         .find_map(|line| line.strip_prefix(&of_endpoint));
-    let address = found.unwrap_or_else(|| panic!("{text}")).trim();
+    let address = entry.unwrap_or_else(|| panic!("{text}")).trim();
     let address = address.strip_prefix("http://").unwrap_or(address);
     let mut stream = TcpStream::connect(address).unwrap();
     write!(

@@ -96,7 +96,7 @@ impl Correlation {
                 continue;
             };
             if let Some(encoded) = &used.encoded {
-                let name = self.found.get(&used.text).map(|found| &found.value.name);
+                let name = self.found.get(&used.text).map(|entry| &entry.value.name);
                 if let Some(name) = name.filter(|name| is_secret(name)) {
                     let variable = likely::variable_name(name).to_uppercase();
                     let values = self.encoded.entry(variable.clone()).or_default();
@@ -123,47 +123,47 @@ impl Correlation {
         }
         chosen.sort_by_key(|text| std::cmp::Reverse(text.len()));
         for text in chosen {
-            if let Some(found) = self.found.get(&text)
-                && let Some(variable) = &found.variable
+            if let Some(entry) = self.found.get(&text)
+                && let Some(variable) = &entry.variable
             {
-                uses::replace(call, (&found.value.origin, &text), variable);
+                uses::replace(call, (&entry.value.origin, &text), variable);
             }
         }
     }
 
     /// The earlier call from whose answer this value comes.
     fn source(&self, used: &Use, before: &[Call], call: &Call) -> Option<usize> {
-        let found = self.found.get(&used.text)?;
-        if found.variable.is_some() {
-            return Some(found.call);
+        let entry = self.found.get(&used.text)?;
+        if entry.variable.is_some() {
+            return Some(entry.call);
         }
-        let is_likely = likely::is_likely(&found.value, used);
-        let answer = before[found.call].answer.as_ref();
+        let is_likely = likely::is_likely(&entry.value, used);
+        let answer = before[entry.call].answer.as_ref();
         let is_before = match (answer.and_then(|answer| answer.ended_ms), call.started_ms) {
-            (Some(ended), Some(started)) if before[found.call].started_ms != Some(started) => {
+            (Some(ended), Some(started)) if before[entry.call].started_ms != Some(started) => {
                 ended <= started
             }
             _ => true,
         };
-        let mut known = self.sent[..=found.call].iter().chain(&self.page_texts);
+        let mut known = self.sent[..=entry.call].iter().chain(&self.page_texts);
         let mut is_new = || known.all(|text| !uses::contains(text, &used.text));
         let is_found =
-            || answer.is_some_and(|answer| values::is_found(&found.value, answer, &call.origin));
-        (is_likely && is_before && is_new() && is_found()).then_some(found.call)
+            || answer.is_some_and(|answer| values::is_found(&entry.value, answer, &call.origin));
+        (is_likely && is_before && is_new() && is_found()).then_some(entry.call)
     }
 
     /// Gives a value its variable; whether it has one.
     fn capture(&mut self, text: &str, before: &mut [Call]) -> bool {
-        let Some(found) = self.found.get_mut(text) else {
+        let Some(entry) = self.found.get_mut(text) else {
             return false;
         };
-        if found.variable.is_some() {
+        if entry.variable.is_some() {
             return true;
         }
         if self.captured.len() == CAPTURES_MAX {
             return false;
         }
-        let name = likely::variable_name(&found.value.name);
+        let name = likely::variable_name(&entry.value.name);
         let variable = loop {
             let count = self.names.entry(name.clone()).or_default();
             *count += 1;
@@ -176,11 +176,11 @@ impl Correlation {
                 break variable;
             }
         };
-        before[found.call].captures.push(Capture {
+        before[entry.call].captures.push(Capture {
             variable: variable.clone(),
-            from: found.value.from.clone(),
+            from: entry.value.from.clone(),
         });
-        found.variable = Some(variable);
+        entry.variable = Some(variable);
         self.captured.push(text.to_owned());
         true
     }

@@ -115,10 +115,10 @@ fn is_end(rest: &str) -> bool {
 fn with_slot(text: &str, value: &str, slot: &str) -> String {
     slot::map_literals(text, |literal| {
         let (mut whole, mut rest) = (String::new(), literal);
-        while let Some(at) = occurrence(rest, value) {
-            whole.push_str(&rest[..at]);
+        while let Some(offset) = occurrence(rest, value) {
+            whole.push_str(&rest[..offset]);
             whole.push_str(slot);
-            rest = &rest[at + value.len()..];
+            rest = &rest[offset + value.len()..];
         }
         whole + rest
     })
@@ -129,10 +129,10 @@ fn occurrence(text: &str, value: &str) -> Option<usize> {
     let is_of_word = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
     let begins = is_of_word(value.chars().next());
     let ends = is_of_word(value.chars().next_back());
-    let mut found = text.match_indices(value).map(|(at, _)| at);
-    found.find(|at| {
-        let before = text[..*at].chars().next_back();
-        let behind = text[at + value.len()..].chars().next();
+    let mut offsets = text.match_indices(value).map(|(offset, _)| offset);
+    offsets.find(|offset| {
+        let before = text[..*offset].chars().next_back();
+        let behind = text[offset + value.len()..].chars().next();
         !(begins && is_of_word(before) || ends && is_of_word(behind))
     })
 }
@@ -192,7 +192,11 @@ impl Uses {
     fn path(&mut self, target: &str) {
         self.add(target, false);
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let ends: Vec<usize> = path.match_indices('/').map(|(at, _)| at).skip(1).collect();
+        let ends: Vec<usize> = path
+            .match_indices('/')
+            .map(|(offset, _)| offset)
+            .skip(1)
+            .collect();
         self.add(path, false);
         for end in ends.into_iter().rev().take(50) {
             self.add(&path[..end], false);

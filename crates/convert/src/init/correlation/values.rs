@@ -76,10 +76,10 @@ pub(super) fn values(answer: &Answer, origin: &str) -> Vec<Value> {
 /// Whether the extractor of a value finds it: a regular expression may match elsewhere first.
 pub(super) fn is_found(value: &Value, answer: &Answer, origin: &str) -> bool {
     let group = |regex: &str, text: &str| {
-        let found = Regex::new(regex).ok()?.captures(text)?;
-        Some(found.get(1)?.as_str().to_owned())
+        let capture = Regex::new(regex).ok()?.captures(text)?;
+        Some(capture.get(1)?.as_str().to_owned())
     };
-    let found = match &value.from {
+    let capture = match &value.from {
         Extractor::Json(_) | Extractor::Header(_) | Extractor::Cookie(_) => return true,
         Extractor::Regex(regex) => group(regex, &answer.body),
         Extractor::HeaderMatch { name, regex } => {
@@ -90,8 +90,8 @@ pub(super) fn is_found(value: &Value, answer: &Answer, origin: &str) -> bool {
             })
         }
     };
-    let found = found.as_deref();
-    found.map(|text| text.strip_prefix(origin).unwrap_or(text)) == Some(&value.text)
+    let capture = capture.as_deref();
+    capture.map(|text| text.strip_prefix(origin).unwrap_or(text)) == Some(&value.text)
 }
 
 struct Values {
@@ -191,9 +191,9 @@ impl Values {
             Regex::new(r#"<([^>]*)>[^,<]*?;\s*rel="?([\w-]+)"?"#)
                 .expect("it is a regular expression")
         });
-        for found in LINK.captures_iter(value) {
-            let regex = format!("<([^>]*)>[^,<]*; *rel=\"?{}\\b", &found[2]);
-            self.header_match(&found[2], &found[1], "Link", &regex);
+        for captures in LINK.captures_iter(value) {
+            let regex = format!("<([^>]*)>[^,<]*; *rel=\"?{}\\b", &captures[2]);
+            self.header_match(&captures[2], &captures[1], "Link", &regex);
         }
     }
 
@@ -221,13 +221,13 @@ impl Values {
         for tag in TAG.find_iter(body).take(VALUES_MAX) {
             self.tag(tag.as_str());
         }
-        for found in ELEMENT.captures_iter(body).take(VALUES_MAX) {
-            let regex = format!("<{}>([^<]*)</", regex::escape(&found[1]));
-            self.add(&found[1], &found[2], Extractor::Regex(regex));
+        for captures in ELEMENT.captures_iter(body).take(VALUES_MAX) {
+            let regex = format!("<{}>([^<]*)</", regex::escape(&captures[1]));
+            self.add(&captures[1], &captures[2], Extractor::Regex(regex));
         }
-        for found in MEMBER.captures_iter(body).take(VALUES_MAX) {
-            let regex = format!("\"{}\"\\s*:\\s*\"([^\"]*)\"", regex::escape(&found[1]));
-            self.add(&found[1], &found[2], Extractor::Regex(regex));
+        for captures in MEMBER.captures_iter(body).take(VALUES_MAX) {
+            let regex = format!("\"{}\"\\s*:\\s*\"([^\"]*)\"", regex::escape(&captures[1]));
+            self.add(&captures[1], &captures[2], Extractor::Regex(regex));
         }
         let line = body.trim();
         if !line.contains(char::is_whitespace) && !line.contains('<') {
@@ -246,7 +246,7 @@ impl Values {
         let is_meta = tag[1..].to_ascii_lowercase().starts_with("meta");
         let is_hidden = attribute(tag, "type").is_some_and(|(_, kind)| kind == "hidden");
         let content = if is_meta { "content" } else { "value" };
-        let (Some((at, name)), Some((behind, value))) =
+        let (Some((offset, name)), Some((behind, value))) =
             (attribute(tag, "name"), attribute(tag, content))
         else {
             return;
@@ -258,7 +258,7 @@ impl Values {
         let tag_name = if is_meta { "meta" } else { "input" };
         let named = format!("name=[\"']?{}", regex::escape(name));
         let valued = format!("{content}=[\"']?([^\"'\\s>]*)");
-        let (first, second) = if at < behind {
+        let (first, second) = if offset < behind {
             (named, valued)
         } else {
             (valued, named)
@@ -286,9 +286,9 @@ fn json_step(key: &str) -> String {
 fn attribute<'t>(tag: &'t str, name: &str) -> Option<(usize, &'t str)> {
     let lower = tag.to_ascii_lowercase();
     let mut from = 0;
-    while let Some(at) = lower[from..].find(name).map(|at| from + at) {
-        from = at + name.len();
-        let is_whole = lower[..at].ends_with(|letter: char| letter.is_ascii_whitespace());
+    while let Some(offset) = lower[from..].find(name).map(|offset| from + offset) {
+        from = offset + name.len();
+        let is_whole = lower[..offset].ends_with(|letter: char| letter.is_ascii_whitespace());
         let Some(rest) = tag[from..].strip_prefix('=').filter(|_| is_whole) else {
             continue;
         };
@@ -298,7 +298,7 @@ fn attribute<'t>(tag: &'t str, name: &str) -> Option<(usize, &'t str)> {
                 .split(|letter: char| letter.is_whitespace() || letter == '>')
                 .next(),
         };
-        return value.map(|value| (at, value));
+        return value.map(|value| (offset, value));
     }
     None
 }

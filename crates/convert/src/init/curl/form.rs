@@ -82,10 +82,10 @@ fn word(text: &str) -> Result<(String, &str)> {
     };
     let mut word = String::new();
     let mut letters = quoted.char_indices();
-    while let Some((at, letter)) = letters.next() {
+    while let Some((offset, letter)) = letters.next() {
         match letter {
             '"' => {
-                let rest = quoted[at + 1..].trim_start();
+                let rest = quoted[offset + 1..].trim_start();
                 match rest.strip_prefix(';') {
                     Some(rest) => return Ok((word, rest)),
                     None if rest.is_empty() => return Ok((word, "")),

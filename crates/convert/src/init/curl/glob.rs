@@ -47,11 +47,11 @@ fn is_address(text: &str) -> bool {
 fn set(text: &str) -> Result<(Vec<String>, usize)> {
     let mut elements = vec![String::new()];
     let mut letters = text.char_indices().skip(1);
-    while let Some((at, letter)) = letters.next() {
+    while let Some((offset, letter)) = letters.next() {
         let last = elements.last_mut().expect("it begins with one element");
         match letter {
-            '}' if at == 1 => bail!("curl's URL has an empty {{}}; {EXPECTED}"),
-            '}' => return Ok((elements, at + 1)),
+            '}' if offset == 1 => bail!("curl's URL has an empty {{}}; {EXPECTED}"),
+            '}' => return Ok((elements, offset + 1)),
             ',' => elements.push(String::new()),
             '\\' => last.extend(letters.next().map(|(_, next)| next)),
             '{' | '[' | ']' => bail!("curl's URL has a {letter} within braces; {EXPECTED}"),

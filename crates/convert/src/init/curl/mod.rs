@@ -145,10 +145,10 @@ fn command(words: &[String], read: &dyn Fn(&str) -> Result<String>) -> Result<Co
 ///
 /// `what` names the option or the URL.
 fn refuse_expansion(what: &str, text: &str) -> Result<()> {
-    let Some(at) = text.find(EXPANSION) else {
+    let Some(position) = text.find(EXPANSION) else {
         return Ok(());
     };
-    let behind = text[at + 1..].trim_start_matches('{');
+    let behind = text[position + 1..].trim_start_matches('{');
     let end = behind.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
     let expanded = match &behind[..end.unwrap_or(behind.len())] {
         "" => "a command".to_owned(),

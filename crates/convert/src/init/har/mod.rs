@@ -135,14 +135,14 @@ pub(crate) fn read(text: &str) -> Result<ImportedCalls> {
         match call(entry, &mut imported.left_out)
             .with_context(|| format!("log.entries[{index}] of the HAR"))?
         {
-            Some(one) if is_asset(entry, &one.call) => {
+            Some(record) if is_asset(entry, &record.call) => {
                 assets += 1;
-                let body = one.call.answer.map(|answer| answer.body);
+                let body = record.call.answer.map(|answer| answer.body);
                 imported.page_texts.extend(body);
             }
-            Some(mut one) => {
-                one.call.drop_noncharacters();
-                recorded.push(one);
+            Some(mut record) => {
+                record.call.drop_noncharacters();
+                recorded.push(record);
             }
             None => {}
         }
@@ -158,10 +158,10 @@ pub(crate) fn read(text: &str) -> Result<ImportedCalls> {
             plural(assets, "call")
         ));
     }
-    let origin = most_called(recorded.iter().map(|one| &one.call))
+    let origin = most_called(recorded.iter().map(|record| &record.call))
         .context("the HAR file has no call that a study can make")?;
     let before = recorded.len();
-    recorded.retain(|one| one.call.origin == origin);
+    recorded.retain(|record| record.call.origin == origin);
     if recorded.len() < before {
         imported.left_out.push(format!(
             "{} to other servers than {origin}",
@@ -169,19 +169,19 @@ pub(crate) fn read(text: &str) -> Result<ImportedCalls> {
         ));
     }
     // The sort is stable, so calls of the same time keep the order of the file.
-    recorded.sort_by(|one, other| one.started.total_cmp(&other.started));
+    recorded.sort_by(|record, other| record.started.total_cmp(&other.started));
     let mut ended: Option<f64> = None;
     let mut took = 0;
-    for one in &mut recorded {
-        took += round_millis(one.took.min(ANSWER_MAX_MS));
-        let pause = ended.map(|end| one.started - end);
-        one.call.pause_ms = pause
+    for record in &mut recorded {
+        took += round_millis(record.took.min(ANSWER_MAX_MS));
+        let pause = ended.map(|end| record.started - end);
+        record.call.pause_ms = pause
             .filter(|pause| *pause >= PAUSE_MIN_MS)
             .map(|pause| round_millis(pause.min(PAUSE_MAX_MS)));
-        let end = one.started + one.took;
+        let end = record.started + record.took;
         ended = Some(ended.map_or(end, |last| last.max(end)));
     }
-    imported.calls = recorded.into_iter().map(|one| one.call).collect();
+    imported.calls = recorded.into_iter().map(|record| record.call).collect();
     let pauses = shorten_pauses(&mut imported);
     imported.session_ms = Some(pauses + took);
     Ok(imported)
@@ -375,24 +375,24 @@ fn is_asset(entry: &Value, call: &Call) -> bool {
 
 /// Replaces each escape of half a surrogate pair by that of U+FFFD: JavaScript writes such strings, and no text can hold them.
 fn without_lone_surrogates(text: &str) -> Cow<'_, str> {
-    let unit = |at: usize| {
-        let escape = text.get(at..at + 6)?.strip_prefix("\\u")?;
+    let unit = |offset: usize| {
+        let escape = text.get(offset..offset + 6)?.strip_prefix("\\u")?;
         u16::from_str_radix(escape, 16).ok()
     };
-    let (mut whole, mut done, mut at) = (String::new(), 0, 0);
-    while let Some(found) = text[at..].find('\\') {
-        at += found;
-        match (unit(at), unit(at + 6)) {
-            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => at += 12,
+    let (mut whole, mut done, mut offset) = (String::new(), 0, 0);
+    while let Some(distance) = text[offset..].find('\\') {
+        offset += distance;
+        match (unit(offset), unit(offset + 6)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => offset += 12,
             (Some(0xd800..=0xdfff), _) => {
-                whole.push_str(&text[done..at]);
+                whole.push_str(&text[done..offset]);
                 whole.push_str("\\ufffd");
-                at += 6;
-                done = at;
+                offset += 6;
+                done = offset;
             }
-            (Some(_), _) => at += 6,
+            (Some(_), _) => offset += 6,
             // The character behind a backslash begins no escape; JSON has only ASCII there.
-            (None, _) => at += 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8),
+            (None, _) => offset += 1 + text[offset + 1..].chars().next().map_or(0, char::len_utf8),
         }
     }
     if done == 0 {
@@ -417,9 +417,9 @@ mod tests {
 
     use super::read;
 
-    fn entry(at: &str, method: &str, url: &str, status: u16) -> serde_json::Value {
+    fn entry(seconds: &str, method: &str, url: &str, status: u16) -> serde_json::Value {
         json!({
-            "startedDateTime": format!("2026-01-02T03:04:{at}Z"), "time": 100.0,
+            "startedDateTime": format!("2026-01-02T03:04:{seconds}Z"), "time": 100.0,
             "request": { "method": method, "url": url, "headers": [{ "name": "Accept", "value": "a/b" }] },
             "response": { "status": status },
         })
@@ -463,26 +463,29 @@ mod tests {
     #[test]
     fn resources_of_a_page_are_known_by_type_and_content() {
         let check = |change: &dyn Fn(&mut serde_json::Value), is_kept: bool| {
-            let mut one = entry("05.000", "GET", "http://h/map.js", 200);
-            change(&mut one);
+            let mut resource = entry("05.000", "GET", "http://h/map.js", 200);
+            change(&mut resource);
             let other = entry("06.000", "GET", "http://h/other", 200);
-            let har = json!({ "log": { "entries": [one, other] } });
+            let har = json!({ "log": { "entries": [resource, other] } });
             let imported = read(&har.to_string()).unwrap();
             assert_eq!(imported.calls.len() == 2, is_kept, "{har}");
         };
         let media = |kind: &'static str| {
-            move |one: &mut serde_json::Value| {
-                one["response"]["content"] = json!({ "mimeType": kind });
+            move |resource: &mut serde_json::Value| {
+                resource["response"]["content"] = json!({ "mimeType": kind });
             }
         };
         let field = |name: &'static str, value: &'static str| {
-            move |one: &mut serde_json::Value| {
-                one["request"]["headers"] = json!([{ "name": name, "value": value }]);
-                one["response"]["content"] = json!({ "mimeType": "text/javascript" });
+            move |resource: &mut serde_json::Value| {
+                resource["request"]["headers"] = json!([{ "name": name, "value": value }]);
+                resource["response"]["content"] = json!({ "mimeType": "text/javascript" });
             }
         };
-        check(&|one| one["_resourceType"] = json!("xhr"), true);
-        check(&|one| one["_resourceType"] = json!("script"), false);
+        check(&|resource| resource["_resourceType"] = json!("xhr"), true);
+        check(
+            &|resource| resource["_resourceType"] = json!("script"),
+            false,
+        );
         check(&media("application/json"), true);
         check(&media("text/javascript; charset=utf-8"), false);
         check(&media("image/png"), false);
@@ -509,33 +512,33 @@ mod tests {
     #[test]
     fn entries_that_are_no_calls_are_left_out_with_their_reason() {
         let check = |change: &dyn Fn(&mut serde_json::Value), expected: &str| {
-            let mut one = entry("05.000", "GET", "http://h/one", 200);
-            change(&mut one);
+            let mut record = entry("05.000", "GET", "http://h/one", 200);
+            change(&mut record);
             let other = entry("06.000", "OPTIONS", "http://h/other", 204);
-            let har = json!({ "log": { "entries": [one, other] } });
+            let har = json!({ "log": { "entries": [record, other] } });
             let imported = read(&har.to_string()).unwrap();
             assert_eq!(imported.calls.len(), 1, "{har}");
             assert_eq!(imported.left_out, [expected]);
         };
         let local =
             "1 request without a server (data:, blob:, file:, about: or of a browser extension)";
-        check(&|one| one["request"]["url"] = json!("data:,x"), local);
+        check(&|record| record["request"]["url"] = json!("data:,x"), local);
         check(
-            &|one| one["request"]["url"] = json!("blob:http://h/1"),
+            &|record| record["request"]["url"] = json!("blob:http://h/1"),
             local,
         );
         check(
-            &|one| one["request"]["url"] = json!("moz-extension://a/b"),
+            &|record| record["request"]["url"] = json!("moz-extension://a/b"),
             local,
         );
         check(
-            &|one| one["response"]["status"] = json!(0),
+            &|record| record["response"]["status"] = json!(0),
             "1 request without an answer (status 0: aborted, blocked or failed)",
         );
         check(
-            &|one| {
-                one["request"]["method"] = json!("OPTIONS");
-                one["request"]["headers"] =
+            &|record| {
+                record["request"]["method"] = json!("OPTIONS");
+                record["request"]["headers"] =
                     json!([{ "name": "access-control-request-method", "value": "PUT" }]);
             },
             "1 request for a preflight (OPTIONS by the browser itself)",
@@ -567,7 +570,7 @@ mod tests {
             let other = entry("06.000", "GET", "http://h/other", 200);
             let har = json!({ "log": { "entries": [post, other] } });
             let imported = read(&har.to_string()).unwrap();
-            let found = match imported.calls.len() {
+            let outcome = match imported.calls.len() {
                 1 => Err(&*imported.left_out[0]),
                 _ => {
                     let [(name, kind)] = &imported.calls[0].headers[..] else {
@@ -582,7 +585,7 @@ mod tests {
             };
             let line = "--------------------------waggleform000001";
             let expected = expected.map(|text| text.replace("LINE", line).replace('\n', "\r\n"));
-            assert_eq!(found.map(str::to_owned), expected);
+            assert_eq!(outcome.map(str::to_owned), expected);
         };
         let kind = "multipart/form-data; boundary=x";
         check(

@@ -237,9 +237,9 @@ mod tests {
         let check = |reference: &str, expected: &str| {
             let root = json!({"x": {"$ref": reference}, "a b": {"found": 1}});
             let document = Document::new(root, Some(&folder));
-            let found = document.resolve(&document.root()["x"]);
-            let found = found.map_or_else(|why| why.to_string(), |found| found.to_string());
-            assert!(found.contains(expected), "{reference}: {found}");
+            let target = document.resolve(&document.root()["x"]);
+            let target = target.map_or_else(|why| why.to_string(), |target| target.to_string());
+            assert!(target.contains(expected), "{reference}: {target}");
         };
         check("#/a%20b", "{\"found\":1}");
         check("sub%20dir/one.yml#/a", "{\"found\":2}");

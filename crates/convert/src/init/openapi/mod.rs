@@ -68,13 +68,13 @@ pub(crate) fn read(text: &str, options: Options<'_>) -> Result<ImportedCalls> {
             }
             let shown = format!("{} {path}", method.to_ascii_uppercase());
             let called = parameters::resolve_object(&document, operation).and_then(|operation| {
-                let at = Operation {
+                let endpoint = Operation {
                     path,
                     method,
                     item,
                     operation,
                 };
-                let call = document.call(at, &values, options.server)?;
+                let call = document.call(endpoint, &values, options.server)?;
                 Ok((call, document.unsent_parameters(item, operation)?))
             });
             match called {
@@ -129,14 +129,19 @@ struct Operation<'a> {
 }
 
 impl Document {
-    fn call(&self, at: Operation<'_>, values: &Values<'_>, server: Option<&str>) -> Result<Call> {
-        let server = server::server([at.operation, at.item, self.root()], server)?;
+    fn call(
+        &self,
+        endpoint: Operation<'_>,
+        values: &Values<'_>,
+        server: Option<&str>,
+    ) -> Result<Call> {
+        let server = server::server([endpoint.operation, endpoint.item, self.root()], server)?;
         values.begin_operation();
-        let mut headers = self.security(at.operation)?;
+        let mut headers = self.security(endpoint.operation)?;
         let secret_fields = headers.iter().map(|(name, _)| name.clone()).collect();
         let mut in_path = Vec::new();
         let mut query = Vec::new();
-        for parameter in self.parameters(at.item, at.operation)? {
+        for parameter in self.parameters(endpoint.item, endpoint.operation)? {
             let name = parameter["name"].as_str().unwrap_or_default();
             let location = parameter["in"].as_str().unwrap_or_default();
             let is_given = location == "header" && header(&headers, name).is_some();
@@ -153,29 +158,29 @@ impl Document {
                 _ => bail!("its parameter {name:?} is in {location:?}"),
             }
         }
-        let mut path = format!("{}{}", server.base, filled_path(at.path, &in_path)?);
+        let mut path = format!("{}{}", server.base, filled_path(endpoint.path, &in_path)?);
         if !query.is_empty() {
             path.push(if path.contains('?') { '&' } else { '?' });
             path.push_str(&query.join("&"));
         }
         let path = Target::parse(&format!("{}{path}", server.origin))?.path;
-        let body = body(values, &at.operation["requestBody"])?.map(|(kind, text)| {
+        let body = body(values, &endpoint.operation["requestBody"])?.map(|(kind, text)| {
             headers.push(("Content-Type".to_owned(), kind));
             text
         });
-        let named = at.operation["operationId"]
+        let named = endpoint.operation["operationId"]
             .as_str()
             .filter(|id| id.contains(|letter: char| letter.is_ascii_alphanumeric()))
             .map(to_name);
         Ok(Call {
-            name: named.unwrap_or_else(|| name_of(at.method, &path)),
-            method: at.method.to_ascii_uppercase(),
+            name: named.unwrap_or_else(|| name_of(endpoint.method, &path)),
+            method: endpoint.method.to_ascii_uppercase(),
             origin: server.origin,
             path,
             headers,
             secret_fields,
             body,
-            statuses: success_statuses(&at.operation["responses"]),
+            statuses: success_statuses(&endpoint.operation["responses"]),
             ..Call::default()
         })
     }

@@ -45,15 +45,15 @@ impl Document {
         item: &'a Value,
         operation: &'a Value,
     ) -> Result<Vec<&'a Value>> {
-        let list = |of: &'a Value| -> Result<Vec<&'a Value>> {
-            let given = of["parameters"].as_array().into_iter().flatten();
+        let list = |owner: &'a Value| -> Result<Vec<&'a Value>> {
+            let given = owner["parameters"].as_array().into_iter().flatten();
             given.map(|parameter| self.resolve(parameter)).collect()
         };
         let mut all = list(operation)?;
         for shared in list(item)? {
             let is_given = all
                 .iter()
-                .any(|own| own["name"] == shared["name"] && own["in"] == shared["in"]);
+                .any(|entry| entry["name"] == shared["name"] && entry["in"] == shared["in"]);
             if !is_given {
                 all.push(shared);
             }

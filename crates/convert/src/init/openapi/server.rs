@@ -98,44 +98,44 @@ mod tests {
                      document: Value,
                      other: Option<&str>,
                      expected: &str| {
-            let found = server([&operation, &item, &document], other);
-            let found = found.map_or_else(
+            let address = server([&operation, &item, &document], other);
+            let address = address.map_or_else(
                 |why| why.to_string(),
-                |found| format!("{} {}", found.origin, found.base),
+                |address| format!("{} {}", address.origin, address.base),
             );
-            assert!(found.contains(expected), "{found}: {expected}");
+            assert!(address.contains(expected), "{address}: {expected}");
         };
-        let at = |url: &str| json!({"servers": [{"url": url}]});
+        let servers = |url: &str| json!({"servers": [{"url": url}]});
         check(
-            at("http://o/1"),
-            at("http://p/2"),
-            at("http://d/3"),
+            servers("http://o/1"),
+            servers("http://p/2"),
+            servers("http://d/3"),
             None,
             "http://o /1",
         );
         check(
             json!({}),
-            at("http://p/2"),
-            at("http://d/3"),
+            servers("http://p/2"),
+            servers("http://d/3"),
             None,
             "http://p /2",
         );
         check(
             json!({"servers": []}),
             json!({}),
-            at("http://d/3/"),
+            servers("http://d/3/"),
             None,
             "http://d /3",
         );
         check(
-            at("v1"),
+            servers("v1"),
             json!({}),
             json!({}),
             Some("http://h/x"),
             "http://h /x/v1",
         );
         check(
-            at("http://o/1"),
+            servers("http://o/1"),
             json!({}),
             json!({}),
             Some("http://h:9"),
@@ -144,12 +144,12 @@ mod tests {
         check(
             json!({}),
             json!({}),
-            at("/v1"),
+            servers("/v1"),
             None,
             "no server with a host",
         );
         check(
-            at("http://{a}/"),
+            servers("http://{a}/"),
             json!({}),
             json!({}),
             None,

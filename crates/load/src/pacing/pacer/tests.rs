@@ -152,11 +152,11 @@ fn requests_due_in_a_stall_wait_for_its_end() {
             }
         })
         .collect();
-    let mut found = response_times(&times);
-    assert_eq!(found, expected);
+    let mut durations = response_times(&times);
+    assert_eq!(durations, expected);
     // Half a second on average for a tenth of all: a 99th percentile of 0.9 s, which a closed load would not show.
-    found.sort_unstable();
-    assert_eq!((found[9_899], found[9_900]), (900, 901));
+    durations.sort_unstable();
+    assert_eq!((durations[9_899], durations[9_900]), (900, 901));
     assert!(pacer.is_exhausted());
 }
 

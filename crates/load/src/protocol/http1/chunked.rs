@@ -111,7 +111,7 @@ impl Chunked {
     fn problem(&self, input: &[u8]) -> ReadError {
         let is_end = |byte: &u8| matches!(byte, b'\r' | b'\n' | b';');
         let end = input.iter().position(is_end).unwrap_or(input.len());
-        let found = &input[..end];
+        let part = &input[..end];
         let text = match self.position {
             Position::Size if self.digits == SIZE_DIGITS_MAX => {
                 format!("a chunk size has more than {SIZE_DIGITS_MAX} digits")
@@ -121,7 +121,7 @@ impl Chunked {
                     0 => String::new(),
                     digits => format!("{:0digits$x}", self.size),
                 };
-                let size = [digits.as_bytes(), found].concat();
+                let size = [digits.as_bytes(), part].concat();
                 format!("chunk size {} is not hexadecimal", quote(&size))
             }
             Position::DataCr | Position::DataLf => {

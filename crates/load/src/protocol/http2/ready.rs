@@ -109,13 +109,13 @@ mod tests {
             for &index in woken {
                 of_stream(&ready, index).wake();
             }
-            let mut found = Vec::new();
+            let mut indices = Vec::new();
             let mut from = 0;
             while let Some(index) = ready.next_stream(from) {
-                found.push(index);
+                indices.push(index);
                 from = index + 1;
             }
-            assert_eq!(found, expected, "{woken:?} of {streams}");
+            assert_eq!(indices, expected, "{woken:?} of {streams}");
             assert_eq!(ready.next_stream(0), None);
         };
         check(1, &[], &[]);

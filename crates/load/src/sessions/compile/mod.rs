@@ -344,11 +344,11 @@ impl<'a> Compiler<'a> {
 
     fn column(&mut self, name: &str, feed: &str, column: &str) -> Result<Piece, ScenarioError> {
         let feeds = &self.scenario.feeds;
-        let Some(feed) = feeds.iter().position(|found| found.name == feed) else {
+        let Some(feed) = feeds.iter().position(|candidate| candidate.name == feed) else {
             return self.refuse(&format!("'{{{{{name}}}}}': there is no feed '{feed}'"));
         };
         let columns = &feeds[feed].columns;
-        let Some(column) = columns.iter().position(|found| found == column) else {
+        let Some(column) = columns.iter().position(|candidate| candidate == column) else {
             let known = columns.join("', '");
             return self.refuse(&format!(
                 "'{{{{{name}}}}}': the feed has no column '{column}'; it has '{known}'"

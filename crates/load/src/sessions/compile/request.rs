@@ -97,7 +97,7 @@ impl<'a> Compiler<'a> {
         }
         for part in path.parts() {
             if let Part::Text(text) = part
-                && let Some(wrong) = text.chars().find(|one| !one.is_ascii_graphic())
+                && let Some(wrong) = text.chars().find(|character| !character.is_ascii_graphic())
             {
                 return self.refuse(&format!(
                     "{wrong:?} is not allowed in a path; percent-encode it"

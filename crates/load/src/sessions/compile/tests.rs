@@ -80,11 +80,11 @@ fn check_changed(actions: Vec<Action>, change: impl Fn(&mut Scenario), expected:
         preparation: None,
     };
     change(&mut scenario);
-    let found = scenario
+    let message = scenario
         .check()
         .err()
         .map_or_else(String::new, |error| error.to_string());
-    assert_eq!(found, expected);
+    assert_eq!(message, expected);
 }
 
 fn check(actions: Vec<Action>, expected: &str) {
@@ -325,8 +325,8 @@ fn captures_must_be_possible() {
 
 #[test]
 fn patterns_and_paths_say_what_is_wrong() {
-    let check = |found: Result<(), crate::scenario::model::SyntaxError>, expected: &str| {
-        assert_eq!(found.unwrap_err().to_string(), expected);
+    let check = |result: Result<(), crate::scenario::model::SyntaxError>, expected: &str| {
+        assert_eq!(result.unwrap_err().to_string(), expected);
     };
     check(
         Pattern::parse("a(b").map(drop),

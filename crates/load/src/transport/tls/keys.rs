@@ -65,7 +65,7 @@ fn curve_problem(curve: &[u8]) -> Option<String> {
 
 /// Takes the next value of DER, which must have this tag.
 fn value<'a>(tag: u8, from: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let (&[found, first], mut rest) = from.split_first_chunk()?;
+    let (&[actual_tag, first], mut rest) = from.split_first_chunk()?;
     let mut length = usize::from(first);
     if first >= 0x80 {
         let bytes = usize::from(first & 0x7f);
@@ -78,7 +78,7 @@ fn value<'a>(tag: u8, from: &mut &'a [u8]) -> Option<&'a [u8]> {
     }
     let (value, behind) = rest.split_at_checked(length)?;
     *from = behind;
-    (found == tag).then_some(value)
+    (actual_tag == tag).then_some(value)
 }
 
 #[cfg(test)]

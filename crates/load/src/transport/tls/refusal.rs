@@ -202,9 +202,9 @@ mod tests {
                 is_wanted,
                 is_given,
             };
-            let found = refusal(&Error::AlertReceived(alert), client);
-            assert_eq!(found.failure, failure, "{alert:?}");
-            assert!(found.reason.contains(text), "{}", found.reason);
+            let explanation = refusal(&Error::AlertReceived(alert), client);
+            assert_eq!(explanation.failure, failure, "{alert:?}");
+            assert!(explanation.reason.contains(text), "{}", explanation.reason);
         };
         let (none, wanted, given) = ((false, false), (true, false), (true, true));
         let client = HandshakeFailure::ClientCertificate;

@@ -18,11 +18,11 @@ use super::{
 
 /// The authorities of this machine. Unusable ones are skipped, as every client does.
 fn system() -> Result<RootCertStore, TlsError> {
-    let found = rustls_native_certs::load_native_certs();
+    let authorities = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(found.certs);
+    roots.add_parsable_certificates(authorities.certs);
     if roots.is_empty() {
-        let why = found
+        let why = authorities
             .errors
             .first()
             .map_or_else(|| "none were found".to_owned(), |error| error.to_string());
@@ -200,9 +200,9 @@ mod tests {
         let check = |pem: &str, error, failure, text: &str| {
             let certificate = CertificateDer::from_pem_slice(pem.as_bytes()).unwrap();
             let error = explain(error, std::iter::once(&certificate));
-            let found = refusal(&error, ClientCertificate::default());
-            assert_eq!(found.failure, failure, "{error:?}");
-            assert!(found.reason.contains(text), "{}", found.reason);
+            let explanation = refusal(&error, ClientCertificate::default());
+            assert_eq!(explanation.failure, failure, "{error:?}");
+            assert!(explanation.reason.contains(text), "{}", explanation.reason);
         };
         let bad = || Error::InvalidCertificate(CertificateError::BadSignature);
         let (rsa, p521) = (

@@ -263,8 +263,10 @@ fn the_first_failure_of_each_kind_is_an_example() {
         expect(&mut job).body = BodyCheck::Contains(vec![b"fine".to_vec()]);
         let examples = run(job).outcome.examples;
         let examples = examples.iter();
-        let found: Vec<_> = examples.map(|one| (one.failure, &*one.text)).collect();
-        assert_eq!(found, expected, "{reply:?}");
+        let failures: Vec<_> = examples
+            .map(|example| (example.failure, &*example.text))
+            .collect();
+        assert_eq!(failures, expected, "{reply:?}");
     };
     check(
         answer("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine"),

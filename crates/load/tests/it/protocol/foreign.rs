@@ -81,8 +81,8 @@ impl Node {
         let mut line = String::new();
         self.says.read_line(&mut line).unwrap();
         assert!(self.child.wait().unwrap().success());
-        let found: serde_json::Value = serde_json::from_str(&line).unwrap();
-        let number = |name: &str| found[name].as_u64().unwrap();
+        let counts: serde_json::Value = serde_json::from_str(&line).unwrap();
+        let number = |name: &str| counts[name].as_u64().unwrap();
         Counted {
             received: number("received"),
             answered: number("answered"),

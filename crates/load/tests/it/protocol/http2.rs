@@ -104,8 +104,8 @@ fn streams_share_a_connection_up_to_the_lesser_of_both_limits() {
         let server = StreamServer::start(settings, |_| ok());
         let ended = run(http2_job(&server, closed_model(1, pipelining)));
         check_all_answered(&server, &ended, REQUESTS);
-        let found = server.get(|counted| &counted.most_under_way);
-        assert!(found <= most, "{found} streams at once, {most} allowed");
+        let peak = server.get(|counted| &counted.most_under_way);
+        assert!(peak <= most, "{peak} streams at once, {most} allowed");
         assert_eq!(ended.counts().connects, 1);
     };
     check(10, Some(1), 1);
@@ -154,8 +154,8 @@ fn stamps_are_written_into_heads_and_bodies() {
         format!("GET /{digits} HTTP/1.1\r\nHost: test\r\nX-Key: {digits}\r\n\r\n").into_bytes();
     let positions = [5, 5 + digits.len() + 9 + 2 + 12 + 7];
     request.slots = positions
-        .map(|at| Slot {
-            at,
+        .map(|position| Slot {
+            at: position,
             stamp: Stamp::Key { record: 0 },
         })
         .to_vec();
@@ -226,7 +226,7 @@ fn failure_of_a_stream_does_not_affect_others() {
         let (_server, ended) = check_tenth(reply.clone(), expected);
         assert_eq!(ended.counts().connects, 2, "{reply:?}");
         let examples = ended.outcome.examples.iter();
-        let said = examples.map(|one| (one.failure, &*one.text));
+        let said = examples.map(|example| (example.failure, &*example.text));
         let said: Vec<_> = said.filter(|(failure, _)| failure.is_answer()).collect();
         match expected {
             Err(failure @ Failure::Status(_)) => assert_eq!(said, [(failure, "503 half")]),
@@ -246,7 +246,9 @@ fn a_wrong_body_is_shown() {
     expect(&mut job).body = BodyCheck::Contains(vec![b"fine".to_vec()]);
     let ended = run(job);
     let examples = ended.outcome.examples.iter();
-    let said: Vec<_> = examples.map(|one| (one.failure, &*one.text)).collect();
+    let said: Vec<_> = examples
+        .map(|example| (example.failure, &*example.text))
+        .collect();
     assert_eq!(said, [(Failure::WrongBody, "200 bad")]);
 }
 
@@ -448,9 +450,9 @@ fn requests_that_http2_cannot_carry_are_refused_before_the_start() {
     let mut job = job("127.0.0.1:9".parse().unwrap(), closed_model(1, 1));
     job.transport.protocol = Protocol::Http2;
     requests(&mut job)[0].bytes = b"GET / HTTP/1.1\r\n\r\n".to_vec();
-    let found = start(job).map(|_| ()).unwrap_err().to_string();
+    let message = start(job).map(|_| ()).unwrap_err().to_string();
     assert_eq!(
-        found,
+        message,
         "request 0 cannot be sent over HTTP/2: it has no Host"
     );
 }

@@ -72,18 +72,18 @@ fn check_streams(
 
 fn check_found(ended: &Ended, expected: Result<InspectedCounts, Failure>) {
     let first_byte_time = ended.merge(|interval| &interval.first_byte_time);
-    let found = ended.counts().inspected;
-    assert_eq!(first_byte_time.len(), found.answers);
+    let counts = ended.counts().inspected;
+    assert_eq!(first_byte_time.len(), counts.answers);
     match expected {
         Ok(expected) => {
             assert!(ended.failures().is_empty(), "{:?}", ended.failures());
-            assert_eq!(found, expected);
+            assert_eq!(counts, expected);
             let service_time = ended.merge(|interval| &interval.service_time);
             assert!(first_byte_time.max() <= service_time.max());
         }
         Err(failure) => {
             assert_eq!(ended.failures(), [(failure, 10)]);
-            assert_eq!(found, InspectedCounts::default());
+            assert_eq!(counts, InspectedCounts::default());
         }
     }
 }

@@ -50,8 +50,8 @@ fn kinds_of_failures(mut job: Job) -> Vec<Failure> {
 }
 
 fn check_refused(server: &Server, options: TlsOptions, expected: HandshakeFailure) {
-    let found = kinds_of_failures(tls_job(server, (2, 1), options));
-    assert_eq!(found, [Failure::Handshake(expected)]);
+    let failures = kinds_of_failures(tls_job(server, (2, 1), options));
+    assert_eq!(failures, [Failure::Handshake(expected)]);
 }
 
 #[test]
@@ -169,8 +169,8 @@ fn a_server_of_another_protocol_is_refused() {
     let server = Server::start_secure(ours.server(), |_| Reply::Answer(OK.to_vec()));
     let mut job = tls_job(&server, (2, 1), options(&ours));
     job.transport.protocol = Protocol::Http2;
-    let found = kinds_of_failures(job);
-    assert_eq!(found, [Failure::Handshake(HandshakeFailure::NoProtocol)]);
+    let failures = kinds_of_failures(job);
+    assert_eq!(failures, [Failure::Handshake(HandshakeFailure::NoProtocol)]);
 }
 
 /// Every answer closes its connection: how many handshakes resumed an earlier session.
@@ -310,7 +310,7 @@ fn a_port_with_tls_is_named_if_http_is_sent_to_it() {
         .outcome
         .examples
         .iter()
-        .map(|one| &*one.text)
+        .map(|example| &*example.text)
         .collect();
     let expected = "head, line 1: the server speaks TLS; https:// may be meant";
     assert_eq!(examples, [expected]);
@@ -344,17 +344,17 @@ fn large_bodies_go_over_tls_both_ways() {
 fn tls_that_cannot_be_set_up_is_explained() {
     let ours = Authority::new("ours");
     let check = |options: TlsOptions, expected: &str| {
-        let found = Tls::new(options).map(|_| ()).unwrap_err();
-        assert!(found.to_string().contains(expected), "{found}");
-        found
+        let error = Tls::new(options).map(|_| ()).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+        error
     };
     let with_name = |name: &str| TlsOptions {
         server_name: name.to_owned(),
         ..options(&ours)
     };
     assert!(Tls::new(with_name("127.0.0.1")).is_ok() && Tls::new(with_name("::1")).is_ok());
-    let found = check(with_name("a b"), "\"a b\" is not a server name");
-    assert!(matches!(found, TlsError::ServerName { .. }));
+    let error = check(with_name("a b"), "\"a b\" is not a server name");
+    assert!(matches!(error, TlsError::ServerName { .. }));
     let with_roots = |pem: &str| TlsOptions {
         roots: Roots::Pem(pem.as_bytes().to_vec()),
         ..TlsOptions::default()
@@ -363,13 +363,13 @@ fn tls_that_cannot_be_set_up_is_explained() {
         with_roots("nothing"),
         "there is no certificate in the authorities",
     );
-    let (one, other) = (ours.sign("one", 2090), ours.sign("other", 2090));
+    let (identity, other) = (ours.sign("one", 2090), ours.sign("other", 2090));
     let with_client = |certificate: &str, key: &str| TlsOptions {
         client: Some((certificate.as_bytes().to_vec(), key.as_bytes().to_vec())),
         ..options(&ours)
     };
     check(
-        with_client(&one.certificate, "nothing"),
+        with_client(&identity.certificate, "nothing"),
         "there is no private key in the client's private key",
     );
     for encrypted in [
@@ -377,26 +377,26 @@ fn tls_that_cannot_be_set_up_is_explained() {
         "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\nMA==\n-----END RSA PRIVATE KEY-----\n",
     ] {
         check(
-            with_client(&one.certificate, encrypted),
+            with_client(&identity.certificate, encrypted),
             "the client's private key is encrypted",
         );
     }
     check(
         with_client(
-            &one.certificate,
+            &identity.certificate,
             "-----BEGIN PRIVATE KEY-----\n*\n-----END PRIVATE KEY-----\n",
         ),
         "cannot read the client's private key as PEM",
     );
     check(
-        with_client("nothing", &one.key),
+        with_client("nothing", &identity.key),
         "there is no certificate in the client's certificate",
     );
     check(
-        with_client(&one.certificate, &other.key),
+        with_client(&identity.certificate, &other.key),
         "the certificate and the private key of the client",
     );
-    let made = with_client(&one.certificate, &one.key);
+    let made = with_client(&identity.certificate, &identity.key);
     let shown = format!("{made:?} {:?}", Tls::new(made.clone()).unwrap());
     assert!(shown.contains("has_client: true"), "{shown}");
     assert!(

@@ -60,8 +60,8 @@ fn check_failure(reply: Reply, first: StepRequest, failure: Failure) {
     let is_lost = matches!(failure, Failure::Reset | Failure::TimedOut);
     let expected = if is_lost { (6, 0, 6) } else { (3, 3, 0) };
     let sessions = ended.counts().sessions;
-    let found = (sessions.started, sessions.completed, sessions.failed);
-    assert_eq!(found, expected, "{case}");
+    let counts = (sessions.started, sessions.completed, sessions.failed);
+    assert_eq!(counts, expected, "{case}");
     assert_eq!(seconds, if is_lost { 0 } else { 3 }, "{case}");
     assert_eq!(ended.failures(), [(failure, expected.0)], "{case}");
 }
@@ -155,9 +155,9 @@ fn a_link_in_a_feed_leads_to_the_same_host() {
 }
 
 /// Whether a check holds for [`OK`].
-fn check_check(of: Subject, holds: Condition, expected: bool) {
+fn check_check(subject: Subject, holds: Condition, expected: bool) {
     let checking = StepRequest {
-        checks: vec![check_of(of, holds)],
+        checks: vec![check_of(subject, holds)],
         ..first_step()
     };
     if expected {
@@ -215,8 +215,8 @@ fn a_failed_answer_is_shown_with_the_rows_of_its_session() {
         let mut job = job(shop.server.address, closed_model(1, 1), scenario);
         job.max_requests = Some(6);
         let outcome = run(job).outcome;
-        let examples = outcome.examples.iter().map(|one| &one.rows);
-        let mismatches = outcome.mismatches.iter().map(|one| &one.rows);
+        let examples = outcome.examples.iter().map(|entry| &entry.rows);
+        let mismatches = outcome.mismatches.iter().map(|entry| &entry.rows);
         let rows: Vec<_> = examples.chain(mismatches).collect();
         let expected = FeedRow {
             feed: "users".to_owned(),
@@ -230,18 +230,19 @@ fn a_failed_answer_is_shown_with_the_rows_of_its_session() {
 
 #[test]
 fn the_first_mismatch_of_each_step_is_kept() {
-    let check = |checking: StepRequest, subject: &str, expected: Expected, found: Option<&str>| {
-        let (_, ended) = run_two(ok(), checking);
-        let mismatch = Mismatch {
-            step: 0,
-            is_capture: subject == "json $.next",
-            subject: subject.to_owned(),
-            expected,
-            found: found.map(str::to_owned),
-            rows: Vec::new(),
+    let check =
+        |checking: StepRequest, subject: &str, expected: Expected, content: Option<&str>| {
+            let (_, ended) = run_two(ok(), checking);
+            let mismatch = Mismatch {
+                step: 0,
+                is_capture: subject == "json $.next",
+                subject: subject.to_owned(),
+                expected,
+                found: content.map(str::to_owned),
+                rows: Vec::new(),
+            };
+            assert_eq!(ended.outcome.mismatches, [mismatch]);
         };
-        assert_eq!(ended.outcome.mismatches, [mismatch]);
-    };
     let checks = |checks| StepRequest {
         checks,
         ..first_step()
@@ -419,8 +420,8 @@ fn check_refused(model: Model, protocol: Protocol, expected: &str) {
     scenario.feeds = vec![feed("rows", 2, FeedOrder::PerUser)];
     let mut job = job(([127, 0, 0, 1], 9).into(), model, scenario);
     job.transport.protocol = protocol;
-    let found = start(job).err().map(|error| error.to_string());
-    assert_eq!(found.as_deref(), Some(expected));
+    let message = start(job).err().map(|error| error.to_string());
+    assert_eq!(message.as_deref(), Some(expected));
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn cookies_belong_to_their_session() {
         .iter()
         .map(|asked| field(&asked.head, "cookie").map(str::to_owned))
         .collect();
-    let of = |sid: &str| {
+    let sequence = |sid: &str| {
         [
             None,
             Some(format!("sid={sid}")),
@@ -101,7 +101,7 @@ fn cookies_belong_to_their_session() {
             None,
         ]
     };
-    assert_eq!(cookies, [of("1"), of("2")].concat());
+    assert_eq!(cookies, [sequence("1"), sequence("2")].concat());
 }
 
 #[test]
@@ -140,14 +140,14 @@ fn flows_are_drawn_by_their_weights() {
         ];
         scenario(2, flows, Vec::new())
     };
-    let found = [(); 2].map(|()| {
+    let counts = [(); 2].map(|()| {
         let shop = shop();
         run_one(&shop, mixed(), SESSIONS);
         shop.paths()["/open/often"]
     });
     // Six standard deviations of a binomial count with p = 3/4.
-    assert!((2_836..=3_164).contains(&found[0]), "{found:?}");
-    assert_eq!(found[0], found[1], "one seed gives one sequence");
+    assert!((2_836..=3_164).contains(&counts[0]), "{counts:?}");
+    assert_eq!(counts[0], counts[1], "one seed gives one sequence");
 }
 
 /// The rows that each user's sessions had, in a run of two workers with four users.

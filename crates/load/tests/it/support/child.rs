@@ -27,11 +27,11 @@ pub(crate) fn report(name: &str, value: impl Display) {
 
 /// A command that runs `test` of this binary in `role`, prefixed with the words of `before`.
 pub(crate) fn command(test: &str, role: &str, before: &[&str]) -> Command {
-    let own = std::env::current_exe().unwrap();
+    let executable = std::env::current_exe().unwrap();
     let mut words = before
         .iter()
         .map(std::ffi::OsStr::new)
-        .chain([own.as_os_str()]);
+        .chain([executable.as_os_str()]);
     let mut command = Command::new(words.next().unwrap());
     command
         .args(words)
@@ -72,12 +72,12 @@ impl Server {
 
     /// Its next report, which must have this name.
     pub(crate) fn expect_report(&mut self, name: &str) -> String {
-        let (found, value) = self
+        let (report_name, value) = self
             .out
             .by_ref()
             .find_map(|line| fact(&line.unwrap()))
             .unwrap();
-        assert_eq!(found, name);
+        assert_eq!(report_name, name);
         value
     }
 }

@@ -199,8 +199,8 @@ impl Ended {
             assert_eq!(service_time.len(), step.succeeded, "step {number}");
         }
         if !self.outcome.steps.is_empty() {
-            let found = (all.sent, all.succeeded, all.failed);
-            assert_eq!(found, (totals.sent, totals.succeeded, totals.failed));
+            let sums = (all.sent, all.succeeded, all.failed);
+            assert_eq!(sums, (totals.sent, totals.succeeded, totals.failed));
         }
         let sessions = totals.sessions;
         let under_way = sessions.started - sessions.completed - sessions.failed;

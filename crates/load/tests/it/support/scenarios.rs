@@ -57,8 +57,8 @@ pub(crate) fn json(path: &str) -> Extractor {
     Extractor::Json(Query::parse(path).unwrap())
 }
 
-pub(crate) fn check_of(of: Subject, holds: Condition) -> Check {
-    Check { of, holds }
+pub(crate) fn check_of(subject: Subject, holds: Condition) -> Check {
+    Check { of: subject, holds }
 }
 
 pub(crate) fn flow(name: &str, weight: u32, actions: Vec<Action>) -> Flow {

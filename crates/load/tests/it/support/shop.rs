@@ -41,7 +41,11 @@ impl Shop {
             let (method, path) = (&*request.method, &*request.path);
             let cookie = request
                 .header("cookie")
-                .and_then(|cookies| cookies.split("; ").find_map(|one| one.strip_prefix("sid=")))
+                .and_then(|cookies| {
+                    cookies
+                        .split("; ")
+                        .find_map(|pair| pair.strip_prefix("sid="))
+                })
                 .map(str::to_owned);
             let (status, answer) = respond(request, (method, path), cookie.as_deref(), &logins);
             let changed = change(request);

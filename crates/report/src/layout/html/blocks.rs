@@ -17,18 +17,18 @@ pub(super) fn section(section: &Section) -> Markup {
 
 fn block(block: &Block) -> Markup {
     match block {
-        Block::Table(of) => table::table(of),
+        Block::Table(content) => table::table(content),
         Block::Heading(text) => html! { h3 { (text) } },
         Block::Headline(text) => html! { p class="effect" { (unbroken(text)) } },
         Block::Sentences(all) => sentences(all),
         Block::Caution(text) => warning(text),
         Block::Note(text) => html! { p class="lead" { (prose(text)) } },
         Block::Drawn(drawn) => self::charts_markup(drawn),
-        Block::Timeline(of) => timeline::timeline(of),
+        Block::Timeline(content) => timeline::timeline(content),
         Block::Terms(all) => terms(all),
         Block::Folded(folded) => self::folded_markup(folded),
         Block::PageOnly(blocks) => html! { @for one in blocks { (self::block(one)) } },
-        Block::Failure(of) => failure(of),
+        Block::Failure(content) => failure(content),
         Block::File { label, text } => html! {
             pre tabindex="0" aria-label=(label) { (text.trim_end()) }
         },
@@ -68,7 +68,7 @@ fn charts_markup(drawn: &Drawn) -> Markup {
         Drawn::Cells => html! {
             fieldset class="chips js-only" id="spectrum-cells" { legend { "Cells shown" } }
         },
-        Drawn::Wide(of) => chart(of, "chart js-only wide"),
+        Drawn::Wide(content) => chart(content, "chart js-only wide"),
         Drawn::Beside(charts) => html! {
             div class="pair" { @for one in charts { (chart(one, "chart js-only")) } }
         },

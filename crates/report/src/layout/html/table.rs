@@ -11,7 +11,7 @@ const LONG_FROM: usize = 60;
 
 pub(super) fn table(table: &Table) -> Markup {
     let summary = usize::from(table.has_summary);
-    let (own, last) = table.rows.split_at(table.rows.len() - summary);
+    let (rows, last) = table.rows.split_at(table.rows.len() - summary);
     let is_wide = table.heads.len() >= WIDE_FROM;
     let is_long = table.rows.len() >= LONG_FROM;
     html! {
@@ -23,7 +23,7 @@ pub(super) fn table(table: &Table) -> Markup {
                         @for head in &table.heads { th scope="col" class=[class(head.align)] { (name(&head.text)) } }
                     }
                 }
-                tbody { @for row in own { (self::row(table, row)) } }
+                tbody { @for row in rows { (self::row(table, row)) } }
                 @for row in last { tfoot { (self::row(table, row)) } }
             }
         }
@@ -99,7 +99,7 @@ const LEAST_SHOWN: f64 = 0.1;
 fn whisker(drawn: &Whisker) -> Markup {
     let band = drawn.margin.ln_1p();
     let reach = (MARGINS_SHOWN * band).max(LEAST_SHOWN);
-    let at = |ratio: f64| {
+    let coordinate = |ratio: f64| {
         let place = ratio.max(f64::MIN_POSITIVE).ln().clamp(-reach, reach) / reach;
         format!("{:.1}", 60.0 + 58.0 * place)
     };
@@ -109,8 +109,8 @@ fn whisker(drawn: &Whisker) -> Markup {
         svg class="whisker" viewBox="0 0 120 12" aria-hidden="true" {
             rect class="band" x=(format!("{:.1}", 60.0 - wide / 2.0)) y="0" width=(format!("{wide:.1}")) height="12" {}
             line class="even" x1="60" x2="60" y1="0" y2="12" {}
-            line class="range" x1=(at(low)) x2=(at(high)) y1="6" y2="6" {}
-            circle cx=(at(drawn.point)) cy="6" r="2.5" {}
+            line class="range" x1=(coordinate(low)) x2=(coordinate(high)) y1="6" y2="6" {}
+            circle cx=(coordinate(drawn.point)) cy="6" r="2.5" {}
         }
     }
 }

@@ -7,10 +7,10 @@ use crate::words::names::cell_group;
 
 /// Each version of each artifact, with the cells that use it if those are not all.
 pub(crate) fn artifacts(info: &RunInfo) -> String {
-    let artifact = |one: &ArtifactInfo| {
-        let version = one.version.as_deref().unwrap_or("(installed)");
-        let named = format!("{} {version}", one.name);
-        match part_of_cells(info, &one.cells) {
+    let artifact = |entry: &ArtifactInfo| {
+        let version = entry.version.as_deref().unwrap_or("(installed)");
+        let named = format!("{} {version}", entry.name);
+        match part_of_cells(info, &entry.cells) {
             Some(cells) => format!("{named} ({})", cell_group(&cells)),
             None => named,
         }

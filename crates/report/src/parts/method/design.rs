@@ -5,7 +5,10 @@ use waggle_analysis::Model;
 
 /// The design, if it is no complete grid, and derived levels; empty if there is nothing to say.
 pub(crate) fn cells(model: &Model) -> String {
-    let varying = model.factors.iter().filter(|one| one.levels.len() > 1);
+    let varying = model
+        .factors
+        .iter()
+        .filter(|candidate| candidate.levels.len() > 1);
     let combinations = varying.clone().fold(1_usize, |all, factor| {
         all.saturating_mul(factor.levels.len())
     });

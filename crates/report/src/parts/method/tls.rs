@@ -7,10 +7,10 @@ use crate::words::{fact::Fact, format};
 /// `None` if no connection of the load was encrypted.
 pub(crate) fn fact(model: &Model) -> Option<Fact> {
     let trials = model.trials.iter().filter_map(|trial| trial.connecting);
-    let (handshakes, resumed) = trials.fold((0, 0), |(handshakes, resumed), one| {
+    let (handshakes, resumed) = trials.fold((0, 0), |(handshakes, resumed), counts| {
         (
-            handshakes + one.handshakes,
-            resumed + one.handshakes_resumed,
+            handshakes + counts.handshakes,
+            resumed + counts.handshakes_resumed,
         )
     });
     (handshakes > 0).then(|| ("TLS", sentence(handshakes, resumed)))

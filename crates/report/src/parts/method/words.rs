@@ -63,8 +63,8 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
     if let Some(told) = &info.scenario {
         facts.push(("Scenario", scenario(told)));
     }
-    if let Some(at) = &info.delivery_probe {
-        facts.push(("Delivery", followed::at_last_probe(at, &model.trials)));
+    if let Some(probe) = &info.delivery_probe {
+        facts.push(("Delivery", followed::at_last_probe(probe, &model.trials)));
         for (place, name) in info.intermediate_probes.iter().enumerate() {
             facts.push((
                 "Intermediate probe",
@@ -158,9 +158,9 @@ fn cool_down(model: &Model) -> Option<Fact> {
     let waited: Vec<_> = trials
         .filter_map(|trial| trial.cool_down.as_ref())
         .collect();
-    let times = || waited.iter().map(|one| one.waited_s);
+    let times = || waited.iter().map(|wait| wait.waited_s);
     if let (Some(shortest), Some(longest)) = (times().reduce(f64::min), times().reduce(f64::max)) {
-        let late = waited.iter().filter(|one| !one.is_reached).count();
+        let late = waited.iter().filter(|wait| !wait.is_reached).count();
         text.push_str(&format!(
             "; {shortest:.1} s to {longest:.1} s after each trial but the last; timeout reached after {late} of {}",
             waited.len()
@@ -222,7 +222,7 @@ fn search(asked: &SearchInfo) -> String {
         .iter()
         .map(|condition| condition.text.as_str())
         .collect();
-    let level = |of: f64| level(asked.maximize, of);
+    let level = |value: f64| level(asked.maximize, value);
     format!(
         "the highest {} with {}; starts at {}, doubles or halves between {} and {}, then bisects on the log scale to a precision of {}; \
          {} confirmations, at most {} trials per cell; in a trial that is overloaded or incomplete the conditions fail; an unsteady trial \
@@ -372,7 +372,7 @@ fn schedule(info: &RunInfo) -> String {
     let what = info.load_model.level_kind();
     let (control, recovery) = schedule
         .recovery
-        .map_or_else(Default::default, |of| recovery(what, of));
+        .map_or_else(Default::default, |phase| recovery(what, phase));
     // Without delivery nothing is waited for.
     let drain = (schedule.drain_timeout_s > 0.0).then(|| {
         let timeout = format::set_time_s(schedule.drain_timeout_s);

@@ -44,17 +44,17 @@ pub(crate) fn mark<'a>(
     model: &Model,
     metrics: impl IntoIterator<Item = (&'a str, bool)>,
 ) -> Option<String> {
-    let (mut asked, mut found): (Vec<&str>, Vec<&str>) = Default::default();
+    let (mut asked, mut discoveries): (Vec<&str>, Vec<&str>) = Default::default();
     for (name, is_asked) in metrics {
         let names = match model.asked_before.origin(is_asked)? {
             Origin::Asked => &mut asked,
-            Origin::Found => &mut found,
+            Origin::Found => &mut discoveries,
         };
         if !names.contains(&name) {
             names.push(name);
         }
     }
-    match (asked.as_slice(), found.as_slice()) {
+    match (asked.as_slice(), discoveries.as_slice()) {
         ([], []) => None,
         (_, []) => Some("Asked before the run.".to_owned()),
         ([], _) => Some("Found by looking: not asked before the run.".to_owned()),
@@ -69,7 +69,7 @@ pub(crate) fn mark<'a>(
 pub(crate) fn warning(asked: &AskedBefore) -> Option<String> {
     match asked {
         AskedBefore::Changed(parts) => {
-            let names: Vec<&str> = parts.iter().map(|one| part(*one)).collect();
+            let names: Vec<&str> = parts.iter().map(|change| part(*change)).collect();
             Some(format!(
                 "Changed after the run began: {}. What the report says of it was not asked before.",
                 names.join(", ")

@@ -71,17 +71,17 @@ pub(crate) fn power(model: &Model) -> Vec<Power> {
         Between::Cells => "cells",
         Between::Runs => "runs",
     };
-    let metric = |one: analysis::MetricPower| Power {
+    let metric = |metric_power: analysis::MetricPower| Power {
         between,
-        trials: one.trials,
-        scatter: one.scatter.deviation,
-        degrees_of_freedom: one.scatter.degrees,
-        paired: one.is_paired(),
-        smallest_difference: one.smallest,
-        more: one
+        trials: metric_power.trials,
+        scatter: metric_power.scatter.deviation,
+        degrees_of_freedom: metric_power.scatter.degrees,
+        paired: metric_power.is_paired(),
+        smallest_difference: metric_power.smallest,
+        more: metric_power
             .more
             .map(|(trials, difference)| MoreTrials { trials, difference }),
-        metric: one.column,
+        metric: metric_power.column,
     };
     power.metrics.into_iter().map(metric).collect()
 }

@@ -28,8 +28,8 @@ fn round_difference(share: f64) -> String {
     }
 }
 
-fn pair_text(of: Between) -> &'static str {
-    match of {
+fn pair_text(kind: Between) -> &'static str {
+    match kind {
         Between::Cells => "between two cells",
         Between::Runs => "to another run, if runs scatter no more than their trials do,",
     }
@@ -38,9 +38,12 @@ fn pair_text(of: Between) -> &'static str {
 /// What a reader of the answer needs to know; `None`: no scatter is known.
 pub(crate) fn sentence(model: &Model) -> Option<String> {
     let power = power(model)?;
-    let metric = |one: &MetricPower| {
-        let smallest = difference(one.smallest?);
-        Some(format!("{smallest} or more in {}", uncapitalise(&one.name)))
+    let metric = |metric_power: &MetricPower| {
+        let smallest = difference(metric_power.smallest?);
+        Some(format!(
+            "{smallest} or more in {}",
+            uncapitalise(&metric_power.name)
+        ))
     };
     let metrics: Vec<String> = power.metrics.iter().filter_map(metric).collect();
     (!metrics.is_empty()).then(|| {
@@ -58,7 +61,7 @@ pub(crate) fn fact(model: &Model) -> Option<Fact> {
     let metrics: Vec<String> = power
         .metrics
         .iter()
-        .map(|one| metric(one, "trials"))
+        .map(|metric_power| metric(metric_power, "trials"))
         .collect();
     let text = format!(
         "smallest difference {} that 80 of 100 runs like this one show, at 5 % on both sides, for one comparison that was chosen before; \
@@ -70,22 +73,24 @@ pub(crate) fn fact(model: &Model) -> Option<Fact> {
 }
 
 /// `goodput 25 % (3 trials of a cell, which scatter by 6.1 %, compared repetition by repetition); with 7 trials 10 %`.
-fn metric(one: &MetricPower, trials: &str) -> String {
-    let smallest = one
+fn metric(metric_power: &MetricPower, trials: &str) -> String {
+    let smallest = metric_power
         .smallest
         .map_or_else(|| "not known".to_owned(), difference);
-    let pairs = match one.is_paired() {
+    let pairs = match metric_power.is_paired() {
         true => ", compared repetition by repetition",
         false => "",
     };
-    let more = one.more.map_or_else(String::new, |(count, smaller)| {
-        format!("; with {count} {trials} {}", round_difference(smaller))
-    });
+    let more = metric_power
+        .more
+        .map_or_else(String::new, |(count, smaller)| {
+            format!("; with {count} {trials} {}", round_difference(smaller))
+        });
     format!(
         "{} {smallest} ({} of a cell, which scatter by {}{pairs}){more}",
-        uncapitalise(&one.name),
-        plural(one.trials, "trial"),
-        format::share(one.scatter.deviation)
+        uncapitalise(&metric_power.name),
+        plural(metric_power.trials, "trial"),
+        format::share(metric_power.scatter.deviation)
     )
 }
 
@@ -93,7 +98,7 @@ fn metric(one: &MetricPower, trials: &str) -> String {
 #[must_use]
 pub fn plan_lines(planned: &PlannedPower, source: &str) -> Vec<String> {
     let PowerModel {
-        between: of,
+        between: kind,
         metrics,
     } = &planned.power;
     let Some(first) = metrics.first() else {
@@ -102,20 +107,22 @@ pub fn plan_lines(planned: &PlannedPower, source: &str) -> Vec<String> {
     let heading = format!(
         "{} of a cell find in 80 of 100 runs, at 5 % on both sides, by the scatter in {source}, a difference {} of",
         plural(first.trials, "repetition"),
-        pair_text(*of)
+        pair_text(*kind)
     );
-    let line = |one: &MetricPower| {
-        let scatter = format::share(one.scatter.deviation);
-        let smallest = match one.smallest {
+    let line = |metric_power: &MetricPower| {
+        let scatter = format::share(metric_power.scatter.deviation);
+        let smallest = match metric_power.smallest {
             Some(smallest) => format!("{} or more", difference(smallest)),
             None => "none, as one has no interval".to_owned(),
         };
-        let more = one.more.map_or_else(String::new, |(count, smaller)| {
-            format!("; {count} find {}", round_difference(smaller))
-        });
+        let more = metric_power
+            .more
+            .map_or_else(String::new, |(count, smaller)| {
+                format!("; {count} find {}", round_difference(smaller))
+            });
         format!(
             "  {}: {smallest} (trials scatter by {scatter}){more}",
-            uncapitalise(&one.name)
+            uncapitalise(&metric_power.name)
         )
     };
     [heading]

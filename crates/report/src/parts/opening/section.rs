@@ -63,7 +63,7 @@ fn figures(model: &Model) -> Vec<Figure> {
         AnswerOf::Metrics(metrics) => metrics,
         AnswerOf::Nothing | AnswerOf::Searches(_) => &[],
     };
-    let is_asked = |one: &&MetricAnswer| one.role == AnswerRole::Asked;
+    let is_asked = |answer: &&MetricAnswer| answer.role == AnswerRole::Asked;
     let asked: Vec<&MetricAnswer> = metrics.iter().filter(is_asked).collect();
     let best = model.answer.cell.and_then(|number| model.cell(number));
     let mut figures: Vec<Figure> = asked
@@ -119,7 +119,7 @@ fn of_best(model: &Model, cell: &CellModel, asked: &[&MetricAnswer]) -> Vec<Figu
         1 => "",
         _ => ", at that cell",
     };
-    let is_asked = |metric: Metric| asked.iter().any(|one| one.metric == metric);
+    let is_asked = |metric: Metric| asked.iter().any(|answer| answer.metric == metric);
     let figure = |metric: Metric, what: &str, estimate: Option<&Estimate>, unit: Unit| {
         let estimate = estimate.filter(|_| !is_asked(metric))?;
         Some(Figure {
@@ -161,14 +161,14 @@ fn of_best(model: &Model, cell: &CellModel, asked: &[&MetricAnswer]) -> Vec<Figu
 
 fn missing_figure(model: &Model) -> Option<Figure> {
     let account = model.account.as_ref()?;
-    let of = match model.search {
+    let scope = match model.search {
         Some(_) => "at the highest holding levels",
         None => "all trials",
     };
     Some(Figure {
         what: "Missing records".to_owned(),
         value: format::count(account.missing.sum),
-        small: format!("{} delivered, {of}", format::count(account.delivered)),
+        small: format!("{} delivered, {scope}", format::count(account.delivered)),
     })
 }
 

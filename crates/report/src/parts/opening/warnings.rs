@@ -81,7 +81,7 @@ fn sentence(warning: &Warning) -> String {
     }
 }
 
-fn few_windows(name: &str, windows: Option<u64>, (cells, of): (usize, usize)) -> String {
+fn few_windows(name: &str, windows: Option<u64>, (cells, total): (usize, usize)) -> String {
     let windows = match windows {
         Some(windows) => format!(
             "a trial has {} at the least",
@@ -90,7 +90,7 @@ fn few_windows(name: &str, windows: Option<u64>, (cells, of): (usize, usize)) ->
         None => "how many windows a trial has is not known".to_owned(),
     };
     format!(
-        "{name} is that of records in windows of a sample in {cells} of {of} cells ({windows}). A store that stalls shows it in few of \
+        "{name} is that of records in windows of a sample in {cells} of {total} cells ({windows}). A store that stalls shows it in few of \
          them, so nothing is compared or decided by it."
     )
 }

@@ -48,13 +48,13 @@ pub fn sentences(model: &Model) -> Vec<String> {
 fn without_values(reason: &str) -> String {
     let mut text = String::with_capacity(reason.len());
     let mut rest = reason;
-    while let Some(at) = ["found \"", "got \""]
+    while let Some(position) = ["found \"", "got \""]
         .iter()
         .filter_map(|words| Some(rest.find(words)? + words.len()))
         .min()
     {
-        text.push_str(&rest[..at]);
-        rest = &rest[at..];
+        text.push_str(&rest[..position]);
+        rest = &rest[position..];
         let mut is_escaped = false;
         let end = rest.find(|letter: char| {
             let ends = letter == '"' && !is_escaped;
@@ -104,13 +104,20 @@ fn reasons_for_none(model: &Model) -> Vec<String> {
 }
 
 fn find_cell(model: &Model, cell: Option<u32>) -> Option<&CellModel> {
-    model.cells.iter().find(|one| Some(one.cell) == cell)
+    model
+        .cells
+        .iter()
+        .find(|candidate| Some(candidate.cell) == cell)
 }
 
 fn of_metrics(model: &Model, metrics: &[MetricAnswer], shown: &CellModel) -> Vec<String> {
     let mut sentences = Vec::new();
     let cells = model.cells.len();
-    let asked = || metrics.iter().filter(|one| one.role == AnswerRole::Asked);
+    let asked = || {
+        metrics
+            .iter()
+            .filter(|answer| answer.role == AnswerRole::Asked)
+    };
     for metric in asked() {
         let of_effects = model.effects.as_ref();
         let of_effects = of_effects.map_or_else(Vec::new, |effects| {
@@ -124,10 +131,10 @@ fn of_metrics(model: &Model, metrics: &[MetricAnswer], shown: &CellModel) -> Vec
         });
     }
     sentences.extend(causes::throughout(model));
-    let is_said = |metric: Metric| metrics.iter().any(|one| one.metric == metric);
+    let is_said = |metric: Metric| metrics.iter().any(|answer| answer.metric == metric);
     let of_cell = [
         response(shown)
-            .filter(|_| asked().all(|one| one.metric != Metric::ResponseTime) || cells > 1),
+            .filter(|_| asked().all(|answer| answer.metric != Metric::ResponseTime) || cells > 1),
         delay(shown).filter(|_| !is_said(Metric::Delay)),
         model.answer.limit.as_ref().map(limit),
         cpu_capacity(model),
@@ -313,16 +320,20 @@ fn is_of_records(metric: Metric) -> bool {
 
 /// `p99 < 500ms holds in all 6 cells`.
 fn threshold_text(outcome: &ThresholdOutcome) -> String {
-    let of = outcome.cells.len();
-    let own = outcome
+    let total = outcome.cells.len();
+    let matches = outcome
         .cells
         .iter()
         .filter(|cell| cell.held == outcome.held);
     let label = conditions::decision_label(outcome.held);
-    match own.count() {
-        _ if of == 1 => format!("{} {}", outcome.text, verb(label)),
-        all if all == of => format!("{} {} in all {of} cells", outcome.text, verb(label)),
-        some => format!("{} {} in {some} of {of} cells", outcome.text, verb(label)),
+    match matches.count() {
+        _ if total == 1 => format!("{} {}", outcome.text, verb(label)),
+        all if all == total => format!("{} {} in all {total} cells", outcome.text, verb(label)),
+        some => format!(
+            "{} {} in {some} of {total} cells",
+            outcome.text,
+            verb(label)
+        ),
     }
 }
 
@@ -334,43 +345,46 @@ fn verb(label: &str) -> String {
 }
 
 /// `12.4 ms at rate=50/s (95 % interval 11.9 – 13.0 ms, 5 trials)`, or `at least 538k records per second at … (…)`.
-fn cell_value(model: &Model, answer: &MetricAnswer, of: &CellValue) -> String {
-    let place = match (model.cells.len(), name_of(model, of.cell)) {
+fn cell_value(model: &Model, answer: &MetricAnswer, cell_value: &CellValue) -> String {
+    let place = match (model.cells.len(), name_of(model, cell_value.cell)) {
         (0 | 1, _) => String::new(),
         (_, levels) if levels.is_empty() => String::new(),
         (_, levels) => format!(" at {levels}"),
     };
-    let verdict = find_cell(model, Some(of.cell)).and_then(|cell| cell.verdict);
+    let verdict = find_cell(model, Some(cell_value.cell)).and_then(|cell| cell.verdict);
     let doubt = verdict
         .filter(|verdict| *verdict != Verdict::Valid)
         .map(|verdict| format!("; verdict: {}", labels::verdict(verdict)))
         .unwrap_or_default();
-    let value = value(model, answer, of.number.point());
-    let least = of.number.shown_least();
-    let value = match (of.verdict, least) {
-        (MetricVerdict::Bound, None) => bound_words(of, value),
+    let value = value(model, answer, cell_value.number.point());
+    let least = cell_value.number.shown_least();
+    let value = match (cell_value.verdict, least) {
+        (MetricVerdict::Bound, None) => bound_words(cell_value, value),
         (_, Some(_)) => format!("at most {value}"),
         (_, None) => value,
     };
-    format!("{value}{place} ({}{doubt})", certainty(answer, of))
+    format!("{value}{place} ({}{doubt})", certainty(answer, cell_value))
 }
 
-fn certainty(answer: &MetricAnswer, of: &CellValue) -> String {
-    let least = of.number.shown_least();
+fn certainty(answer: &MetricAnswer, cell_value: &CellValue) -> String {
+    let least = cell_value.number.shown_least();
     let lowest = least.map(|least| format!("≥ {}, ", in_unit(least, answer.unit)));
     let lowest = lowest.unwrap_or_default();
-    let Number::Estimate(estimate) = of.number else {
+    let Number::Estimate(estimate) = cell_value.number else {
         return format!("{lowest}over all trials");
     };
     match estimate.interval {
         None => format!("{lowest}single trial, no interval"),
         Some(interval) => {
             // Trials without a doubt bound what the others leave open.
-            let ends = match (of.range.low.is_finite(), of.range.high.is_finite()) {
-                (true, true) => (of.range.low, of.range.high),
+            let ends = match (
+                cell_value.range.low.is_finite(),
+                cell_value.range.high.is_finite(),
+            ) {
+                (true, true) => (cell_value.range.low, cell_value.range.high),
                 _ => interval,
             };
-            let measured = match of.verdict {
+            let measured = match cell_value.verdict {
                 MetricVerdict::Estimate => "",
                 MetricVerdict::Bound | MetricVerdict::Unknown => " of what was measured",
             };
@@ -384,8 +398,8 @@ fn certainty(answer: &MetricAnswer, of: &CellValue) -> String {
 }
 
 /// `at least 538k records per second`.
-fn bound_words(of: &CellValue, value: String) -> String {
-    match (of.is_open_below(), of.is_open_above()) {
+fn bound_words(cell_value: &CellValue, value: String) -> String {
+    match (cell_value.is_open_below(), cell_value.is_open_above()) {
         (false, true) => format!("at least {value}"),
         (true, false) => format!("at most {value}"),
         _ => value,
@@ -393,11 +407,11 @@ fn bound_words(of: &CellValue, value: String) -> String {
 }
 
 /// `≥ 538k`, where there is no room for words.
-pub(crate) fn bound_sign(of: &CellValue, value: String) -> String {
-    match (of.is_open_below(), of.is_open_above()) {
+pub(crate) fn bound_sign(cell_value: &CellValue, value: String) -> String {
+    match (cell_value.is_open_below(), cell_value.is_open_above()) {
         (false, true) => format!("≥ {value}"),
         (true, false) => format!("≤ {value}"),
-        _ => format::value_with_bound(value, of.number.shown_least()),
+        _ => format::value_with_bound(value, cell_value.number.shown_least()),
     }
 }
 
@@ -421,32 +435,32 @@ fn in_unit(number: f64, unit: waggle_metrics::Unit) -> String {
 
 /// The highest level of all cells first, then those of the others.
 fn of_searches(model: &Model, ranking: &[u32]) -> Vec<String> {
-    let Some(found) = &model.search else {
+    let Some(searches) = &model.search else {
         return Vec::new();
     };
     let told = match ranking.len() {
         cells if cells > SEARCHES_TOLD => 1,
         cells => cells,
     };
-    let one = |number: &u32| {
+    let cell_sentence = |number: &u32| {
         let cell = find_cell(model, Some(*number))?;
-        let at = match cell.levels.as_slice() {
+        let place = match cell.levels.as_slice() {
             [] => String::new(),
             levels => format::levels(levels),
         };
-        let search = found.of_cell(*number)?;
+        let search = searches.of_cell(*number)?;
         let why = search.shortfalls().first().map(search::words::shortfall);
         Some(search::words::sentence(
-            found.info.maximize,
+            searches.info.maximize,
             &search.answer,
             why.as_deref(),
-            &at,
+            &place,
         ))
     };
-    let mut sentences: Vec<String> = ranking[..told].iter().filter_map(one).collect();
+    let mut sentences: Vec<String> = ranking[..told].iter().filter_map(cell_sentence).collect();
     sentences.extend(causes::throughout(model));
     if let Some(best) = find_cell(model, model.answer.cell) {
-        let at = match model.cells.len() {
+        let place = match model.cells.len() {
             0 | 1 => "At that level, ".to_owned(),
             _ => format!(
                 "At the highest of these levels, with {}, ",
@@ -454,7 +468,7 @@ fn of_searches(model: &Model, ranking: &[u32]) -> Vec<String> {
             ),
         };
         let of_cell = [response(best), model.answer.limit.as_ref().map(limit)];
-        sentences.extend(add_prefix(&at, of_cell));
+        sentences.extend(add_prefix(&place, of_cell));
         sentences.extend(stalls::words::sentences(model, best));
     }
     sentences.extend(operating_points::words::in_short(model));
@@ -510,7 +524,7 @@ fn completeness(account: &Account, cells: usize) -> String {
 
 /// The other counts of the delivery accounting, each after a semicolon; empty if all are zero.
 fn beside_the_accepted(account: &Account) -> String {
-    let part = |of: &Spread, what: &str| match of.sum {
+    let part = |spread: &Spread, what: &str| match spread.sum {
         0 => String::new(),
         count => format!("; {} {what}", format::count(count)),
     };
@@ -626,9 +640,9 @@ mod tests {
 
     #[test]
     fn reasons_are_alike_if_only_values_of_answers_differ() {
-        let check = |one: &str, other: &str, is_alike: bool| {
-            let same = without_values(one) == without_values(other);
-            assert_eq!(same, is_alike, "{one} {other}");
+        let check = |reason: &str, other: &str, is_alike: bool| {
+            let same = without_values(reason) == without_values(other);
+            assert_eq!(same, is_alike, "{reason} {other}");
         };
         check(
             r#"step a: json $.t: expected "x", found "{\"t\":\"abc\"}""#,

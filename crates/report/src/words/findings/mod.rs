@@ -23,16 +23,16 @@ pub fn reason(reason: &Reason) -> String {
 
 /// The same with the verdict before it: `overloaded: …`.
 #[must_use]
-pub fn named_reason(of: &Reason) -> String {
-    format!("{}: {}", of.verdict.name(), reason(of))
+pub fn named_reason(grounds: &Reason) -> String {
+    format!("{}: {}", grounds.verdict.name(), reason(grounds))
 }
 
 /// The reason of a verdict of a cell: of a single trial with its repetition.
 #[must_use]
-pub fn cell_reason(of: &CellReason) -> String {
-    match of.repetition {
-        Some(repetition) => format!("repetition {repetition}: {}", reason(&of.reason)),
-        None => reason(&of.reason),
+pub fn cell_reason(grounds: &CellReason) -> String {
+    match grounds.repetition {
+        Some(repetition) => format!("repetition {repetition}: {}", reason(&grounds.reason)),
+        None => reason(&grounds.reason),
     }
 }
 
@@ -76,12 +76,12 @@ pub fn sentence(finding: &Finding) -> String {
     match finding {
         Finding::Ended(why) => why.clone(),
         Finding::NothingSent => "no request was sent in the measured phase".to_owned(),
-        Finding::Accounting(of) => account(of),
-        Finding::Lateness(of) => lateness(of),
-        Finding::Contention(of) => contention(of),
-        Finding::Instrument(of) => instrument(of),
-        Finding::System(of) => system(of),
-        Finding::Cell(of) => cell(of),
+        Finding::Accounting(detail) => account(detail),
+        Finding::Lateness(detail) => lateness(detail),
+        Finding::Contention(detail) => contention(detail),
+        Finding::Instrument(detail) => instrument(detail),
+        Finding::System(detail) => system(detail),
+        Finding::Cell(detail) => cell(detail),
     }
 }
 
@@ -116,7 +116,7 @@ fn account(finding: &AccountingFinding) -> String {
             count(*skipped),
             count(u128::from(*sent) + u128::from(*skipped)),
         ),
-        AccountingFinding::Records(of) => equation(of),
+        AccountingFinding::Records(detail) => equation(detail),
         AccountingFinding::NeverSent { records } => format!(
             "records: {} in the store that were never sent",
             count(*records)
@@ -144,8 +144,8 @@ fn account(finding: &AccountingFinding) -> String {
 }
 
 /// Records that do not add up.
-fn equation(of: &RecordEquation) -> String {
-    match of {
+fn equation(balance: &RecordEquation) -> String {
+    match balance {
         RecordEquation::Sent {
             sent,
             accepted,

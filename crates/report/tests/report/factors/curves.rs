@@ -24,25 +24,29 @@ fn curves(model: &Model) -> &CurvesModel {
 }
 
 fn curve<'a>(model: &'a Model, name: &str) -> &'a Curve {
-    let found = curves(model).charts.iter().find(|chart| chart.name == name);
-    found.unwrap_or_else(|| panic!("there is a chart of {name}"))
+    let curve = curves(model).charts.iter().find(|chart| chart.name == name);
+    curve.unwrap_or_else(|| panic!("there is a chart of {name}"))
 }
 
 fn point<'a>(model: &Model, chart: &'a Curve, line: &str, level: &str) -> &'a CurvePoint {
     let place = |names: Vec<&String>, name: &str| {
-        let found = names.iter().position(|one| *one == name);
-        found.unwrap_or_else(|| panic!("{name} is one of {names:?}"))
+        let entry = names.iter().position(|candidate| *candidate == name);
+        entry.unwrap_or_else(|| panic!("{name} is one of {names:?}"))
     };
     let line = place(
-        curves(model).lines.iter().map(|one| &one.name).collect(),
+        curves(model)
+            .lines
+            .iter()
+            .map(|candidate| &candidate.name)
+            .collect(),
         line,
     );
     let level = place(curves(model).over.levels.iter().collect(), level);
-    let found = chart
+    let entry = chart
         .points
         .iter()
         .find(|point| (point.line, point.level) == (line, level));
-    found.expect("there is a cell")
+    entry.expect("there is a cell")
 }
 
 #[test]
@@ -59,7 +63,11 @@ fn lines_over_ascending_levels() {
     );
     let lines: Vec<&str> = curves.lines.iter().map(|line| line.name.as_str()).collect();
     assert_eq!(lines, ["rest", "rabbitmq"]);
-    let charts: Vec<&str> = curves.charts.iter().map(|one| one.name.as_str()).collect();
+    let charts: Vec<&str> = curves
+        .charts
+        .iter()
+        .map(|entry| entry.name.as_str())
+        .collect();
     assert_eq!(
         charts,
         [
@@ -75,21 +83,21 @@ fn lines_over_ascending_levels() {
     for chart in &curves.charts[..4] {
         assert_eq!(chart.points.len(), 12, "{}", chart.name);
     }
-    for own in &curve(model, "Goodput").points {
+    for point in &curve(model, "Goodput").points {
         let cell = model
             .cells
             .iter()
-            .find(|cell| cell.cell == own.cell)
+            .find(|cell| cell.cell == point.cell)
             .unwrap();
-        assert_eq!(own.estimate, cell.goodput);
+        assert_eq!(point.estimate, cell.goodput);
     }
-    for own in &curve(model, "Error rate").points {
+    for point in &curve(model, "Error rate").points {
         let cell = model
             .cells
             .iter()
-            .find(|cell| cell.cell == own.cell)
+            .find(|cell| cell.cell == point.cell)
             .unwrap();
-        assert_eq!(own.estimate.map(|share| share.point), cell.error_rate);
+        assert_eq!(point.estimate.map(|share| share.point), cell.error_rate);
     }
 }
 
@@ -109,8 +117,8 @@ fn reference_results_are_next_to_the_same_metric() {
     let mean = point(model, curve(model, "Mean time"), "rest", "50");
     assert_eq!(mean.reference, Some(2e3));
     assert!(mean.estimate.is_some_and(|mean| mean.interval.is_some()));
-    let own = point(model, curve(model, "Mean time"), "rabbitmq", "150");
-    assert!(own.reference.is_none() && own.estimate.is_some());
+    let measurement = point(model, curve(model, "Mean time"), "rabbitmq", "150");
+    assert!(measurement.reference.is_none() && measurement.estimate.is_some());
     let (title, source) = curves(model).reference.clone().expect("a chart has some");
     assert!(title.contains("Figure 4") && source.contains("somebody else's"));
     let table = model.reference.as_ref().expect("the study names some");
@@ -132,12 +140,12 @@ fn failures_go_by_kind() {
     for (line, level, shares) in &failed.shares {
         let sum: f64 = shares.iter().sum();
         let chart = curve(model, "Error rate");
-        let own = chart
+        let cell_point = chart
             .points
             .iter()
             .find(|point| (point.line, point.level) == (*line, *level));
-        let share = own
-            .and_then(|own| own.estimate)
+        let share = cell_point
+            .and_then(|cell_point| cell_point.estimate)
             .expect("the cell ran")
             .point;
         assert!((sum - share).abs() < 1e-9, "{sum} {share}");
@@ -151,39 +159,44 @@ fn sentence(comparison: &ComparisonModel, outcome: &Compared) -> String {
     sentences.remove(0)
 }
 
-fn find_outcome<'a>(one: &'a ComparisonModel, name: &str) -> &'a Compared {
-    let found = one.outcomes.iter().find(|outcome| outcome.name == name);
-    found.unwrap_or_else(|| panic!("{name} is compared"))
+fn find_outcome<'a>(comparison: &'a ComparisonModel, name: &str) -> &'a Compared {
+    let entry = comparison
+        .outcomes
+        .iter()
+        .find(|outcome| outcome.name == name);
+    entry.unwrap_or_else(|| panic!("{name} is compared"))
 }
 
 fn leaders(outcome: &Compared) -> Vec<Ahead> {
     let line = outcome.at.first().expect("there is a line");
-    line.iter().map(|found| outcome.leader(found)).collect()
+    line.iter()
+        .map(|difference| outcome.leader(difference))
+        .collect()
 }
 
 #[test]
 fn who_is_ahead_changes_where_it_was_put_in() {
     use Ahead::{First, Neither, Second};
     let model = &*TRANSPORTS;
-    let [one] = model.comparisons.as_slice() else {
+    let [comparison] = model.comparisons.as_slice() else {
         panic!("one factor has two levels: {:?}", model.comparisons);
     };
-    assert_eq!(one.levels, ["rest", "rabbitmq"]);
+    assert_eq!(comparison.levels, ["rest", "rabbitmq"]);
     for name in ["Goodput", "Response time p50", "Response time p99"] {
-        let outcome = find_outcome(one, name);
+        let outcome = find_outcome(comparison, name);
         assert_eq!(
             leaders(outcome),
             [Neither, First, First, First, Second, Second],
             "{name}: {:?}",
             outcome.at
         );
-        let sentence = sentence(one, outcome);
+        let sentence = sentence(comparison, outcome);
         assert!(
             sentence.contains("The lead changes between 200 and 250."),
             "{sentence}"
         );
     }
-    let errors = find_outcome(one, "Error rate");
+    let errors = find_outcome(comparison, "Error rate");
     assert_eq!(errors.measure, Measure::Difference);
     assert_eq!(
         leaders(errors),
@@ -197,14 +210,14 @@ fn who_is_ahead_changes_where_it_was_put_in() {
     let same = goodput
         .comparisons
         .iter()
-        .find(|one| one.factor == 0)
+        .find(|comparison| comparison.factor == 0)
         .expect("two levels are compared");
     // There in the order of the study: 100, 50, …
-    let own = &find_outcome(one, "Goodput").at[0];
-    for (ratio, found) in same.ratios.iter().zip([&own[1], &own[0]]) {
-        let found = found.number().expect("both cells have the outcome");
-        assert!((ratio.estimate.point / found.point - 1.0).abs() < 1e-9);
-        assert_eq!(ratio.estimate.count, found.count);
+    let differences = &find_outcome(comparison, "Goodput").at[0];
+    for (ratio, difference) in same.ratios.iter().zip([&differences[1], &differences[0]]) {
+        let difference = difference.number().expect("both cells have the outcome");
+        assert!((ratio.estimate.point / difference.point - 1.0).abs() < 1e-9);
+        assert_eq!(ratio.estimate.count, difference.count);
     }
 }
 
@@ -212,27 +225,27 @@ fn who_is_ahead_changes_where_it_was_put_in() {
 #[test]
 fn a_level_without_any_success_is_told_in_words() {
     let model = seeded_model(&Seeded::with_refusals());
-    let one = &model.comparisons[0];
+    let comparison = &model.comparisons[0];
     for name in ["Goodput", "Response time p50", "Response time p99"] {
-        let outcome = find_outcome(one, name);
+        let outcome = find_outcome(comparison, name);
         let last = &outcome.at[0][5];
         assert!(
             matches!(last, Found::NoSuccess(none) if none.of == Without::First && none.trials == 2),
             "{name}: {last:?}"
         );
-        let sentence = sentence(one, outcome);
+        let sentence = sentence(comparison, outcome);
         assert!(
             sentence.contains("rest had no success at 300."),
             "{sentence}"
         );
     }
-    let goodput = find_outcome(one, "Goodput");
+    let goodput = find_outcome(comparison, "Goodput");
     assert_eq!(leaders(goodput)[4..], [Ahead::Second, Ahead::Second]);
     assert_eq!(
-        leaders(find_outcome(one, "Response time p99"))[5],
+        leaders(find_outcome(comparison, "Response time p99"))[5],
         Ahead::Unknown
     );
-    let errors = find_outcome(one, "Error rate");
+    let errors = find_outcome(comparison, "Error rate");
     let at_300 = errors.at[0][5].number().expect("all failed").point;
     assert!(at_300 < -0.98, "{at_300}");
     let text = markdown(&model);
@@ -258,17 +271,18 @@ fn a_level_without_an_interval_decides_nothing() {
     assert!(markdown(&model).contains(told) && html(&model).contains(told));
     // In the effects, too, where levels are in the order of the study: 100, 50, 150, 200.
     let effects = model.effects.as_ref().expect("the grid is complete");
-    let comparisons = effects.outcomes.iter().flat_map(|one| &one.comparisons);
-    let by_users: Vec<_> = comparisons.filter(|one| one.factor == 0).collect();
+    let comparisons = effects.outcomes.iter().flat_map(|entry| &entry.comparisons);
+    let by_users: Vec<_> = comparisons.filter(|entry| entry.factor == 0).collect();
     assert!(!by_users.is_empty());
-    for one in by_users {
-        assert!(one.ratios[3].estimate.interval.is_none());
+    for entry in by_users {
+        assert!(entry.ratios[3].estimate.interval.is_none());
         assert!(
-            one.turns
+            entry
+                .turns
                 .iter()
                 .all(|(before, after)| ![before, after].contains(&&3)),
             "{:?}",
-            one.turns
+            entry.turns
         );
     }
 }
@@ -292,7 +306,7 @@ fn a_third_factor_makes_lines() {
     let factors: Vec<(&str, usize)> = model
         .comparisons
         .iter()
-        .map(|one| (one.factor.as_str(), one.lines.len()))
+        .map(|comparison| (comparison.factor.as_str(), comparison.lines.len()))
         .collect();
     assert_eq!(factors, [("writer", 2), ("partitions", 2)]);
     assert_eq!(
@@ -301,7 +315,10 @@ fn a_third_factor_makes_lines() {
     );
     let delay = find_outcome(&model.comparisons[0], "Delivery delay p99 at store");
     for line in &delay.at {
-        let ahead: Vec<Ahead> = line.iter().map(|found| delay.leader(found)).collect();
+        let ahead: Vec<Ahead> = line
+            .iter()
+            .map(|difference| delay.leader(difference))
+            .collect();
         assert_eq!(ahead, [Ahead::First, Ahead::Second, Ahead::Second]);
     }
     // The sink at 100 ms failed once: it is named.
@@ -386,11 +403,11 @@ fn levels_without_an_order_are_compared_too() {
         3,
     ));
     assert_eq!(model.curves, None);
-    let [one] = model.comparisons.as_slice() else {
+    let [comparison] = model.comparisons.as_slice() else {
         panic!("one factor has two levels");
     };
     assert_eq!(
-        (one.factor.as_str(), one.over.at.as_ref()),
+        (comparison.factor.as_str(), comparison.over.at.as_ref()),
         ("backend", None)
     );
 }
@@ -427,12 +444,12 @@ fn line_places(curves: &CurvesModel) -> Vec<(String, String)> {
     let panels = curves.panels.iter();
     let lines = panels.flat_map(|panel| {
         let lines = panel.lines.iter();
-        lines.map(|one| {
-            let full = &curves.lines[one.line].name;
-            for part in [&one.name, &panel.name] {
+        lines.map(|line| {
+            let full = &curves.lines[line.line].name;
+            for part in [&line.name, &panel.name] {
                 assert!(full.contains(part.as_str()), "{full}: {part}");
             }
-            (one.name.clone(), panel.name.clone())
+            (line.name.clone(), panel.name.clone())
         })
     });
     lines.collect()
@@ -450,7 +467,11 @@ fn further_factors_make_a_chart_of_each_combination() {
     let model = seeded_model(&Seeded::plain(&factors, 1));
     let curves = curves(&model);
     assert_eq!(curves.over.factor, "objects");
-    let names: Vec<&str> = curves.panels.iter().map(|one| one.name.as_str()).collect();
+    let names: Vec<&str> = curves
+        .panels
+        .iter()
+        .map(|panel| panel.name.as_str())
+        .collect();
     assert_eq!(
         names,
         [
@@ -477,12 +498,12 @@ fn one_chart_has_at_most_twelve_lines_and_an_outcome_twelve_charts() {
     let panels = |factors: &[(&str, &[&str])]| {
         let model = seeded_model(&Seeded::plain(factors, 1));
         let panels = model.curves.map(|curves| curves.panels);
-        panels.map(|all| all.iter().map(|one| one.lines.len()).collect::<Vec<_>>())
+        panels.map(|all| all.iter().map(|item| item.lines.len()).collect::<Vec<_>>())
     };
     let users: (&str, &[&str]) = ("users", &["1", "2", "3"]);
-    let of =
-        |count: usize| -> Vec<String> { (0..count).map(|one| format!("level{one}")).collect() };
-    let (eight, five) = (of(8), of(5));
+    let levels =
+        |count: usize| -> Vec<String> { (0..count).map(|item| format!("level{item}")).collect() };
+    let (eight, five) = (levels(8), levels(5));
     let eight: Vec<&str> = eight.iter().map(String::as_str).collect();
     let five: Vec<&str> = five.iter().map(String::as_str).collect();
     let stores: (&str, &[&str]) = ("store", &eight);

@@ -57,7 +57,7 @@ fn derived_levels_are_shown_and_are_no_factors() {
     let (n, connections) = (column("derived_n"), column("factor_connections"));
     for line in lines {
         let fields: Vec<&str> = line.split(',').collect();
-        let number = |at: usize| fields[at].parse::<u32>().unwrap();
+        let number = |index: usize| fields[index].parse::<u32>().unwrap();
         assert_eq!(number(n), 2 * number(connections), "{line}");
     }
 }

@@ -13,8 +13,11 @@ fn effects(study: &Seeded) -> Option<EffectsModel> {
 }
 
 fn outcome<'a>(effects: &'a EffectsModel, column: &str) -> &'a OutcomeEffects {
-    let found = effects.outcomes.iter().find(|one| one.column == column);
-    found.unwrap_or_else(|| panic!("{column} is shown"))
+    let outcome = effects
+        .outcomes
+        .iter()
+        .find(|candidate| candidate.column == column);
+    outcome.unwrap_or_else(|| panic!("{column} is shown"))
 }
 
 /// The delay follows the writer and its interval, and not the partitions; the writers change places.
@@ -22,14 +25,14 @@ fn outcome<'a>(effects: &'a EffectsModel, column: &str) -> &'a OutcomeEffects {
 fn what_was_put_in_is_found() {
     let effects = effects(&Seeded::writers()).expect("the grid is complete");
     let delay = outcome(&effects, "delivery_delay_p99_us");
-    let share = |of| delay.part(of).expect("there is such a part").share;
+    let share = |source| delay.part(source).expect("there is such a part").share;
     assert!(share(Source::Factor(0)) > 0.1 && share(Source::Factor(1)) > 0.3);
     assert!(share(Source::Pair(0, 1)) > 0.3 && share(Source::Factor(2)) < 0.001);
     // 820 ms, and 20 ms with 0.8 of the interval, beside what a request takes itself.
     let writer = delay
         .comparisons
         .iter()
-        .find(|one| (one.factor, one.by) == (0, 1));
+        .find(|comparison| (comparison.factor, comparison.by) == (0, 1));
     let writer = writer.expect("the writers are compared at each interval");
     let sides: Vec<_> = writer
         .ratios
@@ -71,13 +74,14 @@ fn two_levels_are_compared_at_each_level_of_the_other_factor() {
     };
     let effects = effects(&study).expect("the grid is complete");
     assert_eq!(caution(&effects), None);
-    for one in &effects.outcomes {
+    for entry in &effects.outcomes {
         assert!(
-            one.comparisons
+            entry
+                .comparisons
                 .iter()
-                .any(|one| (one.factor, one.by) == (0, 1))
+                .any(|entry| (entry.factor, entry.by) == (0, 1))
         );
-        assert_eq!(one.degrees, 12);
+        assert_eq!(entry.degrees, 12);
     }
     let goodput = outcome(&effects, "goodput_per_s");
     assert!(goodput.ratios[0][0].point > 1.0 && goodput.part(Source::Trials).is_some());

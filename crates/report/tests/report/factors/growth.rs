@@ -13,7 +13,7 @@ fn growth_from_an_empty_system() {
     let time = curves
         .charts
         .iter()
-        .find(|one| one.name == "Response time p50");
+        .find(|chart| chart.name == "Response time p50");
     let laws = laws::sentences(curves, time.unwrap());
     for (sentence, line) in laws.iter().zip(["kubernetes", "steve"]) {
         let start = format!("Response time p50, {line} is linear to objects 3");
@@ -52,7 +52,7 @@ fn other_programs_have_all_of_it() {
     let validator = jsonschema::validator_for(&report_schema().to_value()).unwrap();
     let errors: Vec<String> = validator
         .iter_errors(&json)
-        .map(|one| one.to_string())
+        .map(|error| error.to_string())
         .collect();
     assert!(errors.is_empty(), "{errors:?}");
     let mut laws = json["scaling_laws"].as_array().unwrap().iter();

@@ -25,7 +25,11 @@ fn six_levels_have_laws_and_five_have_none() {
     let model = one_factor();
     let curves = model.curves.as_ref().unwrap();
     let law = |name: &str| {
-        let chart = curves.charts.iter().find(|one| one.name == name).unwrap();
+        let chart = curves
+            .charts
+            .iter()
+            .find(|candidate| candidate.name == name)
+            .unwrap();
         chart
             .laws
             .fit()
@@ -83,14 +87,19 @@ fn a_law_that_does_not_hold_has_no_coefficients() {
     let validator = jsonschema::validator_for(&report_schema().to_value()).unwrap();
     assert!(validator.is_valid(&json));
     let laws = json["scaling_laws"].as_array().unwrap();
-    let of = |line: &str| {
+    let scaling_law = |line: &str| {
         let mut all = laws.iter();
         all.find(|law| law["metric"] == "goodput_per_s" && law["line"] == line)
             .unwrap()
     };
-    assert_eq!(of("rest")["holds"], false);
-    assert!(of("rest")["coefficients"].as_object().unwrap().is_empty());
-    assert_eq!(of("rabbitmq")["law"], "universal_scalability");
-    let contention = &of("rabbitmq")["coefficients"]["contention"];
+    assert_eq!(scaling_law("rest")["holds"], false);
+    assert!(
+        scaling_law("rest")["coefficients"]
+            .as_object()
+            .unwrap()
+            .is_empty()
+    );
+    assert_eq!(scaling_law("rabbitmq")["law"], "universal_scalability");
+    let contention = &scaling_law("rabbitmq")["coefficients"]["contention"];
     assert!(contention["low"].as_f64() < contention["point"].as_f64());
 }

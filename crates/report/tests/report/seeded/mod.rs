@@ -343,8 +343,8 @@ impl Seeded {
     /// The trials of a cell at shares of the capacity that its search found.
     fn write_points(&self, run: &RunFolder, info: &RunInfo, (cell, answer): (&CellInfo, &Answer)) {
         let asked = info.search.as_ref().unwrap();
-        let own = info.order.iter().filter(|key| key.cell == cell.cell);
-        for key in own {
+        let keys = info.order.iter().filter(|key| key.cell == cell.cell);
+        for key in keys {
             let level = asked
                 .operating_share(*key)
                 .and_then(|share| waggle_analysis::operating_level(asked, answer, share));
@@ -578,8 +578,8 @@ impl Seeded {
             }
         });
         if !self.steps.is_empty() {
-            let own = threshold("orders.response_time.p99", Comparison::Less, 1e3, "1ms");
-            return asked.chain([own]).collect();
+            let limit = threshold("orders.response_time.p99", Comparison::Less, 1e3, "1ms");
+            return asked.chain([limit]).collect();
         }
         asked
             .chain([

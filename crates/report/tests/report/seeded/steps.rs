@@ -48,14 +48,14 @@ impl Steps {
     }
 
     pub(super) fn histograms(&self) -> Vec<StepHistograms<'_>> {
-        let one = |(times, failed_time)| StepHistograms {
+        let step = |(times, failed_time)| StepHistograms {
             response_time: times,
             service_time: times,
             failed_time,
         };
         self.times
             .iter()
-            .map(|(times, failed)| one((times, failed)))
+            .map(|(times, failed)| step((times, failed)))
             .collect()
     }
 
@@ -78,15 +78,15 @@ pub(super) fn sessions_of(last: &StepCounts) -> SessionCounts {
     }
 }
 
-pub(super) fn add_step(sum: &mut StepCounts, one: &StepCounts) {
-    sum.sent += one.sent;
-    sum.succeeded += one.succeeded;
-    sum.failed += one.failed;
-    add_failures(&mut sum.failures, &one.failures);
+pub(super) fn add_step(sum: &mut StepCounts, counts: &StepCounts) {
+    sum.sent += counts.sent;
+    sum.succeeded += counts.succeeded;
+    sum.failed += counts.failed;
+    add_failures(&mut sum.failures, &counts.failures);
 }
 
-pub(super) fn add_failures(sum: &mut Vec<FailureCount>, one: &[FailureCount]) {
-    for failure in one {
+pub(super) fn add_failures(sum: &mut Vec<FailureCount>, failures: &[FailureCount]) {
+    for failure in failures {
         match sum.iter_mut().find(|known| known.kind == failure.kind) {
             Some(known) => known.count += failure.count,
             None => sum.push(failure.clone()),

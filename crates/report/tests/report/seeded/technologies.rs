@@ -81,8 +81,8 @@ fn best_and_worst(rows: &str) -> BestAndWorstInfo {
 /// How quick a cell is, where 1 is usual, and the share of its requests that fail; `None`: it is no technology's.
 pub(super) fn pace(cell: &CellInfo, key: TrialKey) -> Option<(f64, f64)> {
     let level = |name: &str| {
-        let found = cell.levels.iter().find(|(factor, _)| factor == name);
-        found.map(|(_, level)| level.as_str())
+        let entry = cell.levels.iter().find(|(factor, _)| factor == name);
+        entry.map(|(_, level)| level.as_str())
     };
     let technology = level("technology")?;
     let number = |name: &str| level(name).and_then(|level| level.parse::<f64>().ok());

@@ -39,8 +39,8 @@ impl Seeded {
 /// How quick a cell is, where 1 is usual, and the share of its requests that fail.
 pub(super) fn pace(cell: &CellInfo) -> (f64, f64) {
     let level = |name: &str| {
-        let found = cell.levels.iter().find(|(factor, _)| factor == name);
-        found.map(|(_, level)| level.as_str())
+        let entry = cell.levels.iter().find(|(factor, _)| factor == name);
+        entry.map(|(_, level)| level.as_str())
     };
     match (level("transport"), level("users")) {
         (Some("rest"), Some(users)) => match users {

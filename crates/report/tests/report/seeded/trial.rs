@@ -45,8 +45,8 @@ pub(crate) struct Made {
 impl Made {
     pub(crate) fn new(cell: &CellInfo, key: TrialKey, place: usize, wrong: Option<Wrong>) -> Self {
         let level = |name: &str, other: f64| {
-            let found = cell.levels.iter().find(|(factor, _)| factor == name);
-            found
+            let entry = cell.levels.iter().find(|(factor, _)| factor == name);
+            entry
                 .and_then(|(_, level)| level.parse().ok())
                 .unwrap_or(other)
         };
@@ -182,8 +182,8 @@ pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
         } else {
             1.0
         };
-        let own = made.rate_per_s() * whole * ramp * slow * chance.jitter(0.02);
-        let rate = own * seeded.machine.pace(made.seed, place);
+        let base_rate = made.rate_per_s() * whole * ramp * slow * chance.jitter(0.02);
+        let rate = base_rate * seeded.machine.pace(made.seed, place);
         interval(&mut out, seeded, made, (place, rate), &mut sums);
     }
     let dropped = seeded.recovery.map_or(0, |_| load_drop::INTERVALS);
@@ -220,13 +220,16 @@ fn is_away(made: &Made, place: usize) -> bool {
 
 /// Of so many requests those that fail.
 fn failures(made: &Made, place: usize, answered: u64) -> Vec<FailureCount> {
-    let of = |kind, count| FailureCount { kind, count };
+    let failure = |kind, count| FailureCount { kind, count };
     if made.has_fault(Wrong::Errors) && place.is_multiple_of(3) {
-        vec![of(FailureKind::Status(503), 4), of(FailureKind::Reset, 1)]
+        vec![
+            failure(FailureKind::Status(503), 4),
+            failure(FailureKind::Reset, 1),
+        ]
     } else if made.has_fault(Wrong::Refuses) {
-        vec![of(FailureKind::Status(503), answered)]
+        vec![failure(FailureKind::Status(503), answered)]
     } else if is_away(made, place) {
-        vec![of(FailureKind::Reset, 10)]
+        vec![failure(FailureKind::Reset, 10)]
     } else {
         // A little more in each repetition.
         let scatter = 0.9 + 0.05 * f64::from(made.key.repetition);
@@ -359,24 +362,24 @@ pub(super) fn spread(count: u64, typical: f64) -> Histogram<u64> {
     histogram
 }
 
-fn add(sum: &mut CountsRow, one: &CountsRow) {
-    sum.seconds += one.seconds;
-    sum.due += one.due;
-    sum.sent += one.sent;
-    sum.succeeded += one.succeeded;
-    sum.failed += one.failed;
-    sum.records_succeeded += one.records_succeeded;
-    sum.bytes_sent += one.bytes_sent;
-    sum.bytes_received += one.bytes_received;
-    if let Some(one) = one.inspected {
+fn add(sum: &mut CountsRow, row: &CountsRow) {
+    sum.seconds += row.seconds;
+    sum.due += row.due;
+    sum.sent += row.sent;
+    sum.succeeded += row.succeeded;
+    sum.failed += row.failed;
+    sum.records_succeeded += row.records_succeeded;
+    sum.bytes_sent += row.bytes_sent;
+    sum.bytes_received += row.bytes_received;
+    if let Some(row) = row.inspected {
         let sum = sum.inspected.get_or_insert_default();
-        sum.answers += one.answers;
-        sum.body_bytes += one.body_bytes;
-        sum.decoded_bytes += one.decoded_bytes;
-        *sum.items.get_or_insert_default() += one.items.unwrap_or_default();
+        sum.answers += row.answers;
+        sum.body_bytes += row.body_bytes;
+        sum.decoded_bytes += row.decoded_bytes;
+        *sum.items.get_or_insert_default() += row.items.unwrap_or_default();
     }
-    add_failures(&mut sum.failures, &one.failures);
-    add_failures(&mut sum.other_failures, &one.other_failures);
+    add_failures(&mut sum.failures, &row.failures);
+    add_failures(&mut sum.other_failures, &row.other_failures);
 }
 
 fn resources(

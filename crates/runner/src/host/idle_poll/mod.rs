@@ -162,9 +162,9 @@ mod tests {
     #[test]
     fn first_line_of_the_loops_is_parsed() {
         let check = |line: &str, expected: Option<&str>| {
-            let found = parse_report(line).err().map(|problem| problem.to_string());
+            let message = parse_report(line).err().map(|problem| problem.to_string());
             let expected = expected.map(|why| format!("cannot poll idle CPUs: {why}"));
-            assert_eq!(found, expected, "{line:?}");
+            assert_eq!(message, expected, "{line:?}");
         };
         check("polling\n", None);
         check(

@@ -95,13 +95,13 @@ mod tests {
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(file, text).unwrap();
         }
-        let found = strictest_limit(groups, mounted.path());
-        let found = found.map(|limit| {
+        let quota = strictest_limit(groups, mounted.path());
+        let quota = quota.map(|limit| {
             let file = limit.file.strip_prefix(mounted.path()).unwrap();
             (file.to_path_buf(), limit.cpus)
         });
         let expected = expected.map(|(file, cpus)| (Path::new(file).to_path_buf(), cpus));
-        assert_eq!(found, expected, "{groups:?} {files:?}");
+        assert_eq!(quota, expected, "{groups:?} {files:?}");
     }
 
     #[test]

@@ -31,9 +31,8 @@ fn counter(text: &str, group: &str, name: &str) -> u64 {
         return 0;
     };
     let mut pairs = names.split_whitespace().zip(values.split_whitespace());
-    let found = pairs.find(|(known, _)| *known == name);
-    found
-        .and_then(|(_, value)| value.parse().ok())
+    let pair = pairs.find(|(known, _)| *known == name);
+    pair.and_then(|(_, value)| value.parse().ok())
         .unwrap_or_default()
 }
 

@@ -43,12 +43,12 @@ impl ServerProcesses {
             before: Duration::ZERO,
             is_here: None,
         });
-        let mut found = Self {
+        let mut processes = Self {
             servers: servers.collect(),
             is_whole: true,
         };
-        found.refresh();
-        found
+        processes.refresh();
+        processes
     }
 
     /// Finds what has come since: a server may connect to its database only when it has something to do. What a process used before
@@ -62,16 +62,16 @@ impl ServerProcesses {
         let mut taken: BTreeSet<u32> = BTreeSet::new();
         for server in &mut self.servers {
             let served = scan.as_ref().map(|scan| scan.served_by(server.address));
-            let (is_here, found) = match served {
-                Some(Served::Here(found)) => (Some(true), found),
+            let (is_here, pids) = match served {
+                Some(Served::Here(pids)) => (Some(true), pids),
                 Some(Served::Elsewhere) => (Some(false), BTreeSet::new()),
                 Some(Served::Unknown) | None => (None, BTreeSet::new()),
             };
-            let found: BTreeSet<u32> = found.difference(&taken).copied().collect();
-            taken.extend(&found);
+            let pids: BTreeSet<u32> = pids.difference(&taken).copied().collect();
+            taken.extend(&pids);
             let used = server.used_cpu();
             server.is_here = is_here;
-            server.processes = found;
+            server.processes = pids;
             server.before = server.total().saturating_sub(used);
         }
         self.is_whole = self.servers.iter().all(|server| server.is_here.is_some());
@@ -84,7 +84,10 @@ impl ServerProcesses {
 
     /// CPU and memory of those that run here, as of replicas. Their CPU counts from when they were found.
     pub(crate) fn usage(&self) -> impl Iterator<Item = Usage> {
-        let here = self.servers.iter().filter(|one| !one.processes.is_empty());
+        let here = self
+            .servers
+            .iter()
+            .filter(|candidate| !candidate.processes.is_empty());
         here.map(|server| {
             let used = proc::trees_usage(&server.processes);
             let cpu = used.cpu.saturating_sub(server.before);

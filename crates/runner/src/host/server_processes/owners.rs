@@ -65,9 +65,9 @@ impl Scan {
             Served::Here(owners) => owners,
             other => return other,
         };
-        let mut found: BTreeSet<u32> = BTreeSet::new();
+        let mut pids: BTreeSet<u32> = BTreeSet::new();
         while let Some(pid) = waiting.pop_first() {
-            if pid == self.own_pid || !found.insert(pid) {
+            if pid == self.own_pid || !pids.insert(pid) {
                 continue;
             }
             waiting.extend(self.children(pid));
@@ -79,15 +79,17 @@ impl Scan {
                 }
             }
         }
-        Served::Here(found)
+        Served::Here(pids)
     }
 
     /// The processes that listen at an address.
     fn listeners(&self, address: SocketAddr) -> Served {
-        let own = self.networks.get(&self.own_network);
+        let own_network = self.networks.get(&self.own_network);
         let others = self.networks.iter();
         let others = others.filter(|(number, _)| **number != self.own_network);
-        let mut networks = own.into_iter().chain(others.map(|(_, network)| network));
+        let mut networks = own_network
+            .into_iter()
+            .chain(others.map(|(_, network)| network));
         let is_loopback = plain(address.ip()).is_loopback();
         let is_of =
             |network: &&Network| is_loopback || network.addresses.contains(&plain(address.ip()));
@@ -104,7 +106,8 @@ impl Scan {
             sockets.any(|inode| process.sockets.contains(inode))
         };
         let owners = self.processes.iter();
-        let owners = owners.filter(|(_, one)| holds(one) && !INIT.contains(&one.name.as_str()));
+        let owners =
+            owners.filter(|(_, owner)| holds(owner) && !INIT.contains(&owner.name.as_str()));
         let owners: BTreeSet<u32> = owners.map(|(pid, _)| *pid).collect();
         match owners.is_empty() {
             true => Served::Unknown,
@@ -114,8 +117,8 @@ impl Scan {
 
     fn children(&self, pid: u32) -> impl Iterator<Item = u32> {
         let processes = self.processes.iter();
-        let own = processes.filter(move |(_, process)| process.parent == pid);
-        own.map(|(pid, _)| *pid)
+        let children = processes.filter(move |(_, process)| process.parent == pid);
+        children.map(|(pid, _)| *pid)
     }
 
     /// The addresses to which a process has connected; not those from which others have connected to it. What it is connected to in
@@ -128,11 +131,13 @@ impl Scan {
         let of_network = networks.flat_map(|network| {
             let listens = |local: SocketAddr| {
                 let mut sockets = network.sockets.iter();
-                sockets.any(|one| one.remote.is_none() && takes(one.local, local))
+                sockets.any(|listener| listener.remote.is_none() && takes(listener.local, local))
             };
-            let own = network.sockets.iter();
-            let own = own.filter(|socket| process.sockets.contains(&socket.inode));
-            own.filter(move |socket| !listens(socket.local))
+            let process_sockets = network.sockets.iter();
+            let process_sockets =
+                process_sockets.filter(|socket| process.sockets.contains(&socket.inode));
+            process_sockets
+                .filter(move |socket| !listens(socket.local))
                 .filter_map(|socket| socket.remote)
         });
         let distinct: BTreeSet<SocketAddr> = of_network.collect();
@@ -236,8 +241,8 @@ mod tests {
     fn a_server_is_found_with_all_that_serves_it() {
         let scan = scan();
         let check = |address: &str, expected: Served| {
-            let found = scan.served_by(address.parse().unwrap());
-            assert_eq!(found, expected, "{address}");
+            let served = scan.served_by(address.parse().unwrap());
+            assert_eq!(served, expected, "{address}");
         };
         let here = |pids: &[u32]| Served::Here(pids.iter().copied().collect());
         // Its workers and what these started, and the database to which one of them is connected.
@@ -265,7 +270,7 @@ mod tests {
     fn waggle_and_what_it_started_are_no_part_of_a_server_that_started_it() {
         let mut scan = scan();
         scan.processes.get_mut(&WAGGLE).unwrap().parent = 202;
-        let found = scan.served_by("127.0.0.1:80".parse().unwrap());
-        assert_eq!(found, Served::Here([200, 201, 202, 300, 301].into()));
+        let served = scan.served_by("127.0.0.1:80".parse().unwrap());
+        assert_eq!(served, Served::Here([200, 201, 202, 300, 301].into()));
     }
 }

@@ -74,7 +74,7 @@ fn socket(entry: &TcpNetEntry) -> Option<Socket> {
 /// Numbers of the sockets that a process holds; empty if they may not be read.
 fn sockets_of(folder: &Path) -> BTreeSet<u64> {
     let descriptors = fs::read_dir(folder.join("fd")).into_iter().flatten();
-    let targets = descriptors.filter_map(|one| fs::read_link(one.ok()?.path()).ok());
+    let targets = descriptors.filter_map(|descriptor| fs::read_link(descriptor.ok()?.path()).ok());
     let number = |target: std::path::PathBuf| {
         let text = target.to_str()?.strip_prefix("socket:[")?;
         text.strip_suffix(']')?.parse().ok()
@@ -112,23 +112,23 @@ mod tests {
         let routes = "Main:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 0.0.0.0\n        /0 universe UNICAST\nLocal:\n     +-- 127.0.0.0/8 2 0 2\n        \
                       |-- 127.0.0.0\n           /8 host LOCAL\n        |-- 127.0.0.1\n           /32 host LOCAL\n        |-- \
                       127.255.255.255\n           /32 link BROADCAST\n";
-        let found: Vec<IpAddr> = local_addresses(routes).collect();
-        assert_eq!(found, ["127.0.0.1".parse::<IpAddr>().unwrap()]);
+        let addresses: Vec<IpAddr> = local_addresses(routes).collect();
+        assert_eq!(addresses, ["127.0.0.1".parse::<IpAddr>().unwrap()]);
         let sixes = "00000000000000000000000000000001 01 80 10 80       lo\nshort\n";
-        let found: Vec<IpAddr> = local_sixes(sixes).collect();
-        assert_eq!(found, ["::1".parse::<IpAddr>().unwrap()]);
+        let addresses: Vec<IpAddr> = local_sixes(sixes).collect();
+        assert_eq!(addresses, ["::1".parse::<IpAddr>().unwrap()]);
     }
 
     #[test]
     fn this_process_and_its_sockets_are_found() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let scan = scan().unwrap();
-        let own = &scan.processes[&std::process::id()];
+        let process = &scan.processes[&std::process::id()];
         let network = &scan.networks[&scan.own_network];
         let address = listener.local_addr().unwrap();
         let listens = |socket: &&Socket| socket.local == address && socket.remote.is_none();
         let socket = network.sockets.iter().find(listens).unwrap();
-        assert!(own.sockets.contains(&socket.inode));
+        assert!(process.sockets.contains(&socket.inode));
         assert!(network.addresses.contains(&address.ip()));
     }
 }

@@ -53,9 +53,9 @@ impl Drop for Server {
 fn a_server_on_this_machine_is_sampled_with_the_workers_that_it_starts_later() {
     let mut server = Server::start();
     let name = || "server-0".to_owned();
-    let mut found = ServerProcesses::find([(name(), server.address)]);
-    assert!(found.is_whole());
-    let usage: Vec<_> = found.usage().collect();
+    let mut processes = ServerProcesses::find([(name(), server.address)]);
+    assert!(processes.is_whole());
+    let usage: Vec<_> = processes.usage().collect();
     let [before] = usage.as_slice() else {
         panic!("{usage:?}");
     };
@@ -65,16 +65,16 @@ fn a_server_on_this_machine_is_sampled_with_the_workers_that_it_starts_later() {
         "{before:?}"
     );
     server.start_worker();
-    let cpu = |found: &ServerProcesses| found.usage().map(|used| used.cpu).max();
+    let cpu = |processes: &ServerProcesses| processes.usage().map(|used| used.cpu).max();
     wait_until("the worker's CPU", || {
-        cpu(&found).is_some_and(|cpu| cpu.as_millis() >= 50)
+        cpu(&processes).is_some_and(|cpu| cpu.as_millis() >= 50)
     });
     // Found again, what was used so far still counts.
-    found.refresh();
-    assert!(cpu(&found).unwrap().as_millis() >= 50 && found.is_whole());
+    processes.refresh();
+    assert!(cpu(&processes).unwrap().as_millis() >= 50 && processes.is_whole());
     // Found for the first time, it does not.
     let anew = ServerProcesses::find([(name(), server.address)]);
-    assert!(cpu(&anew).unwrap() < cpu(&found).unwrap());
+    assert!(cpu(&anew).unwrap() < cpu(&processes).unwrap());
     let address = server.address;
     drop(server);
     let gone = ServerProcesses::find([(name(), address)]);
@@ -88,6 +88,6 @@ fn a_server_in_this_process_or_elsewhere_has_no_processes_of_its_own() {
     let elsewhere: SocketAddr = "198.51.100.1:80".parse().unwrap();
     let servers = [("here-0", here), ("elsewhere-0", elsewhere)];
     let servers = servers.map(|(name, address)| (name.to_owned(), address));
-    let found = ServerProcesses::find(servers);
-    assert!(found.is_whole() && found.usage().next().is_none());
+    let processes = ServerProcesses::find(servers);
+    assert!(processes.is_whole() && processes.usage().next().is_none());
 }

@@ -133,26 +133,32 @@ async fn send_encrypted(
 
 #[tokio::test]
 async fn ports_with_tls_are_read_and_failures_name_what_helps() {
-    let (own, other) = (Authority::new("own"), Authority::new("other"));
+    let (authority, other) = (Authority::new("own"), Authority::new("other"));
     let with_client = || {
-        let signed = own.sign("localhost", 2090);
-        own.server_with(&signed, ClientAuth::Required)
+        let signed = authority.sign("localhost", 2090);
+        authority.server_with(&signed, ClientAuth::Required)
     };
-    let sent = send_encrypted(own.server(), &own, ("localhost", false)).await;
+    let sent = send_encrypted(authority.server(), &authority, ("localhost", false)).await;
     assert_eq!(sent.unwrap(), 200);
-    let sent = send_encrypted(with_client(), &own, ("localhost", true)).await;
+    let sent = send_encrypted(with_client(), &authority, ("localhost", true)).await;
     assert_eq!(sent.unwrap(), 200);
     let fails = async |server, trusted, client, expected: &str| {
         let problem = send_encrypted(server, trusted, client).await.unwrap_err();
         assert!(problem.to_string().contains(expected), "{problem}");
     };
     let localhost = ("localhost", false);
-    fails(own.server(), &other, localhost, "(ca)").await;
-    fails(own.server(), &own, ("api.test", false), "(server_name)").await;
-    let expired = own.server_with(&own.sign("localhost", 2021), ClientAuth::None);
-    fails(expired, &own, localhost, "a new certificate").await;
+    fails(authority.server(), &other, localhost, "(ca)").await;
+    fails(
+        authority.server(),
+        &authority,
+        ("api.test", false),
+        "(server_name)",
+    )
+    .await;
+    let expired = authority.server_with(&authority.sign("localhost", 2021), ClientAuth::None);
+    fails(expired, &authority, localhost, "a new certificate").await;
     // In TLS 1.3 the client's certificate is refused when the handshake is over for the client.
-    fails(with_client(), &own, localhost, "CertificateRequired").await;
+    fails(with_client(), &authority, localhost, "CertificateRequired").await;
 }
 
 #[tokio::test]

@@ -417,13 +417,13 @@ fn seconds(nanoseconds: i64) -> f64 {
 }
 
 fn lag(histogram: &Histogram<u64>) -> LagInfo {
-    let at = |wanted| quantile(histogram, wanted);
+    let value = |wanted| quantile(histogram, wanted);
     LagInfo {
-        p50_us: at(0.5),
-        p90_us: at(0.9),
-        p99_us: at(0.99),
-        p999_us: at(0.999),
-        max_us: at(1.0),
+        p50_us: value(0.5),
+        p90_us: value(0.9),
+        p99_us: value(0.99),
+        p999_us: value(0.999),
+        max_us: value(1.0),
     }
 }
 

@@ -32,7 +32,7 @@ impl StepFailures<'_> {
 
     /// The failed checks and captures of each step that has any, in the same words.
     pub(crate) fn mismatches(&self) -> Vec<String> {
-        let found = self.steps().filter_map(|(step, name, counts)| {
+        let lines = self.steps().filter_map(|(step, name, counts)| {
             let is_shown = |failure: &Failure| {
                 let failure = *failure;
                 failure == Failure::CheckFailed || failure == Failure::NotCaptured
@@ -42,7 +42,7 @@ impl StepFailures<'_> {
             let all = self.list(step, &shown);
             (!shown.is_empty()).then(|| format!("step {name}: {all}"))
         });
-        found.collect()
+        lines.collect()
     }
 
     /// Index, name and counts of each step.
@@ -54,7 +54,7 @@ impl StepFailures<'_> {
     fn list(&self, step: usize, failures: &[(Failure, u64)]) -> String {
         let mut mismatches = self.outcome.mismatches.iter();
         let example = mismatches.find(|mismatch| mismatch.step == step);
-        let one = |(failure, count): &(Failure, u64)| {
+        let phrase = |(failure, count): &(Failure, u64)| {
             let words = format!("{count} × {}", failure_in_words(*failure));
             let is_of_kind = |mismatch: &&Mismatch| match mismatch.is_capture {
                 true => *failure == Failure::NotCaptured,
@@ -69,7 +69,7 @@ impl StepFailures<'_> {
                 }
             }
         };
-        failures.iter().map(one).collect::<Vec<_>>().join(", ")
+        failures.iter().map(phrase).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -88,14 +88,14 @@ fn mismatch_in_words(mismatch: &Mismatch, secrets: &Secrets) -> String {
         Expected::Containing(text) => format!("a value with {}", value(text)),
         Expected::Match(pattern) => format!("a match of {pattern}"),
     };
-    let found = mismatch.found.as_ref();
-    let found = found.map_or_else(|| "none".to_owned(), value);
+    let actual = mismatch.found.as_ref();
+    let actual = actual.map_or_else(|| "none".to_owned(), value);
     let rows = match rows_in_words(&mismatch.rows) {
         words if words.is_empty() => words,
         words => format!("; {words}"),
     };
     format!(
-        "{}: expected {expected}, found {found}{rows}",
+        "{}: expected {expected}, found {actual}{rows}",
         mismatch.subject
     )
 }
@@ -125,13 +125,13 @@ mod tests {
                 value: "hush-\"hush\"".to_owned(),
             }],
         );
-        let check = |expected: Expected, found: Option<&str>, words: &str| {
+        let check = |expected: Expected, actual: Option<&str>, words: &str| {
             let mismatch = Mismatch {
                 step: 0,
                 is_capture: false,
                 subject: "body".to_owned(),
                 expected,
-                found: found.map(str::to_owned),
+                found: actual.map(str::to_owned),
                 rows: Vec::new(),
             };
             assert_eq!(mismatch_in_words(&mismatch, &secrets), words);

@@ -41,8 +41,9 @@ pub fn tls_obstacle(counts: &Counts) -> Option<TlsObstacle> {
         let all = counts.failures.0.iter().chain(&counts.other_failures.0);
         all.map(|(kind, _)| obstacle_of(*kind))
     };
-    let is_any = |obstacle| kinds().any(|one| one == Some(obstacle));
-    let is_every = |obstacle| kinds().count() > 0 && kinds().all(|one| one == Some(obstacle));
+    let is_any = |obstacle| kinds().any(|candidate| candidate == Some(obstacle));
+    let is_every =
+        |obstacle| kinds().count() > 0 && kinds().all(|candidate| candidate == Some(obstacle));
     let refused = TlsObstacle::ClientCertificate;
     if counts.succeeded == 0 && is_every(refused) {
         // With TLS 1.3 a server refuses its client after the handshake, with requests in flight.
@@ -57,8 +58,10 @@ pub fn tls_obstacle(counts: &Counts) -> Option<TlsObstacle> {
         TlsObstacle::Incompatible,
     ];
     let is_plain = is_every(TlsObstacle::PlainServer);
-    let found = of_certificate.into_iter().find(|one| is_any(*one));
-    found.or(is_plain.then_some(TlsObstacle::PlainServer))
+    let certificate_obstacle = of_certificate
+        .into_iter()
+        .find(|candidate| is_any(*candidate));
+    certificate_obstacle.or(is_plain.then_some(TlsObstacle::PlainServer))
 }
 
 fn obstacle_of(failure: Failure) -> Option<TlsObstacle> {
@@ -96,7 +99,9 @@ mod tests {
             ClientCertificate, Cut, Expired, Malformed, NoCipher, UnknownIssuer,
         };
         let check = |failures: &[HandshakeFailure], handshakes, expected: Option<TlsObstacle>| {
-            let failures = failures.iter().map(|one| (Failure::Handshake(*one), 2));
+            let failures = failures
+                .iter()
+                .map(|failure| (Failure::Handshake(*failure), 2));
             let counts = Counts {
                 handshakes,
                 other_failures: Failures(failures.collect()),

@@ -173,7 +173,7 @@ impl RecordFiles {
         let mut bytes = 0;
         for index in 0..turn.length {
             let value = |name: &str| turn.value(index, name);
-            let one = match &content {
+            let item = match &content {
                 Content::Bytes(body) => message.with_bytes(body, &value),
                 Content::Text(body) => message.with_text(body, &value),
                 Content::Records(body, records) => {
@@ -181,8 +181,8 @@ impl RecordFiles {
                     message.with_records(content_type(body.send_as), &stamped, &value)
                 }
             };
-            bytes += one.bytes.len();
-            prepared.push(one);
+            bytes += item.bytes.len();
+            prepared.push(item);
             if bytes > PREPARED_MAX_BYTES {
                 break;
             }

@@ -252,8 +252,8 @@ impl Items {
 fn elements(body: &[u8], (path, text): (&JsonPath, &str)) -> Result<Vec<String>, String> {
     let document: serde_json::Value =
         serde_json::from_slice(body).map_err(|why| format!("the answer is not JSON: {why}"))?;
-    let found = path.query(&document).first();
-    let array = found
+    let value = path.query(&document).first();
+    let array = value
         .and_then(serde_json::Value::as_array)
         .ok_or_else(|| format!("the answer has no array at {text}"))?;
     Ok(array.iter().map(ToString::to_string).collect())

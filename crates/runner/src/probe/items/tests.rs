@@ -27,8 +27,8 @@ impl Connection for Store {
         chunk: &mut dyn FnMut(&[u8]),
     ) -> Result<u16, HttpError> {
         self.requests += 1;
-        for (at, id, sequence) in &self.coming {
-            if *at == self.requests {
+        for (request_number, id, sequence) in &self.coming {
+            if *request_number == self.requests {
                 self.elements.push((*id, *sequence));
             }
         }

@@ -157,8 +157,8 @@ impl Kafka {
         Ok(!self.shared.is_at_end(&state))
     }
 
-    pub(crate) fn log<T>(&self, of: impl FnOnce(&ProbeLog) -> T) -> T {
-        of(&self.shared.state().log)
+    pub(crate) fn log<T>(&self, reader: impl FnOnce(&ProbeLog) -> T) -> T {
+        reader(&self.shared.state().log)
     }
 
     pub(crate) fn pace(&self) -> Pace {
@@ -379,11 +379,11 @@ impl Shared {
     /// Counts messages that were skipped.
     fn read_skipped(&self, second: &mut Option<BaseConsumer>, topic: &Topic) {
         if second.is_none() {
-            let found = topic.consumer().and_then(|consumer| {
+            let attempt = topic.consumer().and_then(|consumer| {
                 topic.assign(&consumer, self.state().skipped.starts())?;
                 Ok(consumer)
             });
-            match found {
+            match attempt {
                 Ok(consumer) => *second = Some(consumer),
                 Err(problem) => {
                     self.state().note_problem(problem);

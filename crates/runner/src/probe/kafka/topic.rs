@@ -62,17 +62,17 @@ impl Topic {
             .fetch_metadata(Some(&self.name), ANSWER_WITHIN)
             .map_err(|why| self.error(&why))?;
         let mut topics = metadata.topics().iter();
-        let found = topics.find(|found| found.name() == self.name);
-        let partitions = found.map_or(0, |found| found.partitions().len());
+        let answer = topics.find(|answer| answer.name() == self.name);
+        let partitions = answer.map_or(0, |answer| answer.partitions().len());
         if partitions == 0 {
             return Err(format!("there is no topic \"{}\"", self.name));
         }
         // Read before the offsets by time: if nothing was appended by then, the next message will be at this offset.
         let ends = self.ends(consumer, partitions)?;
         let start = Offset::Offset(i64::try_from(start_ms).unwrap_or(i64::MAX));
-        let found = self.offsets_at(consumer, partitions, start)?;
-        let offsets = found.into_iter().zip(ends);
-        Ok(offsets.map(|(found, end)| found.unwrap_or(end)).collect())
+        let answer = self.offsets_at(consumer, partitions, start)?;
+        let offsets = answer.into_iter().zip(ends);
+        Ok(offsets.map(|(answer, end)| answer.unwrap_or(end)).collect())
     }
 
     /// The offsets at which the next messages will be.
@@ -81,8 +81,8 @@ impl Topic {
         consumer: &BaseConsumer,
         partitions: usize,
     ) -> Result<Vec<i64>, String> {
-        let found = self.offsets_at(consumer, partitions, Offset::End)?;
-        let all: Option<Vec<i64>> = found.into_iter().collect();
+        let offsets = self.offsets_at(consumer, partitions, Offset::End)?;
+        let all: Option<Vec<i64>> = offsets.into_iter().collect();
         all.ok_or_else(|| {
             format!(
                 "topic \"{}\": the end of a partition is not known",
@@ -96,18 +96,18 @@ impl Topic {
         &self,
         consumer: &BaseConsumer,
         partitions: usize,
-        at: Offset,
+        target: Offset,
     ) -> Result<Vec<Option<i64>>, String> {
         let mut asked = TopicPartitionList::new();
         for partition in numbers(partitions) {
             asked
-                .add_partition_offset(&self.name, partition, at)
+                .add_partition_offset(&self.name, partition, target)
                 .map_err(|why| self.error(&why))?;
         }
-        let found = consumer
+        let answer = consumer
             .offsets_for_times(asked, ANSWER_WITHIN)
             .map_err(|why| self.error(&why))?;
-        let offset = |partition| match found.find_partition(&self.name, partition)?.offset() {
+        let offset = |partition| match answer.find_partition(&self.name, partition)?.offset() {
             Offset::Offset(offset) => Some(offset),
             _ => None,
         };
@@ -130,10 +130,10 @@ impl Topic {
         let began = Instant::now();
         loop {
             let to = self.partitions_at(offsets.iter().copied().enumerate())?;
-            let found = consumer
+            let answer = consumer
                 .seek_partitions(to, ANSWER_WITHIN)
                 .map_err(|why| self.error(&why))?;
-            let refused = found
+            let refused = answer
                 .elements()
                 .iter()
                 .find_map(|partition| partition.error().err());

@@ -71,7 +71,10 @@ impl Store {
     fn row(&self, place: u64) -> Option<String> {
         // Copies come right after their record.
         let first_place = |sequence: u64| {
-            let before = self.doubled.iter().filter(|one| **one < sequence);
+            let before = self
+                .doubled
+                .iter()
+                .filter(|duplicate| **duplicate < sequence);
             sequence + before.count() as u64
         };
         let least = place.saturating_sub(self.doubled.len() as u64);
@@ -214,12 +217,12 @@ async fn read_all(bench: &Bench, store: Store, load_ends: Duration) -> Found {
 async fn a_store_that_grows_slowly_is_followed_completely() {
     let bench = bench();
     let store = Store::new(&bench, 1_000);
-    let found = read_all(&bench, store, Duration::from_secs(4)).await;
-    let log = &found.offset.log;
-    assert!(!found.offset.is_sample());
+    let reading = read_all(&bench, store, Duration::from_secs(4)).await;
+    let log = &reading.offset.log;
+    assert!(!reading.offset.is_sample());
     assert_eq!((log.followed, log.seen.distinct), (4_000, 4_000));
     assert_eq!(log.delay_histograms(false).delivery.len(), 4_000);
-    let measured = log.measured_records(found.offset.is_sample()).unwrap();
+    let measured = log.measured_records(reading.offset.is_sample()).unwrap();
     assert_eq!((measured.found, measured.windows), (4_000, None));
 }
 
@@ -230,9 +233,9 @@ async fn of_a_store_that_grows_quickly_a_sample_is_followed_and_everything_count
     // At the beginning, in the middle, at the end, and in a row.
     store.doubled = vec![0, 77_777, 77_778, 159_998];
     store.foreign = vec![5, 100_000, 159_000];
-    let found = read_all(&bench, store, Duration::from_secs(4)).await;
-    let (log, store) = (&found.offset.log, found.store.borrow());
-    assert!(found.offset.is_sample());
+    let reading = read_all(&bench, store, Duration::from_secs(4)).await;
+    let (log, store) = (&reading.offset.log, reading.store.borrow());
+    assert!(reading.offset.is_sample());
     let seen = &log.seen;
     assert_eq!((seen.distinct, seen.duplicates), (160_000 - 3, 4));
     assert_eq!((seen.foreign, seen.out_of_order), (3, 0));
@@ -259,11 +262,11 @@ async fn of_a_store_that_grows_quickly_a_sample_is_followed_and_everything_count
     assert!((8..80).contains(&windows), "{windows}");
     assert!(delays.delivery.value_at_quantile(0.5) < 10_000);
     // What is visible is known although it was not read.
-    for (visible, came) in &found.looks {
+    for (visible, came) in &reading.looks {
         assert!(visible.abs_diff(*came) <= 2_000, "{visible} of {came}");
     }
-    assert_eq!(found.offset.visible(), seen.distinct);
-    assert_eq!(found.offset.pace.longest_behind, Duration::ZERO);
+    assert_eq!(reading.offset.visible(), seen.distinct);
+    assert_eq!(reading.offset.pace.longest_behind, Duration::ZERO);
 }
 
 #[tokio::test(start_paused = true)]
@@ -271,12 +274,12 @@ async fn records_that_come_after_the_load_are_counted_too() {
     let bench = bench();
     // The load ends in the middle, and the store goes on to fill.
     let store = Store::new(&bench, 40_000);
-    let found = read_all(&bench, store, Duration::from_millis(1_973)).await;
-    let log = &found.offset.log;
+    let reading = read_all(&bench, store, Duration::from_millis(1_973)).await;
+    let log = &reading.offset.log;
     assert_eq!((log.seen.distinct, log.seen.duplicates), (160_000, 0));
     // Of those after the load no larger share is followed than of the others.
     assert!(log.followed < 160_000 / 16, "{}", log.followed);
-    assert!(found.offset.last_row().unwrap().elapsed() < Duration::from_secs(1));
+    assert!(reading.offset.last_row().unwrap().elapsed() < Duration::from_secs(1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -287,8 +290,8 @@ async fn what_is_missing_and_gaps_between_offsets_are_not_made_up() {
         store.step = step;
         store.rows_max = 3_000;
         store.lost = vec![3, 80_000, 80_001, 159_999];
-        let found = read_all(&bench, store, Duration::from_secs(4)).await;
-        let seen = &found.offset.log.seen;
+        let reading = read_all(&bench, store, Duration::from_secs(4)).await;
+        let seen = &reading.offset.log.seen;
         assert_eq!(
             (seen.distinct, seen.duplicates, seen.foreign),
             (160_000 - 4, 0, 0),
@@ -302,9 +305,9 @@ async fn a_store_that_refuses_offsets_beyond_its_end_is_read_completely() {
     let bench = bench();
     let mut store = Store::new(&bench, 40_000);
     store.refuses = true;
-    let found = read_all(&bench, store, Duration::from_secs(4)).await;
-    let log = &found.offset.log;
-    assert!(!found.offset.is_sample());
+    let reading = read_all(&bench, store, Duration::from_secs(4)).await;
+    let log = &reading.offset.log;
+    assert!(!reading.offset.is_sample());
     assert_eq!((log.followed, log.seen.distinct), (160_000, 160_000));
 }
 
@@ -312,13 +315,13 @@ async fn a_store_that_refuses_offsets_beyond_its_end_is_read_completely() {
 async fn a_store_that_is_read_again_counts_only_what_it_shows_again() {
     let bench = bench();
     let store = Store::new(&bench, 40_000);
-    let mut found = read_all(&bench, store, Duration::from_secs(4)).await;
-    let followed = found.offset.log.followed;
-    found.offset.forget();
-    assert_eq!(found.offset.log.seen.distinct, 0);
-    let mut fake = Fake(Rc::clone(&found.store));
-    while found.offset.poll(&mut fake).await.unwrap() {}
-    let log = &found.offset.log;
+    let mut reading = read_all(&bench, store, Duration::from_secs(4)).await;
+    let followed = reading.offset.log.followed;
+    reading.offset.forget();
+    assert_eq!(reading.offset.log.seen.distinct, 0);
+    let mut fake = Fake(Rc::clone(&reading.store));
+    while reading.offset.poll(&mut fake).await.unwrap() {}
+    let log = &reading.offset.log;
     assert_eq!((log.seen.distinct, log.seen.duplicates), (160_000, 0));
     assert_eq!(log.followed, followed);
 }

@@ -142,8 +142,12 @@ async fn a_record_far_back_out_of_order_is_found() {
     let bench = bench(&influxdb, influxdb.token(), influxdb.bucket());
     let mut reader = bench.reader(influxdb.address());
     // One half has a send time five seconds before the other.
-    let early: Vec<String> = (0..500).map(|of| bench.line(of, 5 * SECOND_NS)).collect();
-    let recent: Vec<String> = (500..1_000).map(|of| bench.line(of, 0)).collect();
+    let early: Vec<String> = (0..500)
+        .map(|sequence| bench.line(sequence, 5 * SECOND_NS))
+        .collect();
+    let recent: Vec<String> = (500..1_000)
+        .map(|sequence| bench.line(sequence, 0))
+        .collect();
     write(&influxdb, &recent);
     poll_until(&mut reader, 500).await;
     write(&influxdb, &early);

@@ -229,7 +229,7 @@ async fn of_a_topic_that_grows_quickly_a_sample_is_followed_and_everything_count
     while !reader.is_sample() || reader.log(|log| log.followed) < BATCH {
         assert!(start.elapsed() < ALL_WITHIN, "{sent} sent");
         let sequences = (sent..sent + BATCH).filter(|sequence| !lost(*sequence));
-        let mut lines: Vec<String> = sequences.map(|one| bench.line(one, 0)).collect();
+        let mut lines: Vec<String> = sequences.map(|number| bench.line(number, 0)).collect();
         lines.push(lines[0].clone());
         produce(broker, &lines);
         sent += BATCH;
@@ -237,7 +237,9 @@ async fn of_a_topic_that_grows_quickly_a_sample_is_followed_and_everything_count
     }
     reader.end_load();
     // Records that come after the load.
-    let late: Vec<String> = (sent..sent + BATCH).map(|one| bench.line(one, 0)).collect();
+    let late: Vec<String> = (sent..sent + BATCH)
+        .map(|number| bench.line(number, 0))
+        .collect();
     let all_lost = (0..sent).filter(|sequence| lost(*sequence)).count() as u64;
     produce(broker, &late);
     let copies = sent / BATCH;

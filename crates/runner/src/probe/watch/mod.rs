@@ -157,9 +157,9 @@ impl Watch {
     }
 
     /// At this instant nothing waited to be read.
-    fn note_quiet(&mut self, at: Instant) {
-        self.quiet_ns = self.log.clock.unix_ns_at(at);
-        self.pace.at_end(at, false);
+    fn note_quiet(&mut self, instant: Instant) {
+        self.quiet_ns = self.log.clock.unix_ns_at(instant);
+        self.pace.at_end(instant, false);
     }
 
     /// The answer ends, and what is left of a line is sent again.

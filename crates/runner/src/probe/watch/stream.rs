@@ -216,9 +216,9 @@ impl WatchStream {
             path: get.clone(),
             problem,
         };
-        let found: Value = serde_json::from_slice(&body)
+        let value: Value = serde_json::from_slice(&body)
             .map_err(|why| answer(format!("the answer is not JSON: {why}")))?;
-        let version = text_at(&found, path)
+        let version = text_at(&value, path)
             .ok_or_else(|| answer("the answer has no version where begin says".to_owned()))?;
         // If the answer ends before its first line, the next one goes on from here.
         self.version = Some(version.clone());

@@ -45,8 +45,8 @@ fn reply_in_turn(
     requests: Arc<Mutex<Vec<String>>>,
 ) -> impl Fn(&Request) -> Reply + Send + Sync + 'static {
     move |request| {
-        let of = request.header("x-of").unwrap_or_default();
-        let noted = format!("{} {of}", request.path);
+        let label = request.header("x-of").unwrap_or_default();
+        let noted = format!("{} {label}", request.path);
         requests.lock().unwrap().push(noted);
         let number = usize::try_from(request.number).unwrap();
         replies.get(number).cloned().unwrap_or_else(|| going_on(""))
@@ -476,13 +476,13 @@ async fn a_killed_server_must_show_its_records_again() {
 
 #[tokio::test]
 async fn ports_with_tls_are_watched() {
-    let own = Authority::new("own");
+    let authority = Authority::new("own");
     let requests = Arc::default();
     let reply = reply_in_turn(vec![going_on(&added_line(1, 0))], Arc::clone(&requests));
-    let server = Server::start_secure(own.server(), reply);
+    let server = Server::start_secure(authority.server(), reply);
     let tls = waggle_load::Tls::new(waggle_load::TlsOptions {
         server_name: "localhost".to_owned(),
-        roots: waggle_load::Roots::Pem(own.pem.clone().into_bytes()),
+        roots: waggle_load::Roots::Pem(authority.pem.clone().into_bytes()),
         client: None,
         resumes: true,
     });

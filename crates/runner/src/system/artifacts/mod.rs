@@ -85,8 +85,12 @@ pub struct Fetching {
 impl Fetching {
     /// Folders that are searched before `PATH`; a system may bring programs in its own folder.
     fn folders(&self) -> Vec<PathBuf> {
-        let own = std::iter::once(&self.system_folder);
-        self.program_folders.iter().chain(own).cloned().collect()
+        let system_folder = std::iter::once(&self.system_folder);
+        self.program_folders
+            .iter()
+            .chain(system_folder)
+            .cloned()
+            .collect()
     }
 
     /// The programs that a fetch of the artifact requires and that are not installed.
@@ -394,12 +398,12 @@ fn unreachable(artifact: &Artifact, log: &Path) -> Option<FetchError> {
 
 /// The part of a line that says that a server could not be reached.
 fn unreachable_server(line: &str) -> Option<String> {
-    let at = UNREACHABLE
+    let position = UNREACHABLE
         .iter()
         .filter_map(|words| line.find(words))
         .min()?;
     Some(
-        line[at..]
+        line[position..]
             .trim_end()
             .chars()
             .take(UNREACHABLE_SHOWN)

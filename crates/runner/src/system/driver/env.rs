@@ -120,10 +120,10 @@ impl ReplicaEnv<'_> {
     }
 
     /// The value of `${name}` in a replica's strings.
-    fn value(&self, of: &Component, number: u32, name: &str) -> Option<String> {
+    fn value(&self, owner: &Component, number: u32, name: &str) -> Option<String> {
         match name {
             "dir" => {
-                let folder = self.setup.folder.join(format!("{}-{number}", of.name));
+                let folder = self.setup.folder.join(format!("{}-{number}", owner.name));
                 return Some(folder.display().to_string());
             }
             "replica" => return Some(number.to_string()),
@@ -131,7 +131,7 @@ impl ReplicaEnv<'_> {
             _ => {}
         }
         if let Some(port) = name.strip_prefix("port.") {
-            return self.port(&of.name, number, port);
+            return self.port(&owner.name, number, port);
         }
         let others = self
             .programs

@@ -88,7 +88,7 @@ pub(crate) async fn wait_for(
     timeout: Duration,
     events: &Events,
 ) -> io::Result<()> {
-    let at = server.address();
+    let address = server.address();
     let mut reported = String::new();
     let report = async |why: &io::Error| {
         let why = why.to_string();
@@ -101,9 +101,14 @@ pub(crate) async fn wait_for(
                 .await;
         }
     };
-    find(&at.host, at.port, Instant::now() + timeout, report)
-        .await
-        .map(|_| ())
+    find(
+        &address.host,
+        address.port,
+        Instant::now() + timeout,
+        report,
+    )
+    .await
+    .map(|_| ())
 }
 
 /// Waits until one of the host's addresses accepts a connection; `report` is told why none does yet.
@@ -142,16 +147,16 @@ pub(super) async fn find_ports(
 ) -> Result<(), Failure> {
     let name = &component.name;
     for port in component.external.iter().flatten() {
-        for (replica, at) in (0..).zip(&port.at) {
-            let address = find(&at.host, at.port, deadline, async |_| {})
+        for (replica, place) in (0..).zip(&port.at) {
+            let address = find(&place.host, place.port, deadline, async |_| {})
                 .await
                 .map_err(|why| {
                     Failure::new(format!(
-                        "{name} runs already, but its port {} at {at} cannot be reached: {why}",
+                        "{name} runs already, but its port {} at {place} cannot be reached: {why}",
                         port.name
                     ))
                 })?;
-            ports.note((name, replica, &port.name), address, at.to_string());
+            ports.note((name, replica, &port.name), address, place.to_string());
         }
     }
     Ok(())
@@ -188,11 +193,11 @@ impl Driver for ExternalDriver {
             Some(address) => address,
             None => {
                 let server = &self.server;
-                let at = server.address();
-                let found = find(&at.host, at.port, setup.deadline, async |_| {}).await;
+                let place = server.address();
+                let lookup = find(&place.host, place.port, setup.deadline, async |_| {}).await;
                 let unreachable =
                     |why| Failure::new(format!("{} cannot be reached: {why}", server.url));
-                found.map_err(unreachable)?
+                lookup.map_err(unreachable)?
             }
         };
         self.address = Some(address);
@@ -219,8 +224,8 @@ impl Driver for ExternalDriver {
     }
 
     fn usage(&self) -> Vec<Usage> {
-        let own = proc::own_usage(self.clocks.loops).map(|used| used.into_usage(INSTRUMENT));
-        self.processes.borrow().usage().chain(own).collect()
+        let instrument = proc::own_usage(self.clocks.loops).map(|used| used.into_usage(INSTRUMENT));
+        self.processes.borrow().usage().chain(instrument).collect()
     }
 
     fn cpu_reading(&self) -> Option<CpuReading> {

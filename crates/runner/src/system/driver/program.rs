@@ -221,9 +221,9 @@ impl Programs {
                 continue;
             };
             let version = self.is_fetched(artifact).then(|| artifact.version.clone());
-            let one = (artifact.name.clone(), version);
-            if !all.contains(&one) {
-                all.push(one);
+            let entry = (artifact.name.clone(), version);
+            if !all.contains(&entry) {
+                all.push(entry);
             }
         }
         all

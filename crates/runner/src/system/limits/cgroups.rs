@@ -184,8 +184,12 @@ fn place_v1(mounted: &Path, groups: &str, controller: &str) -> Option<Result<Pla
     let roots = [mounted.join(controllers), mounted.join(controller)];
     let root = roots.into_iter().find(|root| root.is_dir())?;
     // In a container the group's own folder may be mounted there, whatever its path.
-    let own = root.join(path.trim_start_matches('/'));
-    let home = if own.is_dir() { own } else { root };
+    let group_folder = root.join(path.trim_start_matches('/'));
+    let home = if group_folder.is_dir() {
+        group_folder
+    } else {
+        root
+    };
     let place = Place {
         version: Version::V1,
         folder: home.clone(),

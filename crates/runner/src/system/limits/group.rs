@@ -151,10 +151,10 @@ pub(super) fn remove_folder(folder: &Path, tries: u32) {
 
 fn kill_members(folder: &Path) {
     let text = fs::read_to_string(folder.join(PROCESSES)).unwrap_or_default();
-    let own = rustix::process::getpid();
+    let own_pid = rustix::process::getpid();
     let members = text.lines().filter_map(|line| line.parse().ok());
     for pid in members.filter_map(Pid::from_raw) {
-        if pid != own {
+        if pid != own_pid {
             rustix::process::kill_process(pid, Signal::KILL).ok();
         }
     }

@@ -232,16 +232,16 @@ fn without_a_cgroup_the_rest_is_refused_with_the_reason() {
 fn groups_of_a_killed_run_are_removed() {
     let (mounted, _) = of_v2();
     let left_over = mounted.path().join(format!("user/waggle-{}-0", u32::MAX));
-    let own = mounted
+    let own_group = mounted
         .path()
         .join(format!("user/waggle-{}-x", std::process::id()));
     let other = mounted.path().join("user/waggler");
-    for folder in [&left_over, &own, &other] {
+    for folder in [&left_over, &own_group, &other] {
         fs::create_dir(folder).unwrap();
     }
     Cgroups::find(mounted.path(), V2);
     assert!(!left_over.exists());
-    assert!(own.exists() && other.exists());
+    assert!(own_group.exists() && other.exists());
 }
 
 #[test]

@@ -55,8 +55,8 @@ impl ConsumerLag {
             .consumer
             .fetch_metadata(Some(topic), ANSWER_WITHIN)
             .map_err(topic_error)?;
-        let found = metadata.topics().iter().find(|found| found.name() == topic);
-        let partitions = found.map_or(0, |found| found.partitions().len());
+        let entry = metadata.topics().iter().find(|entry| entry.name() == topic);
+        let partitions = entry.map_or(0, |entry| entry.partitions().len());
         let mut asked = TopicPartitionList::new();
         for partition in 0..i32::try_from(partitions).unwrap_or(i32::MAX) {
             asked.add_partition(topic, partition);

@@ -132,8 +132,8 @@ async fn body(connection: &mut impl Connection, get: &str) -> Result<Vec<u8>, St
 /// The number at a path; numbers in quotes and booleans count, too.
 fn number(body: &[u8], path: &JsonPath) -> Option<f64> {
     let json = serde_json::from_slice(body).ok()?;
-    let found = path.query(&json).first()?;
-    let number = match found {
+    let value = path.query(&json).first()?;
+    let number = match value {
         serde_json::Value::Bool(truth) => f64::from(u8::from(*truth)),
         serde_json::Value::String(text) => text.parse().ok()?,
         other => other.as_f64()?,

@@ -70,8 +70,8 @@ none NaN
     #[test]
     fn what_is_not_there_has_its_nearest_name() {
         let check = |selector: &str, expected: &str| {
-            let found = absence("/metrics", TEXT, &Selector::read(selector).unwrap());
-            assert_eq!(found, expected, "{selector}");
+            let message = absence("/metrics", TEXT, &Selector::read(selector).unwrap());
+            assert_eq!(message, expected, "{selector}");
         };
         check(
             "queue_dept",

@@ -79,7 +79,7 @@ pub(super) struct LoadEnd {
 
 impl LoadEnd {
     pub(super) fn from_job(job: &Job) -> Self {
-        let at: Option<Duration> = match &job.model {
+        let end: Option<Duration> = match &job.model {
             Model::Open {
                 rate: Rate::Stages(stages),
                 ..
@@ -91,13 +91,13 @@ impl LoadEnd {
         };
         Self {
             requests_left: job.max_requests.unwrap_or(u64::MAX),
-            at,
+            at: end,
         }
     }
 
     /// Whether nothing more is sent from this time on.
     pub(super) fn is_reached(&self, time: Duration) -> bool {
-        self.requests_left == 0 || self.at.is_some_and(|at| time >= at)
+        self.requests_left == 0 || self.at.is_some_and(|end| time >= end)
     }
 
     /// The requests of the next interval, if this many are due, and the share of it that they take.

@@ -214,8 +214,8 @@ impl LoadRun for FakeRun {
         sleep_until(self.start + self.interval * index + length).await;
         self.done += together;
         let mut counts = self.send_records(requests, time);
-        if let Some(Fault::StallsAt(at, stalled)) = self.fault()
-            && at == index
+        if let Some(Fault::StallsAt(stall_index, stalled)) = self.fault()
+            && stall_index == index
         {
             self.unanswered = stalled;
             counts.succeeded -= stalled;

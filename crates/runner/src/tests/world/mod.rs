@@ -160,11 +160,13 @@ impl World {
         let Some(Fault::LeavesUnanswered(_, each_ms)) = self.fault else {
             return;
         };
-        while let Some(at) = self.takes_next_at.filter(|at| *at <= Instant::now())
+        while let Some(instant) = self
+            .takes_next_at
+            .filter(|instant| *instant <= Instant::now())
             && let Some(taken) = self.unanswered.pop_front()
         {
             self.stored.push(taken);
-            self.takes_next_at = Some(at + Duration::from_millis(each_ms));
+            self.takes_next_at = Some(instant + Duration::from_millis(each_ms));
         }
     }
 
@@ -216,9 +218,11 @@ impl Fake {
         sleep(STEP).await;
         let fault = self.0.borrow().fault;
         match fault {
-            Some(Fault::Fails(at)) if at == phase => Err(Failure::new(format!("{what} failed"))),
-            Some(Fault::Hangs(at)) if at == phase => std::future::pending().await,
-            Some(Fault::Panics(at)) if at == phase => panic!("{what} panicked"),
+            Some(Fault::Fails(fault_phase)) if fault_phase == phase => {
+                Err(Failure::new(format!("{what} failed")))
+            }
+            Some(Fault::Hangs(fault_phase)) if fault_phase == phase => std::future::pending().await,
+            Some(Fault::Panics(fault_phase)) if fault_phase == phase => panic!("{what} panicked"),
             _ => Ok(()),
         }
     }

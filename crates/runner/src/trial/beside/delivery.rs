@@ -294,8 +294,8 @@ impl<'a, N: Connection> Delivery<'a, N> {
         }
         remarks.extend(self.reader.remark());
         if self.position != ProbePosition::Last {
-            let of = |remark| format!("at {}: {remark}", self.probe.name);
-            remarks = remarks.into_iter().map(of).collect();
+            let line = |remark| format!("at {}: {remark}", self.probe.name);
+            remarks = remarks.into_iter().map(line).collect();
         }
         remarks
     }

@@ -168,7 +168,7 @@ impl<'a> FaultInjector<'a> {
         measured: Instant,
     ) -> Result<(), Abort> {
         let (component, replica) = (&asked.component, asked.replica);
-        let seconds = |at: Instant| at.saturating_duration_since(measured).as_secs_f64();
+        let seconds = |instant: Instant| instant.saturating_duration_since(measured).as_secs_f64();
         let killed = Instant::now();
         let index = {
             let mut carried_out = self.carried_out.borrow_mut();

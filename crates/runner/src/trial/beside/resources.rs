@@ -17,10 +17,10 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    pub(crate) fn new(at: Instant, clock: Clock, usage: Vec<Usage>) -> Self {
+    pub(crate) fn new(instant: Instant, clock: Clock, usage: Vec<Usage>) -> Self {
         Self {
             clock,
-            at,
+            at: instant,
             before: usage,
             has_rows: false,
         }
@@ -32,9 +32,9 @@ impl Sampler {
     }
 
     /// The rows of the period that ends now.
-    pub(crate) fn sample(&mut self, at: Instant, usage: Vec<Usage>) -> Vec<ResourceRow> {
-        let at_s = self.clock.seconds(at);
-        let length = (at - self.at).as_secs_f64();
+    pub(crate) fn sample(&mut self, instant: Instant, usage: Vec<Usage>) -> Vec<ResourceRow> {
+        let at_s = self.clock.seconds(instant);
+        let length = (instant - self.at).as_secs_f64();
         let row = |now: &Usage| ResourceRow {
             at_s,
             component: now.replica.clone(),
@@ -43,7 +43,7 @@ impl Sampler {
             threads: now.threads,
         };
         let rows = usage.iter().map(row).collect();
-        self.at = at;
+        self.at = instant;
         self.has_rows = true;
         self.before = usage;
         rows

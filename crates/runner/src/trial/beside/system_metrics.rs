@@ -76,7 +76,7 @@ impl<N: Connection> SystemMetrics<N> {
 
     /// Reads the numbers whose growth during the load is compared.
     pub(crate) async fn read_before_load(&mut self) {
-        let compared = self.followed.iter_mut().filter(|one| one.is_compared);
+        let compared = self.followed.iter_mut().filter(|metric| metric.is_compared);
         for followed in compared {
             followed.before = followed.read().await;
         }
@@ -155,9 +155,12 @@ impl<N: Connection> SystemMetrics<N> {
     /// Says on the screen why metrics could not be read even once: a name is probably wrong. Once for each cell is enough.
     async fn warn_of_never_read(&self, key: TrialKey, events: &Events) {
         let never = self.followed.iter();
-        let never = never.filter(|one| one.problems > 0 && one.readings == 0);
-        for one in never.filter(|_| key.repetition == 1) {
-            let why = format!("metric {} was never read: {}", one.name, one.last_problem);
+        let never = never.filter(|metric| metric.problems > 0 && metric.readings == 0);
+        for metric in never.filter(|_| key.repetition == 1) {
+            let why = format!(
+                "metric {} was never read: {}",
+                metric.name, metric.last_problem
+            );
             events.report(Event::Warning(why)).await;
         }
     }
@@ -191,8 +194,8 @@ struct Growth {
 impl Growth {
     /// Its growth per second since; `None` the first time, and if the counter was reset.
     fn per_second(&mut self, now: Instant, value: f64) -> Option<f64> {
-        let (at, before) = self.last.replace((now, value))?;
-        let seconds = now.saturating_duration_since(at).as_secs_f64();
+        let (instant, before) = self.last.replace((now, value))?;
+        let seconds = now.saturating_duration_since(instant).as_secs_f64();
         (value >= before && seconds > 0.0).then(|| (value - before) / seconds)
     }
 }

@@ -58,7 +58,11 @@ impl Trial<'_> {
             return Ok(());
         };
         let tokens = &self.context.secrets.tokens;
-        let is_fresh = |token: Token| token.renew_at().is_none_or(|at| Instant::now() < at);
+        let is_fresh = |token: Token| {
+            token
+                .renew_at()
+                .is_none_or(|instant| Instant::now() < instant)
+        };
         if tokens.newest().is_some_and(is_fresh) {
             return Ok(());
         }
@@ -75,7 +79,11 @@ impl Trial<'_> {
                     pause = (pause * 2).min(RETRY_PAUSE.1);
                 }
                 Err(error) => {
-                    let lasts = |token: Token| token.ends_at().is_none_or(|at| Instant::now() < at);
+                    let lasts = |token: Token| {
+                        token
+                            .ends_at()
+                            .is_none_or(|instant| Instant::now() < instant)
+                    };
                     return match tokens.newest().is_some_and(lasts) {
                         true => Ok(()),
                         false => Err(self.no_token(source, "gave no token", &error)),
@@ -97,10 +105,10 @@ impl Trial<'_> {
         loop {
             let newest = tokens.newest();
             let times = newest.and_then(|token| Some((token.renew_at()?, token.ends_at()?)));
-            let (Some((at, end)), Some(source)) = (times, self.context.tokens) else {
+            let (Some((renewal, end)), Some(source)) = (times, self.context.tokens) else {
                 return pending().await;
             };
-            sleep_until(at).await;
+            sleep_until(renewal).await;
             // It may have expired while nothing was sent with it.
             let now = Instant::now();
             let end = if end <= now { now + FETCH_AT_MOST } else { end };
@@ -184,8 +192,8 @@ impl Trial<'_> {
         let peer = match &source.asked.endpoint {
             TokenEndpoint::Url { .. } => None,
             TokenEndpoint::OfSystem { endpoint: name, .. } => {
-                let found = endpoint(self.context.system, driver, name);
-                Some(found.map_err(|failure| TokenError::Failed(failure.reason))?)
+                let lookup = endpoint(self.context.system, driver, name);
+                Some(lookup.map_err(|failure| TokenError::Failed(failure.reason))?)
             }
         };
         let asked = timeout_at(until, source.ask(peer, http, secrets)).await;

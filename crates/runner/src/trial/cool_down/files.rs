@@ -41,10 +41,10 @@ pub(super) fn number(text: &str) -> Option<f64> {
 
 /// The files that match, in the order of their names.
 fn matching(pattern: &str) -> Result<Vec<PathBuf>, String> {
-    let mut found = vec![PathBuf::from("/")];
+    let mut paths = vec![PathBuf::from("/")];
     for part in pattern.split('/').filter(|part| !part.is_empty()) {
         let mut next = Vec::new();
-        for folder in &found {
+        for folder in &paths {
             if !part.contains(['*', '?']) {
                 next.extend(Some(folder.join(part)).filter(|path| path.exists()));
                 continue;
@@ -60,9 +60,9 @@ fn matching(pattern: &str) -> Result<Vec<PathBuf>, String> {
                 return Err(format!("more than {FILES_MAX} files are {pattern}"));
             }
         }
-        found = next;
+        paths = next;
     }
-    Ok(found)
+    Ok(paths)
 }
 
 /// Whether a name has the pattern: `*` is any text, `?` any character. A pattern of `*` does not match hidden names.

@@ -27,14 +27,16 @@ pub(crate) async fn wait(
     let start = Instant::now();
     let deadline = start + at_most;
     loop {
-        let found = read().await;
-        let is_reached = found.as_ref().is_ok_and(|value| until.bound.holds(*value));
+        let reading = read().await;
+        let is_reached = reading
+            .as_ref()
+            .is_ok_and(|value| until.bound.holds(*value));
         let now = Instant::now();
         if is_reached || now >= deadline {
             return CoolDownInfo {
                 waited_s: (now - start).as_secs_f64(),
-                value: found.as_ref().ok().copied(),
-                problem: found.err(),
+                value: reading.as_ref().ok().copied(),
+                problem: reading.err(),
                 is_reached,
             };
         }
@@ -47,13 +49,13 @@ pub(crate) fn remark(until: &CoolDownUntil, info: &CoolDownInfo) -> Option<Strin
     if info.is_reached {
         return None;
     }
-    let found = match (info.value, &info.problem) {
+    let state = match (info.value, &info.problem) {
         (Some(value), _) => format!("was {}, not {}", round_value(value), until.bound),
         (None, Some(problem)) => format!("could not be read: {problem}"),
         (None, None) => "was not read".to_owned(),
     };
     Some(format!(
-        "the cool-down after this trial ended at its timeout, after {:.1} s: {} {found}",
+        "the cool-down after this trial ended at its timeout, after {:.1} s: {} {state}",
         info.waited_s,
         until.value_name()
     ))
@@ -62,8 +64,12 @@ pub(crate) fn remark(until: &CoolDownUntil, info: &CoolDownInfo) -> Option<Strin
 /// A product of a scale may be off in its last digits.
 fn round_value(value: f64) -> f64 {
     const DIGITS: f64 = 1e6;
-    let found = (value * DIGITS).round() / DIGITS;
-    if found.is_finite() { found } else { value }
+    let quotient = (value * DIGITS).round() / DIGITS;
+    if quotient.is_finite() {
+        quotient
+    } else {
+        value
+    }
 }
 
 /// What the schedule says of it, for the results.

@@ -52,7 +52,7 @@ impl<'a, N: Connection> Reader<'a, N> {
             Sensor::File(pattern) => {
                 let numbers = files::read(pattern)?;
                 let scaled = numbers.into_iter().map(|number| number * scale);
-                let worst = scaled.reduce(|one, other| bound.worse(one, other));
+                let worst = scaled.reduce(|value, other| bound.worse(value, other));
                 worst.ok_or_else(|| format!("no file is {pattern}"))
             }
             Sensor::Command(command) => {

@@ -159,9 +159,9 @@ async fn nothing_stays_of_a_command() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("pid");
     let script = format!("sleep 600 & echo $! > {}; wait", file.display());
-    let found = command::read(&shell(&script), Duration::from_secs(2)).await;
-    let found = found.unwrap_err();
-    assert!(found.ends_with("took longer than 2 s"), "{found}");
+    let outcome = command::read(&shell(&script), Duration::from_secs(2)).await;
+    let outcome = outcome.unwrap_err();
+    assert!(outcome.ends_with("took longer than 2 s"), "{outcome}");
     assert!(has_ended(&file).await);
     // Nor of one whose reading is given up, as by Ctrl-C.
     fs::remove_file(&file).unwrap();
@@ -172,7 +172,7 @@ async fn nothing_stays_of_a_command() {
         while fs::read_to_string(&file).map_or(true, |text| text.trim().is_empty()) {
             let tick = tokio::time::sleep(Duration::from_millis(20));
             tokio::select! {
-                found = &mut reading => panic!("{found:?}"),
+                outcome = &mut reading => panic!("{outcome:?}"),
                 () = tick => {}
             }
         }
@@ -185,8 +185,8 @@ async fn this_machine_has_a_load_average_and_idle_time() {
     let check = async |sensor: Sensor, most: f64| {
         let until = make_until(sensor, 1.0, CoolDownBound::AtMost(most));
         let mut reader = Reader::<HttpConnection>::new(&until, None, None);
-        let found = reader.read().await.unwrap();
-        assert!((0.0..=most).contains(&found), "{until:?} {found}");
+        let value = reader.read().await.unwrap();
+        assert!((0.0..=most).contains(&value), "{until:?} {value}");
     };
     check(Sensor::LoadAverage, 1e6).await;
     check(Sensor::IdleCpu, 1.0).await;

@@ -46,7 +46,10 @@ const SNAPSHOT_AT_MOST: Duration = Duration::from_secs(600);
 impl Prepared {
     /// Whether a system that is prepared so far can have a trial of this cell: nothing would have to be removed.
     pub(crate) fn can_grow(&self, cell: &Cell) -> bool {
-        let loads = cell.preparation.iter().flat_map(|one| &one.loads);
+        let loads = cell
+            .preparation
+            .iter()
+            .flat_map(|preparation| &preparation.loads);
         loads
             .into_iter()
             .all(|load| self.done_of(load) <= load.sessions)
@@ -90,10 +93,10 @@ impl Trial<'_> {
         let Some(preparation) = &self.context.cell.preparation else {
             return Ok(());
         };
-        if let Some(why) = self.context.snapshot.and_then(|one| one.refused) {
+        if let Some(why) = self.context.snapshot.and_then(|snapshot| snapshot.refused) {
             report.remarks.push(why.to_owned());
         }
-        if let Some(restored) = self.context.snapshot.and_then(|one| one.restored) {
+        if let Some(restored) = self.context.snapshot.and_then(|snapshot| snapshot.restored) {
             // Once for each cell: trials that begin with the same snapshot are no further observations of it.
             let loads = match self.context.key.repetition {
                 1 => restored.loads.clone(),
@@ -147,7 +150,7 @@ impl Trial<'_> {
         let folder = self.context.folder.to_path_buf();
         let secrets = self.context.secrets;
         let prepared = &environment.prepared;
-        let loads = report.preparation.iter().flat_map(|one| &one.loads);
+        let loads = report.preparation.iter().flat_map(|record| &record.loads);
         let loads = loads.cloned().collect();
         let driver = &mut environment.driver;
         let keep = async {

@@ -67,6 +67,6 @@ impl Trial<'_> {
 }
 
 fn metric<'a>(system: &'a System, name: &str) -> Result<&'a SystemMetric, Failure> {
-    let found = system.metrics.iter().find(|metric| metric.name == name);
-    found.ok_or_else(|| Failure::new(format!("the system has no metric \"{name}\"")))
+    let entry = system.metrics.iter().find(|metric| metric.name == name);
+    entry.ok_or_else(|| Failure::new(format!("the system has no metric \"{name}\"")))
 }

@@ -58,7 +58,10 @@ impl Snapshots<'_> {
         is_changed: bool,
         folder: &Path,
     ) -> io::Result<Option<FoundSnapshot>> {
-        let is_wanted = cell.preparation.as_ref().is_some_and(|one| one.snapshot);
+        let is_wanted = cell
+            .preparation
+            .as_ref()
+            .is_some_and(|preparation| preparation.snapshot);
         if !is_wanted {
             return Ok(None);
         }

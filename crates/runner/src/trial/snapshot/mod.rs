@@ -264,7 +264,10 @@ fn restore(manifest: Manifest, folder: &Path, cell: &Cell, to: &Path) -> Result<
             .ok_or_else(|| format!("{KEPT}/{} is damaged", entry.path()))?;
         prepared.kept.insert(load.clone(), Arc::new(rows));
     }
-    let loads = cell.preparation.iter().flat_map(|one| &one.loads);
+    let loads = cell
+        .preparation
+        .iter()
+        .flat_map(|preparation| &preparation.loads);
     for load in loads {
         let done = prepared.done.get(load.name()).copied().unwrap_or(0);
         if done != load.sessions {

@@ -190,15 +190,15 @@ fn a_damaged_snapshot_is_not_used() {
 fn partial_snapshots_of_processes_that_are_gone_are_removed() {
     let case = case();
     fs::create_dir_all(case.store.folder.join(".partial-4194999.k")).unwrap();
-    let own = format!("{PARTIAL}{}.other", std::process::id());
-    fs::create_dir_all(case.store.folder.join(&own)).unwrap();
+    let own_name = format!("{PARTIAL}{}.other", std::process::id());
+    fs::create_dir_all(case.store.folder.join(&own_name)).unwrap();
     case.keep("k");
     let mut names: Vec<String> = fs::read_dir(&case.store.folder)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect();
     names.sort();
-    assert_eq!(names, [own, "k".to_owned()]);
+    assert_eq!(names, [own_name, "k".to_owned()]);
 }
 
 #[test]

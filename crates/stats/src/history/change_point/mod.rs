@@ -108,11 +108,11 @@ pub fn change_points(
         resolution: scale.resolution,
         false_alarms: limits.false_alarms,
     };
-    let mut found = vec![];
-    history.split(0, runs.len(), &mut found);
-    found.sort_by_key(|found| found.at);
-    history.place(&mut found);
-    Some(history.without_weak(found, limits.min_change.ln_1p()))
+    let mut points = vec![];
+    history.split(0, runs.len(), &mut points);
+    points.sort_by_key(|points| points.at);
+    history.place(&mut points);
+    Some(history.without_weak(points, limits.min_change.ln_1p()))
 }
 
 /// The median of the standard errors that are known, so that a single disturbed run does not hide a change; 0 without any.
@@ -142,7 +142,7 @@ struct History {
 
 impl History {
     /// Adds the change points of a part.
-    fn split(&self, start: usize, end: usize, found: &mut Vec<Found>) {
+    fn split(&self, start: usize, end: usize, points: &mut Vec<Found>) {
         let mut parts = vec![(start, end)];
         while let Some((start, end)) = parts.pop() {
             let Some((step, p_value)) = clearest_step(&self.logs[start..end], self.min_scatter)
@@ -150,30 +150,35 @@ impl History {
                 continue;
             };
             if p_value <= self.false_alarms {
-                let at = start + step;
-                found.push(Found { at, p_value });
-                parts.extend([(start, at), (at, end)]);
+                let position = start + step;
+                points.push(Found {
+                    at: position,
+                    p_value,
+                });
+                parts.extend([(start, position), (position, end)]);
             }
         }
     }
 
     /// Puts each change point where the step between its neighbours is largest.
-    fn place(&self, found: &mut [Found]) {
-        for index in 0..found.len() {
-            let start = index.checked_sub(1).map_or(0, |before| found[before].at);
-            let end = found.get(index + 1).map_or(self.logs.len(), |next| next.at);
+    fn place(&self, points: &mut [Found]) {
+        for index in 0..points.len() {
+            let start = index.checked_sub(1).map_or(0, |before| points[before].at);
+            let end = points
+                .get(index + 1)
+                .map_or(self.logs.len(), |next| next.at);
             let sums = Sums::new(&self.logs[start..end]);
-            if let Some((at, _)) = sums.largest_step(0, end - start) {
-                found[index].at = start + at;
+            if let Some((position, _)) = sums.largest_step(0, end - start) {
+                points[index].at = start + position;
             }
         }
     }
 
     /// Without those that are not significant or are smaller than `min_change`, a logarithm: the weakest goes first, as what is left
     /// depends on it.
-    fn without_weak(&self, mut found: Vec<Found>, min_change: f64) -> Vec<ChangePoint> {
+    fn without_weak(&self, mut points: Vec<Found>, min_change: f64) -> Vec<ChangePoint> {
         loop {
-            let levels = self.changes(&found);
+            let levels = self.changes(&points);
             let by_p = (0..levels.len()).max_by(|a, b| levels[*a].1.total_cmp(&levels[*b].1));
             let size_of = |index: usize| self.size_of(&levels[index].0);
             let by_size = (0..levels.len()).min_by(|a, b| size_of(*a).total_cmp(&size_of(*b)));
@@ -181,7 +186,7 @@ impl History {
                 .filter(|index| levels[*index].1 > self.false_alarms)
                 .or(by_size.filter(|index| size_of(*index) < min_change.max(ROUNDING)));
             match weakest {
-                Some(index) => found.remove(index),
+                Some(index) => points.remove(index),
                 None => return levels.into_iter().map(|(change, _)| change).collect(),
             };
         }
@@ -196,8 +201,8 @@ impl History {
     }
 
     /// Each change with the p-value of a t test between its two levels.
-    fn changes(&self, found: &[Found]) -> Vec<(ChangePoint, f64)> {
-        let inner = found.iter().map(|found| found.at);
+    fn changes(&self, points: &[Found]) -> Vec<(ChangePoint, f64)> {
+        let inner = points.iter().map(|points| points.at);
         let ends: Vec<usize> = [0]
             .into_iter()
             .chain(inner)
@@ -215,14 +220,14 @@ impl History {
         let scatter = (squares / degrees).sqrt().max(self.min_scatter);
         levels
             .windows(2)
-            .zip(found)
-            .map(|(pair, found)| change(*found, (pair[0], pair[1]), (scatter, degrees)))
+            .zip(points)
+            .map(|(pair, points)| change(*points, (pair[0], pair[1]), (scatter, degrees)))
             .collect()
     }
 }
 
 fn change(
-    found: Found,
+    point: Found,
     (before, after): (&[f64], &[f64]),
     (scatter, degrees): (f64, f64),
 ) -> (ChangePoint, f64) {
@@ -230,7 +235,7 @@ fn change(
     let error = scatter * (1.0 / size(before.len()) + 1.0 / size(after.len())).sqrt();
     let off = critical_95(degrees) * error;
     let change = ChangePoint {
-        index: found.at,
+        index: point.at,
         before: mean(before).exp(),
         after: mean(after).exp(),
         ratio: Estimate {
@@ -239,7 +244,7 @@ fn change(
             count: before.len() + after.len(),
             least: None,
         },
-        p_value: found.p_value,
+        p_value: point.p_value,
     };
     (change, two_sided(difference / error, degrees))
 }
@@ -251,28 +256,28 @@ fn clearest_step(logs: &[f64], min_scatter: f64) -> Option<(usize, f64)> {
     let steps = windows(logs.len())
         .into_iter()
         .filter_map(|(start, end)| sums.largest_step(start, end));
-    let (at, step) = steps.max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let (before, after) = logs.split_at(at);
+    let (position, step) = steps.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let (before, after) = logs.split_at(position);
     let squares = squares_about(before, mean(before)) + squares_about(after, mean(after));
     let degrees = size(logs.len() - 2);
     let t = step.sqrt() / (squares / degrees).sqrt().max(min_scatter);
     let tests = (INDEPENDENT_TESTS * size(logs.len()).powf(1.5)).max(1.0);
-    Some((at, (tests * two_sided(t, degrees)).min(1.0)))
+    Some((position, (tests * two_sided(t, degrees)).min(1.0)))
 }
 
 /// Windows of `count` values: the whole, then each length shorter by √2, every half of a length.
 fn windows(count: usize) -> Vec<(usize, usize)> {
-    let mut found = vec![];
+    let mut ranges = vec![];
     let mut length = count;
     while length >= 2 * MIN_LEVEL {
         let step = length / 2;
         let last = count - length;
-        found.extend((0..last).step_by(step).map(|start| (start, start + length)));
-        found.push((last, count));
+        ranges.extend((0..last).step_by(step).map(|start| (start, start + length)));
+        ranges.push((last, count));
         // 0.7071 = 1 / √2.
         length = length * 7_071 / 10_000;
     }
-    found
+    ranges
 }
 
 /// A single value far from its neighbours counts as one of them: a disturbed run is no new level.
@@ -287,14 +292,14 @@ fn without_outliers(logs: &[f64]) -> Vec<f64> {
     let far = OUTLIER * median(&steps) / MEDIAN_DIFFERENCE;
     let last = logs.len() - 1;
     (0..logs.len())
-        .map(|at| {
+        .map(|index| {
             // The first and the last value have two neighbours on one side.
-            let middle = at.clamp(1, last - 1);
+            let middle = index.clamp(1, last - 1);
             let usual = median(&logs[middle - 1..=middle + 1]);
-            if (logs[at] - usual).abs() > far {
+            if (logs[index] - usual).abs() > far {
                 usual
             } else {
-                logs[at]
+                logs[index]
             }
         })
         .collect()
@@ -318,12 +323,12 @@ impl Sums {
     fn largest_step(&self, start: usize, end: usize) -> Option<(usize, f64)> {
         let last = end.checked_sub(MIN_LEVEL)?;
         let splits = start + MIN_LEVEL..=last;
-        let steps = splits.map(|at| {
-            let (before, after) = (size(at - start), size(end - at));
-            let low = (self.0[at] - self.0[start]) / before;
-            let high = (self.0[end] - self.0[at]) / after;
+        let steps = splits.map(|split| {
+            let (before, after) = (size(split - start), size(end - split));
+            let low = (self.0[split] - self.0[start]) / before;
+            let high = (self.0[end] - self.0[split]) / after;
             let step = (high - low) * (high - low) * before * after / (before + after);
-            (at, step)
+            (split, step)
         });
         steps.max_by(|a, b| a.1.total_cmp(&b.1))
     }

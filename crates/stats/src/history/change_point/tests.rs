@@ -24,7 +24,7 @@ impl Course<'_> {
     fn runs(&self, seed: u64) -> Vec<HistoryRun> {
         let mut random = Random::from_seed(seed);
         let level = |run: usize| -> f64 {
-            let past = self.changes.iter().filter(|(at, _)| *at <= run);
+            let past = self.changes.iter().filter(|(position, _)| *position <= run);
             past.map(|(_, ratio)| ratio).product()
         };
         (0..self.runs)
@@ -40,9 +40,13 @@ impl Course<'_> {
 
     /// The share of seeds in which each change is found within two runs.
     fn share_found(&self) -> f64 {
-        self.share(|found| {
-            let is_found = |at: usize| found.iter().any(|change| change.index.abs_diff(at) <= 2);
-            self.changes.iter().all(|(at, _)| is_found(*at))
+        self.share(|points| {
+            let is_found = |position: usize| {
+                points
+                    .iter()
+                    .any(|change| change.index.abs_diff(position) <= 2)
+            };
+            self.changes.iter().all(|(position, _)| is_found(*position))
         })
     }
 }
@@ -66,7 +70,7 @@ fn noise_is_called_a_change_in_one_of_a_hundred_histories() {
             scatter: 0.03,
             changes: &[],
         };
-        let share = course.share(|found| !found.is_empty());
+        let share = course.share(|points| !points.is_empty());
         assert!(share <= 0.02, "{runs} runs: {share}");
     }
 }
@@ -81,7 +85,7 @@ fn changes_are_found_within_two_runs() {
         };
         let share = course.share_found();
         assert!(share >= expected, "{runs} {scatter} {changes:?}: {share}");
-        let more = course.share(|found| found.len() > changes.len());
+        let more = course.share(|points| points.len() > changes.len());
         assert!(more <= 0.03, "{runs} {scatter} {changes:?}: {more} more");
     };
     check(30, 0.02, &[(15, 1.05)], 0.90);
@@ -101,12 +105,12 @@ fn the_interval_of_a_change_contains_the_true_ratio() {
         scatter: 0.02,
         changes: &[(20, 1.06)],
     };
-    let share = course.share(|found| {
+    let share = course.share(|points| {
         let holds = |change: &ChangePoint| {
             let (low, high) = change.ratio.interval.unwrap();
             (low..=high).contains(&1.06)
         };
-        found.len() == 1 && holds(&found[0])
+        points.len() == 1 && holds(&points[0])
     });
     assert!(share >= 0.90, "{share}");
 }
@@ -135,7 +139,7 @@ fn the_smallest_change_is_found_in_four_of_five_histories() {
             changes: &[(runs / 2, 1.0 + typical)],
             ..without
         };
-        let share = with.share(|found| !found.is_empty());
+        let share = with.share(|points| !points.is_empty());
         assert!((0.76..=0.90).contains(&share), "{runs} {scatter}: {share}");
     }
 }
@@ -143,12 +147,12 @@ fn the_smallest_change_is_found_in_four_of_five_histories() {
 #[test]
 fn the_smallest_change_counts_from_the_last_change_on() {
     let check = |runs: &[HistoryRun], starts: &[usize], expected: Option<f64>| {
-        let found = smallest_change(runs, starts, Scale::default(), LIMITS);
-        let is_near = match (found, expected) {
-            (Some(found), Some(expected)) => (found / expected - 1.0).abs() < 0.01,
-            (found, expected) => found == expected,
+        let change = smallest_change(runs, starts, Scale::default(), LIMITS);
+        let is_near = match (change, expected) {
+            (Some(change), Some(expected)) => (change / expected - 1.0).abs() < 0.01,
+            (change, expected) => change == expected,
         };
-        assert!(is_near, "{found:?} {expected:?}");
+        assert!(is_near, "{change:?} {expected:?}");
     };
     let mut runs = history(&[10.0, 10.1, 9.9, 10.0, 10.1, 20.0, 20.2, 19.8, 20.0, 20.1]);
     check(&runs, &[5], Some(0.0911));
@@ -163,16 +167,16 @@ fn the_smallest_change_counts_from_the_last_change_on() {
         ..LIMITS
     };
     let still = history(&[7.0; 30]);
-    let found = smallest_change(&still, &[], Scale::default(), limits).unwrap();
-    assert!((found - 0.05).abs() < 1e-3, "{found}");
+    let change = smallest_change(&still, &[], Scale::default(), limits).unwrap();
+    assert!((change - 0.05).abs() < 1e-3, "{change}");
 }
 
 #[test]
 fn a_change_has_its_levels() {
     let runs = history(&[10.0, 10.1, 9.9, 10.0, 10.1, 20.0, 20.2, 19.8, 20.0, 20.1]);
-    let found = change_points(&runs, Scale::default(), LIMITS).unwrap();
-    let [change] = found[..] else {
-        panic!("{found:?}")
+    let changes = change_points(&runs, Scale::default(), LIMITS).unwrap();
+    let [change] = changes[..] else {
+        panic!("{changes:?}")
     };
     assert_eq!((change.index, change.ratio.count), (5, 10));
     assert!((change.before - 10.02).abs() < 0.01 && (change.after - 20.02).abs() < 0.01);
@@ -181,12 +185,12 @@ fn a_change_has_its_levels() {
 
 #[test]
 fn a_single_slow_run_is_no_change() {
-    for at in [0, 12, 38, 39] {
-        let mut random = Random::from_seed(at);
+    for index in [0, 12, 38, 39] {
+        let mut random = Random::from_seed(index);
         let mut runs: Vec<HistoryRun> = (0..40)
             .map(|_| history_run(random.lognormal(100.0, 0.02)))
             .collect();
-        runs[usize::try_from(at).unwrap()].value *= 1.5;
+        runs[usize::try_from(index).unwrap()].value *= 1.5;
         assert_eq!(change_points(&runs, Scale::default(), LIMITS), Some(vec![]));
     }
 }
@@ -201,8 +205,8 @@ fn small_changes_can_be_left_out() {
             min_change,
             ..LIMITS
         };
-        let found = change_points(&history(&values), Scale::default(), limits);
-        found.unwrap().len()
+        let points = change_points(&history(&values), Scale::default(), limits);
+        points.unwrap().len()
     };
     assert_eq!((count(0.0), count(0.02), count(0.05)), (1, 1, 0));
     let coarse = Scale::from_resolution(5.0);
@@ -215,12 +219,12 @@ fn small_changes_can_be_left_out() {
 #[test]
 fn the_scatter_is_at_least_that_of_each_run() {
     let mut runs = history(&[100.0, 100.1, 100.0, 100.1, 102.0, 102.1, 102.0, 102.1]);
-    let found = |runs: &[HistoryRun]| change_points(runs, Scale::default(), LIMITS).unwrap().len();
-    assert_eq!(found(&runs), 1);
+    let count = |runs: &[HistoryRun]| change_points(runs, Scale::default(), LIMITS).unwrap().len();
+    assert_eq!(count(&runs), 1);
     for run in &mut runs {
         run.log_error = Some(0.02);
     }
-    assert_eq!(found(&runs), 0);
+    assert_eq!(count(&runs), 0);
 }
 
 #[test]
@@ -236,8 +240,8 @@ fn the_error_of_a_run_is_that_of_its_interval() {
 #[test]
 fn what_is_no_history_has_no_change_points() {
     let check = |values: &[f64], expected: Option<usize>| {
-        let found = change_points(&history(values), Scale::default(), LIMITS);
-        assert_eq!(found.map(|found| found.len()), expected, "{values:?}");
+        let points = change_points(&history(values), Scale::default(), LIMITS);
+        assert_eq!(points.map(|points| points.len()), expected, "{values:?}");
     };
     check(&[], Some(0));
     check(&[1.0, 2.0, 3.0], Some(0));

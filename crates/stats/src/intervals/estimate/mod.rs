@@ -73,7 +73,7 @@ impl Scale {
         let floor = self.floor(
             &groups
                 .iter()
-                .flat_map(|of| values(of))
+                .flat_map(|group| values(group))
                 .collect::<Vec<f64>>(),
         );
         let logs = |trial: &Sample| Sample {
@@ -86,7 +86,9 @@ impl Scale {
             ..*trial
         };
         let groups = groups.iter();
-        groups.map(|of| of.iter().map(logs).collect()).collect()
+        groups
+            .map(|group| group.iter().map(logs).collect())
+            .collect()
     }
 
     /// What a value of 0 counts as.
@@ -112,15 +114,15 @@ impl Scale {
 impl Estimate {
     /// Of a contrast of logarithms, whose interval may have an open end; `None` if the arithmetic overflowed.
     pub(crate) fn of_contrast(
-        found: &Contrast,
+        contrast: &Contrast,
         interval: Option<(f64, f64)>,
         count: usize,
     ) -> Option<Self> {
-        let is_open = [found.ends.0, found.ends.1].map(|sum| sum.value.is_infinite());
+        let is_open = [contrast.ends.0, contrast.ends.1].map(|sum| sum.value.is_infinite());
         let fits = |(low, high): &(f64, f64)| {
             (low.is_finite() || is_open[0]) && (high.is_finite() || is_open[1])
         };
-        let known = Self::finite(found.sum.value.exp(), None, count)?;
+        let known = Self::finite(contrast.sum.value.exp(), None, count)?;
         Some(Self {
             interval: interval.filter(fits),
             ..known
@@ -263,13 +265,13 @@ pub struct TestedEstimate {
 /// value is below zero or not finite, or `old` is nothing but 0.
 #[must_use]
 pub fn ratio(new: &[Sample], old: &[Sample], resolution: f64) -> Option<TestedEstimate> {
-    let (found, levels) = log_contrast(new, old, resolution)?;
-    let interval = ratio_interval(&found, levels, resolution);
-    let estimate = Estimate::of_contrast(&found, interval, new.len() + old.len())?;
+    let (contrast, levels) = log_contrast(new, old, resolution)?;
+    let interval = ratio_interval(&contrast, levels, resolution);
+    let estimate = Estimate::of_contrast(&contrast, interval, new.len() + old.len())?;
     Some(TestedEstimate {
-        p_value: estimate.interval.and_then(|ends| p_value(&found, ends)),
+        p_value: estimate.interval.and_then(|ends| p_value(&contrast, ends)),
         estimate,
-        is_paired: found.is_paired(),
+        is_paired: contrast.is_paired(),
     })
 }
 
@@ -290,26 +292,26 @@ pub(crate) fn log_contrast(
         return None;
     };
     let term = |weight, trials| Term { weight, trials };
-    let found = contrast(&[term(1.0, new), term(-1.0, old)], None);
-    Some((found, (level(new), level(old))))
+    let difference = contrast(&[term(1.0, new), term(-1.0, old)], None);
+    Some((difference, (level(new), level(old))))
 }
 
 /// The interval of a ratio of two levels whose difference on the log scale is known; not narrower than the resolution allows.
 pub(crate) fn ratio_interval(
-    found: &Contrast,
+    contrast: &Contrast,
     levels: (f64, f64),
     resolution: f64,
 ) -> Option<(f64, f64)> {
-    let (low, high) = found.interval()?;
+    let (low, high) = contrast.interval()?;
     let resolved = resolved_ratio(levels, resolution)?;
     Some((low.exp().min(resolved.0), high.exp().max(resolved.1)))
 }
 
 /// That of the scatter; 1 if only the resolution leaves open that the groups are equal.
-pub(crate) fn p_value(found: &Contrast, (low, high): (f64, f64)) -> Option<f64> {
+pub(crate) fn p_value(contrast: &Contrast, (low, high): (f64, f64)) -> Option<f64> {
     let is_open = (low..=high).contains(&1.0);
-    let by_scatter = found.p_value()?;
-    let is_different = found
+    let by_scatter = contrast.p_value()?;
+    let is_different = contrast
         .interval()
         .is_some_and(|(low, high)| !(low..=high).contains(&0.0));
     Some(if is_open && is_different {

@@ -9,8 +9,8 @@ fn share(covered: impl Fn(u64) -> bool) -> f64 {
     size((0..SEEDS).filter(|seed| covered(*seed)).count()) / 2_000.0
 }
 
-fn covers(found: Option<Estimate>, truth: f64) -> bool {
-    let (low, high) = found.unwrap().interval.unwrap();
+fn covers(estimate: Option<Estimate>, truth: f64) -> bool {
+    let (low, high) = estimate.unwrap().interval.unwrap();
     (low..=high).contains(&truth)
 }
 
@@ -53,10 +53,10 @@ fn paired_ratio(new: &[f64], old: &[f64]) -> Option<TestedEstimate> {
 #[test]
 fn the_largest_has_no_interval() {
     let check = |values: &[f64], expected: Option<(f64, usize)>| {
-        let found = largest(values);
-        assert!(found.is_none_or(|found| found.interval.is_none()));
+        let estimate = largest(values);
+        assert!(estimate.is_none_or(|estimate| estimate.interval.is_none()));
         assert_eq!(
-            found.map(|found| (found.point, found.count)),
+            estimate.map(|estimate| (estimate.point, estimate.count)),
             expected,
             "{values:?}"
         );
@@ -122,7 +122,10 @@ fn ratios_of_the_same_system_cover_one() {
     let check = |compare: Compare, counts: (usize, usize), drift: f64| {
         let share = share(|seed| {
             let (new, old) = equal_groups(seed, counts, drift);
-            covers(compare(&new, &old).map(|found| found.estimate), 1.0)
+            covers(
+                compare(&new, &old).map(|comparison| comparison.estimate),
+                1.0,
+            )
         });
         assert!(
             (0.93..=0.97).contains(&share),
@@ -202,24 +205,24 @@ fn the_interval_of_the_median_leaves_out_few_samples() {
 /// Point, interval, count.
 type Expected = (f64, Option<(f64, f64)>, usize);
 
-fn check(found: Option<Estimate>, expected: Option<Expected>) {
+fn check(estimate: Option<Estimate>, expected: Option<Expected>) {
     let Some((point, interval, count)) = expected else {
-        assert_eq!(found, None);
+        assert_eq!(estimate, None);
         return;
     };
-    let found = found.unwrap();
+    let estimate = estimate.unwrap();
     let near = |a: f64, b: f64| (a - b).abs() <= 5e-3 * (1.0 + b.abs()) / 10.0;
     assert!(
-        near(found.point, point) && found.count == count,
-        "{found:?}"
+        near(estimate.point, point) && estimate.count == count,
+        "{estimate:?}"
     );
-    match (found.interval, interval) {
+    match (estimate.interval, interval) {
         (None, None) => {}
         (Some(a), Some(b)) => assert!(
             near(a.0, b.0) && near(a.1, b.1),
-            "{found:?}, expected {b:?}"
+            "{estimate:?}, expected {b:?}"
         ),
-        _ => panic!("{found:?}, expected {interval:?}"),
+        _ => panic!("{estimate:?}, expected {interval:?}"),
     }
 }
 
@@ -276,7 +279,7 @@ fn no_interval_is_narrower_than_the_resolution_or_beyond_what_can_be() {
 /// Of groups with other repetitions.
 fn check_ratio(new: &[f64], old: &[f64], expected: Option<Expected>) {
     check(
-        unpaired_ratio(new, old).map(|found| found.estimate),
+        unpaired_ratio(new, old).map(|comparison| comparison.estimate),
         expected,
     );
 }
@@ -301,21 +304,21 @@ fn ratios_by_hand() {
     let new = old.map(|value| 2.0 * value);
     check_ratio(&new, &old, Some((2.0, Some((1.611, 2.483)), 6)));
     // Repetition by repetition they are exactly twice as large.
-    let found = paired_ratio(&new, &old).unwrap();
-    check(Some(found.estimate), Some((2.0, Some((2.0, 2.0)), 6)));
-    assert!(found.is_paired && found.p_value.unwrap() < 1e-9);
+    let comparison = paired_ratio(&new, &old).unwrap();
+    check(Some(comparison.estimate), Some((2.0, Some((2.0, 2.0)), 6)));
+    assert!(comparison.is_paired && comparison.p_value.unwrap() < 1e-9);
 }
 
 #[test]
 fn no_ratio_is_known_better_than_its_parts() {
     let (low, high) = (samples(&[90.0; 3]), samples(&[100.0; 3]));
-    let found = |resolution| ratio(&high, &low, resolution).unwrap();
-    let (from, to) = found(20.0).estimate.interval.unwrap();
+    let comparison = |resolution| ratio(&high, &low, resolution).unwrap();
+    let (from, to) = comparison(20.0).estimate.interval.unwrap();
     assert!((from - 90.0 / 100.0).abs() < 1e-9 && (to - 110.0 / 80.0).abs() < 1e-9);
-    assert_eq!(found(20.0).p_value, Some(1.0));
-    assert!(found(1.0).p_value.unwrap() < 1e-9);
+    assert_eq!(comparison(20.0).p_value, Some(1.0));
+    assert!(comparison(1.0).p_value.unwrap() < 1e-9);
     // Both are below the resolution, and count as it.
-    let (from, to) = found(200.0).estimate.interval.unwrap();
+    let (from, to) = comparison(200.0).estimate.interval.unwrap();
     assert!((from - 1.0 / 3.0).abs() < 1e-9 && (to - 3.0).abs() < 1e-9);
 }
 
@@ -329,13 +332,13 @@ fn the_unit_does_not_matter_and_the_reverse_ratio_is_the_inverse() {
         );
         let scaled: Vec<f64> = new.iter().map(|value| value * 1e-6).collect();
         let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
-        let (found, small) = (estimate_of(&new).unwrap(), estimate_of(&scaled).unwrap());
-        let (low, high) = found.interval.unwrap();
+        let (estimate, small) = (estimate_of(&new).unwrap(), estimate_of(&scaled).unwrap());
+        let (low, high) = estimate.interval.unwrap();
         assert!(
-            near(found.point, 1e6 * small.point) && near(high, 1e6 * small.interval.unwrap().1)
+            near(estimate.point, 1e6 * small.point) && near(high, 1e6 * small.interval.unwrap().1)
         );
-        assert!(low <= found.point && found.point <= high);
-        let point = |found: Option<TestedEstimate>| found.unwrap().estimate.point;
+        assert!(low <= estimate.point && estimate.point <= high);
+        let point = |estimate: Option<TestedEstimate>| estimate.unwrap().estimate.point;
         assert!(near(
             point(unpaired_ratio(&new, &old)) * point(unpaired_ratio(&old, &new)),
             1.0
@@ -361,16 +364,16 @@ fn an_estimate_covers_the_range_in_which_it_is_known() {
         value: high,
         high,
     });
-    let found = estimate_bounded(&ranges, Scale::default()).unwrap();
+    let estimate = estimate_bounded(&ranges, Scale::default()).unwrap();
     let highest = estimate_of(&ranges.map(|range| range.high)).unwrap();
     let lowest = estimate_of(&ranges.map(|range| range.low)).unwrap();
     assert_eq!(
-        (found.point, found.least),
+        (estimate.point, estimate.least),
         (highest.point, Some(lowest.point))
     );
     let ends = (lowest.interval.unwrap().0, highest.interval.unwrap().1);
-    assert_eq!((found.interval, found.ends()), (Some(ends), ends));
-    assert_eq!(found.shown_least(), Some(lowest.point));
+    assert_eq!((estimate.interval, estimate.ends()), (Some(ends), ends));
+    assert_eq!(estimate.shown_least(), Some(lowest.point));
     // Of a single trial there is no interval, and the range is known all the same.
     let single = estimate_bounded(&ranges[..1], Scale::default()).unwrap();
     assert!(single.interval.is_none() && single.ends().0 < 96.0 && single.ends().1 > 99.0);
@@ -384,9 +387,10 @@ fn an_estimate_covers_both_levels_of_a_trial() {
     let plain = estimate_bounded(&exact, Scale::default()).unwrap();
     let mut changed = exact;
     (changed[1].low, changed[1].high) = (80.0, 125.0);
-    let found = estimate_bounded(&changed, Scale::default()).unwrap();
-    assert_eq!((found.point, found.least), (plain.point, None));
-    let ((low, high), (plain_low, plain_high)) = (found.interval.unwrap(), plain.interval.unwrap());
+    let estimate = estimate_bounded(&changed, Scale::default()).unwrap();
+    assert_eq!((estimate.point, estimate.least), (plain.point, None));
+    let ((low, high), (plain_low, plain_high)) =
+        (estimate.interval.unwrap(), plain.interval.unwrap());
     assert!(low < plain_low && high > plain_high);
 }
 
@@ -402,20 +406,20 @@ fn an_open_side_leaves_one_end() {
     };
     let more = opened(&[300.0, 303.0, 297.0]);
     let less = samples(&[100.0, 101.0, 99.0]);
-    let found = ratio(&more, &less, 0.0).unwrap();
-    let (low, high) = found.estimate.interval.unwrap();
+    let comparison = ratio(&more, &less, 0.0).unwrap();
+    let (low, high) = comparison.estimate.interval.unwrap();
     assert!(low > 2.5 && high == f64::INFINITY, "{low} {high}");
-    assert!(found.p_value.unwrap() < 0.05);
+    assert!(comparison.p_value.unwrap() < 0.05);
     // What is below may be above.
-    let found = ratio(
+    let comparison = ratio(
         &opened(&[100.0, 101.0, 99.0]),
         &samples(&[300.0, 303.0, 297.0]),
         0.0,
     )
     .unwrap();
-    assert_eq!(found.p_value, Some(1.0));
-    let found = ratio(&less, &more, 0.0).unwrap();
-    let (low, high) = found.estimate.interval.unwrap();
+    assert_eq!(comparison.p_value, Some(1.0));
+    let comparison = ratio(&less, &more, 0.0).unwrap();
+    let (low, high) = comparison.estimate.interval.unwrap();
     assert!(low == 0.0 && high < 0.4, "{low} {high}");
 }
 
@@ -423,11 +427,18 @@ fn an_open_side_leaves_one_end() {
 fn ranges_that_overlap_show_no_difference() {
     let check = |new: &[(f64, f64)], old: &[(f64, f64)], is_shown: bool| {
         for (new, old, side) in [(new, old, 1.0), (old, new, -1.0)] {
-            let found = ratio(&range_samples(new), &range_samples(old), 0.0).unwrap();
-            let (low, high) = found.estimate.interval.unwrap();
-            assert_eq!(!(low..=high).contains(&1.0), is_shown, "{found:?}");
-            assert_eq!(found.p_value.unwrap() < 0.05, is_shown, "{found:?}");
-            assert!(side * found.estimate.point.ln() > 0.0, "{found:?}");
+            let comparison = ratio(&range_samples(new), &range_samples(old), 0.0).unwrap();
+            let (low, high) = comparison.estimate.interval.unwrap();
+            assert_eq!(!(low..=high).contains(&1.0), is_shown, "{comparison:?}");
+            assert_eq!(
+                comparison.p_value.unwrap() < 0.05,
+                is_shown,
+                "{comparison:?}"
+            );
+            assert!(
+                side * comparison.estimate.point.ln() > 0.0,
+                "{comparison:?}"
+            );
         }
     };
     // Ten times as much, and known exactly; to within a range; not at all.

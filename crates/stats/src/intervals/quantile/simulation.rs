@@ -28,12 +28,12 @@ type Record = (f64, f64);
 /// A trial, by the instants at which records were visible.
 fn trial(random: &mut Random, length_ms: f64, stalls_per_ms: f64) -> Vec<Record> {
     let mut stalls: Vec<(f64, f64)> = Vec::new();
-    let mut at = 0.0;
-    while at < length_ms {
-        at -= random.unit().ln() / stalls_per_ms;
-        let end = at + 20.0 + 20.0 * random.unit();
-        stalls.push((at, end));
-        at = end;
+    let mut time = 0.0;
+    while time < length_ms {
+        time -= random.unit().ln() / stalls_per_ms;
+        let end = time + 20.0 + 20.0 * random.unit();
+        stalls.push((time, end));
+        time = end;
     }
     let mut records: Vec<Record> = Vec::new();
     let (mut sent, mut next) = (0.0, 0);
@@ -61,8 +61,8 @@ fn followed_delays(records: &[Record], windows: usize, random: &mut Random) -> V
     let first = (apart - WINDOW_MS) * random.unit();
     let of_window = |window: usize| {
         let from = first + apart * window as f64;
-        let at = |ms: f64| records.partition_point(|(visible, _)| *visible < ms);
-        &records[at(from)..at(from + WINDOW_MS)]
+        let position = |ms: f64| records.partition_point(|(visible, _)| *visible < ms);
+        &records[position(from)..position(from + WINDOW_MS)]
     };
     let all = (0..windows).flat_map(of_window);
     all.map(|(_, delay)| *delay).collect()
@@ -71,8 +71,8 @@ fn followed_delays(records: &[Record], windows: usize, random: &mut Random) -> V
 /// `None`: nothing was visible in any window.
 fn percentile(mut delays: Vec<f64>, quantile: f64) -> Option<f64> {
     delays.sort_by(f64::total_cmp);
-    let at = (quantile * delays.len() as f64).ceil() as usize;
-    delays.get(at.max(1) - 1).copied()
+    let rank = (quantile * delays.len() as f64).ceil() as usize;
+    delays.get(rank.max(1) - 1).copied()
 }
 
 /// Shares of trials and cells.
@@ -92,7 +92,7 @@ fn rates(windows: usize, quantile: f64, stalls_per_ms: f64) -> Rates {
     let cells = if windows > 100 { CELLS / 20 } else { CELLS };
     let (mut off, mut wrong, mut sound) = (0, 0, 0);
     for _ in 0..cells {
-        let (mut found, mut truth) = (Vec::new(), Vec::new());
+        let (mut estimates, mut truth) = (Vec::new(), Vec::new());
         for _ in 0..TRIALS {
             let records = trial(&mut random, length_ms, stalls_per_ms);
             let sample = followed_delays(&records, windows, &mut random);
@@ -100,14 +100,14 @@ fn rates(windows: usize, quantile: f64, stalls_per_ms: f64) -> Rates {
             let of_sample = percentile(sample, quantile);
             let all = records.iter().map(|(_, delay)| *delay).collect();
             let of_all = percentile(all, quantile).unwrap();
-            let is_near = |found: f64| (1.0 / 1.5..1.5).contains(&(found / of_all));
+            let is_near = |estimates: f64| (1.0 / 1.5..1.5).contains(&(estimates / of_all));
             off += usize::from(!of_sample.is_some_and(is_near));
-            found.extend(of_sample);
+            estimates.extend(of_sample);
             truth.push(of_all);
         }
-        let own = |values: &[f64]| estimate(values, Scale::default()).unwrap();
-        let (low, high) = own(&found).interval.unwrap_or((0.0, f64::INFINITY));
-        let point = own(&truth).point;
+        let summary = |values: &[f64]| estimate(values, Scale::default()).unwrap();
+        let (low, high) = summary(&estimates).interval.unwrap_or((0.0, f64::INFINITY));
+        let point = summary(&truth).point;
         wrong += usize::from(high < 0.75 * point || low > point / 0.75);
     }
     let trials = (cells * TRIALS) as f64;
@@ -137,9 +137,9 @@ fn enough_windows_show_the_percentile() {
         assert!(thin_tail_of_windows(Some(windows), quantile).is_none());
         for stalls_per_ms in [FEW, MANY] {
             let windows = usize::try_from(windows).unwrap();
-            let found = rates(windows, quantile, stalls_per_ms);
+            let outcome = rates(windows, quantile, stalls_per_ms);
             let case = (windows, quantile, stalls_per_ms);
-            assert!(found.false_threshold <= 0.02, "{case:?} {found:?}");
+            assert!(outcome.false_threshold <= 0.02, "{case:?} {outcome:?}");
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::{
 
 /// `sent = succeeded + failed + change of in flight`, for both stretches; `due = sent + skipped` for the whole run, at whose end
 /// nothing waits any more.
-pub(super) fn requests(facts: &TrialFacts<'_>, found: &mut Findings) {
+pub(super) fn requests(facts: &TrialFacts<'_>, findings: &mut Findings) {
     for (stretch, counts) in [
         (Stretch::Measured, &facts.measured),
         (Stretch::WholeRun, &facts.totals),
@@ -20,7 +20,7 @@ pub(super) fn requests(facts: &TrialFacts<'_>, found: &mut Findings) {
             + i128::from(counts.failed)
             + i128::from(counts.in_flight_change);
         if i128::from(counts.sent) != fates {
-            found.reason(
+            findings.reason(
                 Verdict::Inconsistent,
                 AccountingFinding::RequestFates {
                     stretch,
@@ -35,7 +35,7 @@ pub(super) fn requests(facts: &TrialFacts<'_>, found: &mut Findings) {
     let totals = &facts.totals;
     let planned = u128::from(totals.sent) + u128::from(totals.skipped);
     if facts.model == LoadModel::Open && u128::from(totals.due) != planned {
-        found.reason(
+        findings.reason(
             Verdict::Inconsistent,
             AccountingFinding::RequestsDue {
                 due: totals.due,
@@ -48,12 +48,12 @@ pub(super) fn requests(facts: &TrialFacts<'_>, found: &mut Findings) {
 
 /// `sent = accepted + rejected + unknown`, `accepted = delivered + missing`, nothing missing, nothing unexpected. A record that
 /// was rejected but delivered is a fault of the system, not of the accounting.
-pub(super) fn records(facts: &TrialFacts<'_>, found: &mut Findings) {
+pub(super) fn records(facts: &TrialFacts<'_>, findings: &mut Findings) {
     let Some(ledger) = &facts.ledger else { return };
-    let mut equation = |whole: u64, parts: &[u64], of: RecordEquation| {
+    let mut equation = |whole: u64, parts: &[u64], kind: RecordEquation| {
         let sum: u128 = parts.iter().map(|part| u128::from(*part)).sum();
         if u128::from(whole) != sum {
-            found.reason(Verdict::Inconsistent, AccountingFinding::Records(of));
+            findings.reason(Verdict::Inconsistent, AccountingFinding::Records(kind));
         }
     };
     let Ledger {
@@ -93,34 +93,34 @@ pub(super) fn records(facts: &TrialFacts<'_>, found: &mut Findings) {
             accepted,
         },
     );
-    check_unexpected(ledger, found);
-    check_missing(facts, ledger, found);
+    check_unexpected(ledger, findings);
+    check_missing(facts, ledger, findings);
 }
 
-fn check_unexpected(ledger: &Ledger, found: &mut Findings) {
+fn check_unexpected(ledger: &Ledger, findings: &mut Findings) {
     let never_sent = ledger.unexpected.saturating_sub(ledger.rejected_delivered);
     if never_sent > 0 {
         let records = never_sent;
-        found.reason(
+        findings.reason(
             Verdict::Inconsistent,
             AccountingFinding::NeverSent { records },
         );
     }
     if ledger.rejected_delivered > 0 {
-        found.remark(AccountingFinding::RejectedDelivered {
+        findings.remark(AccountingFinding::RejectedDelivered {
             kept: ledger.rejected_delivered,
             rejected: ledger.rejected,
         });
     }
 }
 
-fn check_missing(facts: &TrialFacts<'_>, ledger: &Ledger, found: &mut Findings) {
+fn check_missing(facts: &TrialFacts<'_>, ledger: &Ledger, findings: &mut Findings) {
     if ledger.missing > 0 {
         let verdict = match facts.store_unread {
             true => Verdict::InstrumentLimited,
             false => Verdict::Incomplete,
         };
-        found.reason(
+        findings.reason(
             verdict,
             AccountingFinding::Missing {
                 missing: ledger.missing,

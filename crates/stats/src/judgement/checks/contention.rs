@@ -13,11 +13,11 @@ use crate::{
 };
 
 /// What others used is judged where it is known, CPU steal everywhere.
-pub(super) fn contention(facts: &TrialFacts<'_>, found: &mut Findings) {
+pub(super) fn contention(facts: &TrialFacts<'_>, findings: &mut Findings) {
     if let Some(machine) = &facts.machine
         && let Some(contention) = find_contention(machine)
     {
-        found.reason(Verdict::Contended, contention);
+        findings.reason(Verdict::Contended, contention);
     }
 }
 
@@ -47,8 +47,8 @@ mod tests {
                     cpu_steal,
                     ..Machine::default()
                 };
-                let found = find_contention(&machine).map(|contention| contention.by_programs);
-                assert_eq!(found, expected, "{machine:?}");
+                let origin = find_contention(&machine).map(|contention| contention.by_programs);
+                assert_eq!(origin, expected, "{machine:?}");
             };
         check(2, None, 0.0, None);
         check(2, None, 0.019, None);

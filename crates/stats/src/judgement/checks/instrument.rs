@@ -38,7 +38,7 @@ const AT_THE_ENDS: f64 = 2.0;
 const CONNECTIONS_MIN: f64 = 0.99;
 
 /// If other processes keep the load generator off its CPU, its own use is low; so its wait counts as use.
-pub(super) fn cpu(facts: &TrialFacts<'_>, found: &mut Findings) {
+pub(super) fn cpu(facts: &TrialFacts<'_>, findings: &mut Findings) {
     let (part, generator) = worst(facts, |part| part.utilization_wanted.max(part.utilization));
     let busy = part.utilization;
     let wanted = part.utilization_wanted.max(busy);
@@ -46,7 +46,7 @@ pub(super) fn cpu(facts: &TrialFacts<'_>, found: &mut Findings) {
         return;
     }
     if wanted >= BUSY_LIMIT {
-        found.reason(
+        findings.reason(
             Verdict::InstrumentLimited,
             LatenessFinding::WorkerFull {
                 busy,
@@ -55,7 +55,7 @@ pub(super) fn cpu(facts: &TrialFacts<'_>, found: &mut Findings) {
             },
         );
     } else {
-        found.remark(LatenessFinding::WorkerBusy {
+        findings.remark(LatenessFinding::WorkerBusy {
             busy,
             wanted,
             limit: BUSY_LIMIT,
@@ -69,9 +69,10 @@ fn worst(
     facts: &TrialFacts<'_>,
     value: impl Fn(&GeneratorPart) -> f64,
 ) -> (GeneratorPart, Option<NthGenerator>) {
-    let of = u32::try_from(facts.generators.len()).unwrap_or(u32::MAX);
+    let count = u32::try_from(facts.generators.len()).unwrap_or(u32::MAX);
     let parts = (1..).zip(&facts.generators);
-    let worst = parts.max_by(|(_, one), (_, other)| value(one).total_cmp(&value(other)));
+    let worst =
+        parts.max_by(|(_, candidate), (_, other)| value(candidate).total_cmp(&value(other)));
     let generator = &facts.generator;
     let whole = GeneratorPart {
         utilization: generator.utilization,
@@ -79,14 +80,15 @@ fn worst(
         run_queue_wait_mean_us: generator.run_queue_wait_mean_us,
         lag_p99_us: generator.lag_p99_us,
     };
-    let own = worst.map_or((whole, None), |(number, part)| {
-        (*part, Some(NthGenerator { number, of }))
+    let foreground = worst.map_or((whole, None), |(number, part)| {
+        (*part, Some(NthGenerator { number, of: count }))
     });
     let background = facts.background.iter();
-    let background = background.max_by(|one, other| value(one).total_cmp(&value(other)));
+    let background =
+        background.max_by(|candidate, other| value(candidate).total_cmp(&value(other)));
     match background {
-        Some(part) if value(part) > value(&own.0) => (*part, None),
-        _ => own,
+        Some(part) if value(part) > value(&foreground.0) => (*part, None),
+        _ => foreground,
     }
 }
 
@@ -118,7 +120,7 @@ fn allowed_us(facts: &TrialFacts<'_>, time_us: f64) -> f64 {
 
 /// Checks how long the load generator waited in the run queue before each time slice; whether that was too long. While it waits,
 /// answers are not read, so the wait is part of the service time.
-pub(super) fn run_queue(facts: &TrialFacts<'_>, found: &mut Findings) -> bool {
+pub(super) fn run_queue(facts: &TrialFacts<'_>, findings: &mut Findings) -> bool {
     let Some(service) = facts.service_mean_us else {
         return false;
     };
@@ -127,7 +129,7 @@ pub(super) fn run_queue(facts: &TrialFacts<'_>, found: &mut Findings) -> bool {
     let wait = part.run_queue_wait_mean_us;
     let late = wait > allowed;
     if late {
-        found.reason(
+        findings.reason(
             Verdict::InstrumentLimited,
             LatenessFinding::RunQueueWait {
                 wait_us: wait,
@@ -142,7 +144,7 @@ pub(super) fn run_queue(facts: &TrialFacts<'_>, found: &mut Findings) -> bool {
 }
 
 /// How late the generator itself was; whether that was too late.
-pub(super) fn lag(facts: &TrialFacts<'_>, found: &mut Findings) -> bool {
+pub(super) fn lag(facts: &TrialFacts<'_>, findings: &mut Findings) -> bool {
     let Some(p50) = facts.response_p50_us else {
         return false;
     };
@@ -156,7 +158,7 @@ pub(super) fn lag(facts: &TrialFacts<'_>, found: &mut Findings) -> bool {
         of_median: lag_us / p50.max(RESOLUTION_US),
     };
     if late {
-        found.reason(
+        findings.reason(
             Verdict::InstrumentLimited,
             LatenessFinding::Late {
                 lag,
@@ -172,7 +174,7 @@ pub(super) fn lag(facts: &TrialFacts<'_>, found: &mut Findings) -> bool {
         } else {
             LagAllowed::OneTurn
         };
-        found.remark(LatenessFinding::LateWithin {
+        findings.remark(LatenessFinding::LateWithin {
             lag,
             because,
             generator,
@@ -182,7 +184,7 @@ pub(super) fn lag(facts: &TrialFacts<'_>, found: &mut Findings) -> bool {
 }
 
 /// Whether fewer requests fell due than the offered load has: the timers of the load generator did not hold the rate.
-pub(super) fn rate(facts: &TrialFacts<'_>, found: &mut Findings) -> bool {
+pub(super) fn rate(facts: &TrialFacts<'_>, findings: &mut Findings) -> bool {
     let (Some(per_s), LoadModel::Open) = (facts.offered_per_s, facts.model) else {
         return false;
     };
@@ -195,7 +197,7 @@ pub(super) fn rate(facts: &TrialFacts<'_>, found: &mut Findings) -> bool {
     };
     let apart = (1.0 - ACHIEVED_MIN) * offered + by_chance;
     if (offered - due).abs() > apart {
-        found.reason(
+        findings.reason(
             Verdict::InstrumentLimited,
             InstrumentFinding::Rate {
                 per_s,
@@ -209,15 +211,15 @@ pub(super) fn rate(facts: &TrialFacts<'_>, found: &mut Findings) -> bool {
 }
 
 /// Whether idle polling may help a load generator that was `late` for want of a CPU: CPUs that halt, or whose time is stolen.
-pub(super) fn machine(facts: &TrialFacts<'_>, late: bool, found: &mut Findings) {
+pub(super) fn machine(facts: &TrialFacts<'_>, late: bool, findings: &mut Findings) {
     let Some(machine) = facts.machine else {
         return;
     };
     let is_stolen = machine.cpu_steal >= CPU_STEAL_MAX;
     let is_idle = machine.cpu_idle >= MOSTLY_IDLE;
-    found.idle_poll_may_help = late && !machine.idle_poll && (is_stolen || is_idle);
-    if found.idle_poll_may_help && !is_stolen {
-        found.remark(LatenessFinding::LateThoughIdle {
+    findings.idle_poll_may_help = late && !machine.idle_poll && (is_stolen || is_idle);
+    if findings.idle_poll_may_help && !is_stolen {
+        findings.remark(LatenessFinding::LateThoughIdle {
             cpu_idle: machine.cpu_idle,
         });
     }
@@ -225,7 +227,7 @@ pub(super) fn machine(facts: &TrialFacts<'_>, late: bool, found: &mut Findings) 
 
 /// The generator sent about as much as it can with such a load on this machine, by its calibration: then its own cost, and not
 /// the system's, made the rate.
-pub(super) fn check_capacity(facts: &TrialFacts<'_>, found: &mut Findings) {
+pub(super) fn check_capacity(facts: &TrialFacts<'_>, findings: &mut Findings) {
     let Some(possible) = facts.generator.capacity_per_s.filter(|rate| *rate > 0.0) else {
         return;
     };
@@ -242,21 +244,21 @@ pub(super) fn check_capacity(facts: &TrialFacts<'_>, found: &mut Findings) {
     };
     if used > DISPROVED {
         // It did more than the calibration says is possible.
-        found.remark(finding(Calibrated::Disproved));
+        findings.remark(finding(Calibrated::Disproved));
     } else if used > BUSY_LIMIT {
-        found.reason(Verdict::InstrumentLimited, finding(Calibrated::Limit));
+        findings.reason(Verdict::InstrumentLimited, finding(Calibrated::Limit));
     } else if used >= GENERATOR_BUSY {
-        found.remark(finding(Calibrated::Near { limit: BUSY_LIMIT }));
+        findings.remark(finding(Calibrated::Near { limit: BUSY_LIMIT }));
     }
 }
 
 /// A probe that reads on and on and does not come to the store's end shows its own speed instead of the store's.
-pub(super) fn probe(facts: &TrialFacts<'_>, found: &mut Findings) {
+pub(super) fn probe(facts: &TrialFacts<'_>, findings: &mut Findings) {
     let allowed = (PROBE_LAG_SHARE * facts.measured.seconds).max(PROBE_LAG_MIN_S);
     if let Some(behind) = facts.probe_lag_s
         && behind > allowed
     {
-        found.reason(
+        findings.reason(
             Verdict::InstrumentLimited,
             InstrumentFinding::ProbeLag {
                 lag_s: behind,
@@ -267,7 +269,7 @@ pub(super) fn probe(facts: &TrialFacts<'_>, found: &mut Findings) {
 }
 
 /// What the probe takes of the system's CPU is missing where the system is at its limit, and is in its CPU time everywhere.
-pub(super) fn probe_cpu(facts: &TrialFacts<'_>, found: &mut Findings) {
+pub(super) fn probe_cpu(facts: &TrialFacts<'_>, findings: &mut Findings) {
     let Some(share) = facts.probe_cpu_share else {
         return;
     };
@@ -276,19 +278,19 @@ pub(super) fn probe_cpu(facts: &TrialFacts<'_>, found: &mut Findings) {
         limit: PROBE_CPU_LIMIT,
     };
     if share >= PROBE_CPU_LIMIT {
-        found.reason(Verdict::InstrumentLimited, finding);
+        findings.reason(Verdict::InstrumentLimited, finding);
     } else if share >= PROBE_CPU_REMARK {
-        found.remark(finding);
+        findings.remark(finding);
     }
 }
 
 /// A record cannot be seen before it is sent: the clock that says so differs from the one that stamped it, and so all delays are wrong
 /// by an unknown time.
-pub(super) fn clocks(facts: &TrialFacts<'_>, found: &mut Findings) {
+pub(super) fn clocks(facts: &TrialFacts<'_>, findings: &mut Findings) {
     if let Some(share) = facts.negative_delay_share
         && share > NEGATIVE_DELAYS_MAX
     {
-        found.reason(
+        findings.reason(
             Verdict::InstrumentLimited,
             InstrumentFinding::NegativeDelays {
                 share,
@@ -299,7 +301,7 @@ pub(super) fn clocks(facts: &TrialFacts<'_>, found: &mut Findings) {
 }
 
 /// A closed load keeps a number of requests in flight; a generator that is slow to send the next ones does not.
-pub(super) fn in_flight(facts: &TrialFacts<'_>, found: &mut Findings) {
+pub(super) fn in_flight(facts: &TrialFacts<'_>, findings: &mut Findings) {
     let generator = &facts.generator;
     let (Some(asked), Some(mean), LoadModel::Closed) = (
         generator.in_flight_asked,
@@ -309,14 +311,14 @@ pub(super) fn in_flight(facts: &TrialFacts<'_>, found: &mut Findings) {
         return;
     };
     if mean < IN_FLIGHT_MIN * asked && !facts.has_faults() {
-        found.reason(
+        findings.reason(
             Verdict::InstrumentLimited,
             InstrumentFinding::InFlightMissing { asked, mean },
         );
     }
 }
 
-pub(super) fn connections(facts: &TrialFacts<'_>, found: &mut Findings) {
+pub(super) fn connections(facts: &TrialFacts<'_>, findings: &mut Findings) {
     let generator = &facts.generator;
     let (asked, typical, fewest) = (
         generator.connections_asked,
@@ -329,18 +331,18 @@ pub(super) fn connections(facts: &TrialFacts<'_>, found: &mut Findings) {
     }
     // A killed component has no connections while it is down.
     if float(typical) < CONNECTIONS_MIN * float(asked) && !facts.has_faults() {
-        found.reason(
+        findings.reason(
             Verdict::Inconsistent,
             InstrumentFinding::ConnectionsMissing { asked, typical },
         );
     } else if fewest < asked {
-        found.remark(InstrumentFinding::ConnectionsFewest { asked, fewest });
+        findings.remark(InstrumentFinding::ConnectionsFewest { asked, fewest });
     }
 }
 
 /// Mean in flight = goodput × mean service time + what belongs to no success. The two sides come from different counters: the
 /// left one is kept while requests are in flight, the right one when they are answered.
-pub(super) fn littles_law(facts: &TrialFacts<'_>, found: &mut Findings) {
+pub(super) fn littles_law(facts: &TrialFacts<'_>, findings: &mut Findings) {
     let measured = &facts.measured;
     let Some(mean_us) = facts.service_mean_us else {
         return;
@@ -355,7 +357,7 @@ pub(super) fn littles_law(facts: &TrialFacts<'_>, found: &mut Findings) {
     let allowed = LITTLE_APART + RESOLUTION_US / mean_us.max(RESOLUTION_US);
     let apart = (in_flight - expected).abs() / in_flight.max(expected).max(f64::MIN_POSITIVE);
     if apart > allowed {
-        found.reason(
+        findings.reason(
             Verdict::Inconsistent,
             InstrumentFinding::LittlesLaw {
                 in_flight,

@@ -28,43 +28,43 @@ use crate::{
 /// Runs every check that the facts allow.
 #[must_use]
 pub fn check(facts: &TrialFacts<'_>) -> Findings {
-    let mut found = Findings::default();
+    let mut findings = Findings::default();
     if let Some(why) = &facts.failed {
-        found.reason(Verdict::Failed, Finding::Ended(why.clone()));
-        return found;
+        findings.reason(Verdict::Failed, Finding::Ended(why.clone()));
+        return findings;
     }
     let measured = &facts.measured;
     if measured.seconds > 0.0 && measured.sent == 0 && measured.succeeded + measured.failed == 0 {
-        found.reason(Verdict::Failed, Finding::NothingSent);
-        return found;
+        findings.reason(Verdict::Failed, Finding::NothingSent);
+        return findings;
     }
-    accounting::requests(facts, &mut found);
-    accounting::records(facts, &mut found);
+    accounting::requests(facts, &mut findings);
+    accounting::records(facts, &mut findings);
     match facts.sender {
-        Sender::Waggle => check_instrument(facts, &mut found),
-        Sender::OtherTool => found.remark(InstrumentFinding::NotKnown),
+        Sender::Waggle => check_instrument(facts, &mut findings),
+        Sender::OtherTool => findings.remark(InstrumentFinding::NotKnown),
     }
-    system::backlogs(facts, &mut found);
-    system::steadiness(facts, &mut found);
-    system::stalls(facts, &mut found);
-    contention::contention(facts, &mut found);
-    found.causes = causes(&found.reasons, facts.machine.as_ref());
-    found
+    system::backlogs(facts, &mut findings);
+    system::steadiness(facts, &mut findings);
+    system::stalls(facts, &mut findings);
+    contention::contention(facts, &mut findings);
+    findings.causes = causes(&findings.reasons, facts.machine.as_ref());
+    findings
 }
 
-fn check_instrument(facts: &TrialFacts<'_>, found: &mut Findings) {
-    instrument::littles_law(facts, found);
-    instrument::connections(facts, found);
-    instrument::cpu(facts, found);
+fn check_instrument(facts: &TrialFacts<'_>, findings: &mut Findings) {
+    instrument::littles_law(facts, findings);
+    instrument::connections(facts, findings);
+    instrument::cpu(facts, findings);
     let late = [
-        instrument::run_queue(facts, found),
-        instrument::lag(facts, found),
-        instrument::rate(facts, found),
+        instrument::run_queue(facts, findings),
+        instrument::lag(facts, findings),
+        instrument::rate(facts, findings),
     ];
-    instrument::machine(facts, late.contains(&true), found);
-    instrument::check_capacity(facts, found);
-    instrument::probe(facts, found);
-    instrument::probe_cpu(facts, found);
-    instrument::clocks(facts, found);
-    instrument::in_flight(facts, found);
+    instrument::machine(facts, late.contains(&true), findings);
+    instrument::check_capacity(facts, findings);
+    instrument::probe(facts, findings);
+    instrument::probe_cpu(facts, findings);
+    instrument::clocks(facts, findings);
+    instrument::in_flight(facts, findings);
 }

@@ -26,7 +26,7 @@ const LONGEST_STALL_SHARE: f64 = 0.20;
 const ALL_STALLS_SHARE: f64 = 0.50;
 
 /// Due against answered, and backlogs that grow.
-pub(super) fn backlogs(facts: &TrialFacts<'_>, found: &mut Findings) {
+pub(super) fn backlogs(facts: &TrialFacts<'_>, findings: &mut Findings) {
     let measured = &facts.measured;
     let answered = measured.succeeded.saturating_add(measured.failed);
     if facts.model == LoadModel::Open && measured.due > 0 {
@@ -38,7 +38,7 @@ pub(super) fn backlogs(facts: &TrialFacts<'_>, found: &mut Findings) {
         let left = float(measured.due) - float(answered) - filled;
         let chance = CHANCE * (facts.generator.in_flight_mean.max(0.0) + 1.0).sqrt();
         if left > (1.0 - ACHIEVED_MIN) * float(measured.due) + chance {
-            found.reason(
+            findings.reason(
                 Verdict::Overloaded,
                 SystemFinding::Unanswered {
                     due: measured.due,
@@ -49,12 +49,12 @@ pub(super) fn backlogs(facts: &TrialFacts<'_>, found: &mut Findings) {
                 },
             );
             if let Some(full) = full_in_flight(facts, answered) {
-                found.remark(SystemFinding::FullInFlight(full));
+                findings.remark(SystemFinding::FullInFlight(full));
             }
         }
         let surplus = answered.saturating_sub(measured.due);
         if float(surplus) > (1.0 - ACHIEVED_MIN) * float(measured.due) + chance {
-            found.remark(SystemFinding::LeftFromWarmUp {
+            findings.remark(SystemFinding::LeftFromWarmUp {
                 requests: surplus,
                 succeeded_more: measured.succeeded > measured.due,
             });
@@ -67,8 +67,8 @@ pub(super) fn backlogs(facts: &TrialFacts<'_>, found: &mut Findings) {
         // A backlog during a fault is expected; `report_faults` says that it is not judged.
         return;
     }
-    check_growth(Backlog::Requests, &facts.answers, found);
-    check_growth(Backlog::Records, &facts.delivery, found);
+    check_growth(Backlog::Requests, &facts.answers, findings);
+    check_growth(Backlog::Records, &facts.delivery, findings);
 }
 
 /// Whether as many requests were in flight as may be.
@@ -83,32 +83,32 @@ fn full_in_flight(facts: &TrialFacts<'_>, answered: u64) -> Option<FullInFlight>
     })
 }
 
-fn check_growth(what: Backlog, totals: &RunningTotals<'_>, found: &mut Findings) {
+fn check_growth(what: Backlog, totals: &RunningTotals<'_>, findings: &mut Findings) {
     if let Some(growth) = backlog_grows(totals.at_s, totals.asked, totals.done) {
-        found.reason(Verdict::Overloaded, SystemFinding::Grew { what, growth });
+        findings.reason(Verdict::Overloaded, SystemFinding::Grew { what, growth });
     }
 }
 
 /// A system with injected faults is not steady, and its stalls and backlogs are expected.
-fn report_faults(facts: &TrialFacts<'_>, found: &mut Findings) {
-    found.remark(SystemFinding::NotJudged(facts.faults.to_vec()));
+fn report_faults(facts: &TrialFacts<'_>, findings: &mut Findings) {
+    findings.remark(SystemFinding::NotJudged(facts.faults.to_vec()));
 }
 
 /// The measured phase is tested itself, so a warm-up that ended at its limit is a reason only if that test could not be made.
-pub(super) fn steadiness(facts: &TrialFacts<'_>, found: &mut Findings) {
+pub(super) fn steadiness(facts: &TrialFacts<'_>, findings: &mut Findings) {
     if facts.has_faults() {
-        found.steadiness = SteadinessTest::Faults;
-        return report_faults(facts, found);
+        findings.steadiness = SteadinessTest::Faults;
+        return report_faults(facts, findings);
     }
     if facts.profile == LoadProfile::Stages {
-        found.steadiness = SteadinessTest::StagedLoad;
-        return found.remark(SystemFinding::Staged);
+        findings.steadiness = SteadinessTest::StagedLoad;
+        return findings.remark(SystemFinding::Staged);
     }
     if facts.model == LoadModel::Clients {
-        found.steadiness = SteadinessTest::EndingLoad;
-        return found.remark(SystemFinding::Ending);
+        findings.steadiness = SteadinessTest::EndingLoad;
+        return findings.remark(SystemFinding::Ending);
     }
-    found.steadiness = SteadinessTest::Tested;
+    findings.steadiness = SteadinessTest::Tested;
     let bins = SteadyBins {
         min_time_change: (SEARCH_BOUND_SHARE * facts.time_bound_us.unwrap_or(0.0))
             .max(TIME_RESOLUTION_US)
@@ -129,7 +129,7 @@ pub(super) fn steadiness(facts: &TrialFacts<'_>, found: &mut Findings) {
                 },
                 Shape::Drift => Change::Drift,
             };
-            found.reason(
+            findings.reason(
                 Verdict::Unsteady,
                 SystemFinding::Changed {
                     what,
@@ -140,16 +140,16 @@ pub(super) fn steadiness(facts: &TrialFacts<'_>, found: &mut Findings) {
             );
         }
         Steadiness::TooShort if facts.warm_up_steady == Some(false) => {
-            found.reason(Verdict::Unsteady, SystemFinding::NeverSteady);
+            findings.reason(Verdict::Unsteady, SystemFinding::NeverSteady);
         }
         Steadiness::TooShort => {
-            found.steadiness = SteadinessTest::TooFewIntervals;
-            found.remark(SystemFinding::TooFewIntervals {
+            findings.steadiness = SteadinessTest::TooFewIntervals;
+            findings.remark(SystemFinding::TooFewIntervals {
                 needed: MIN_STEADY_BINS,
             });
         }
         Steadiness::Steady if facts.warm_up_steady == Some(false) => {
-            found.remark(SystemFinding::WarmUpUnsteady);
+            findings.remark(SystemFinding::WarmUpUnsteady);
         }
         Steadiness::Steady => {}
     }
@@ -158,7 +158,7 @@ pub(super) fn steadiness(facts: &TrialFacts<'_>, found: &mut Findings) {
 /// Nothing succeeded for a while although requests were pending. The mean rate of a long stall depends on its length, and not on what
 /// the system does. In a shorter one it is what the system does; but a closed load sends nothing meanwhile, so that its times lack
 /// those who would have arrived.
-pub(super) fn stalls(facts: &TrialFacts<'_>, found: &mut Findings) {
+pub(super) fn stalls(facts: &TrialFacts<'_>, findings: &mut Findings) {
     let spans = find_stalls(facts.served, facts.service_mean_us);
     let phase_s = facts.served.iter().map(|interval| interval.seconds).sum();
     let Some(stall) = Stall::new(&spans, phase_s) else {
@@ -170,10 +170,10 @@ pub(super) fn stalls(facts: &TrialFacts<'_>, found: &mut Findings) {
     // What clients wait for is what they are to show: each has its timeout.
     let is_judged = !facts.has_faults() && facts.model != LoadModel::Clients;
     if is_large && is_judged {
-        found.reason(Verdict::Unsteady, SystemFinding::Stalled(stall));
+        findings.reason(Verdict::Unsteady, SystemFinding::Stalled(stall));
     } else if waits_for_answers && is_judged && stall.is_omission(float(facts.measured.succeeded)) {
-        found.reason(Verdict::Unsteady, SystemFinding::Omitted(stall));
+        findings.reason(Verdict::Unsteady, SystemFinding::Omitted(stall));
     } else {
-        found.remark(SystemFinding::Stalled(stall));
+        findings.remark(SystemFinding::Stalled(stall));
     }
 }

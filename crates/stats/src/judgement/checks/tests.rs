@@ -75,8 +75,8 @@ fn requests_left_by_the_warm_up_do_not_hide_that_half_is_unanswered() {
 #[test]
 fn half_answered_is_seen_at_four_polls() {
     let at_s = [1.0, 2.0, 3.0, 4.0];
-    let asked = at_s.map(|at| 1_000.0 * at);
-    let done = at_s.map(|at| 500.0 * at);
+    let asked = at_s.map(|time| 1_000.0 * time);
+    let done = at_s.map(|time| 500.0 * time);
     let facts = TrialFacts {
         answers: RunningTotals {
             at_s: &at_s,
@@ -119,8 +119,8 @@ fn a_uniform_schedule_is_known_to_the_request() {
 
 #[test]
 fn the_cpu_of_the_probe_is_a_remark_and_then_a_doubt() {
-    let found = |share| {
-        let found = check(&TrialFacts {
+    let findings = |share| {
+        let findings = check(&TrialFacts {
             probe_cpu_share: Some(share),
             ..TrialFacts::default()
         });
@@ -130,8 +130,8 @@ fn the_cpu_of_the_probe_is_a_remark_and_then_a_doubt() {
                 Finding::Instrument(InstrumentFinding::ProbeCpu { .. })
             )
         };
-        let reasons = found.reasons.iter();
-        let remarks = found.remarks.iter();
+        let reasons = findings.reasons.iter();
+        let remarks = findings.remarks.iter();
         (
             reasons
                 .filter(|reason| is_of_probe(&reason.finding))
@@ -139,9 +139,9 @@ fn the_cpu_of_the_probe_is_a_remark_and_then_a_doubt() {
             remarks.filter(|finding| is_of_probe(finding)).count(),
         )
     };
-    assert_eq!(found(0.04), (0, 0));
-    assert_eq!(found(0.05), (0, 1));
-    assert_eq!(found(0.30), (1, 0));
+    assert_eq!(findings(0.04), (0, 0));
+    assert_eq!(findings(0.05), (0, 1));
+    assert_eq!(findings(0.30), (1, 0));
     let reasons = check(&TrialFacts {
         probe_cpu_share: Some(0.30),
         ..TrialFacts::default()
@@ -164,8 +164,8 @@ fn the_cpu_of_the_probe_is_a_remark_and_then_a_doubt() {
 
 #[test]
 fn a_closed_load_keeps_as_many_in_flight_as_were_asked_for() {
-    let found = |model, asked, mean| {
-        let found = check(&TrialFacts {
+    let findings = |model, asked, mean| {
+        let findings = check(&TrialFacts {
             model,
             generator: Generator {
                 in_flight_asked: asked,
@@ -174,35 +174,36 @@ fn a_closed_load_keeps_as_many_in_flight_as_were_asked_for() {
             },
             ..TrialFacts::default()
         });
-        found.reasons.iter().any(|reason| {
+        findings.reasons.iter().any(|reason| {
             matches!(
                 reason.finding,
                 Finding::Instrument(InstrumentFinding::InFlightMissing { .. })
             )
         })
     };
-    assert!(!found(LoadModel::Closed, Some(500.0), Some(490.0)));
-    assert!(found(LoadModel::Closed, Some(500.0), Some(480.0)));
+    assert!(!findings(LoadModel::Closed, Some(500.0), Some(490.0)));
+    assert!(findings(LoadModel::Closed, Some(500.0), Some(480.0)));
     // A load that is over within an interval.
-    assert!(!found(LoadModel::Closed, Some(500.0), None));
-    assert!(!found(LoadModel::Closed, None, Some(480.0)));
-    assert!(!found(LoadModel::Open, Some(500.0), Some(480.0)));
+    assert!(!findings(LoadModel::Closed, Some(500.0), None));
+    assert!(!findings(LoadModel::Closed, None, Some(480.0)));
+    assert!(!findings(LoadModel::Open, Some(500.0), Some(480.0)));
 }
 
 #[test]
 fn records_that_are_seen_before_they_are_sent_make_delays_doubtful() {
     let aspects = |share| {
-        let found = check(&TrialFacts {
+        let findings = check(&TrialFacts {
             negative_delay_share: share,
             ..TrialFacts::default()
         });
-        let own = found.reasons.into_iter().filter(|reason| {
+        let reasons = findings.reasons.into_iter().filter(|reason| {
             matches!(
                 reason.finding,
                 Finding::Instrument(InstrumentFinding::NegativeDelays { .. })
             )
         });
-        own.flat_map(|reason| reason.finding.doubts())
+        reasons
+            .flat_map(|reason| reason.finding.doubts())
             .map(|doubt| doubt.aspect)
             .collect::<Vec<_>>()
     };
@@ -220,10 +221,10 @@ fn a_worker_of_a_background_load_is_one_of_the_generator() {
         utilization,
         ..GeneratorPart::default()
     };
-    let full = |own: f64, generators: &[f64], background: &[f64]| {
+    let full = |total: f64, generators: &[f64], background: &[f64]| {
         let facts = TrialFacts {
             generator: Generator {
-                utilization: own,
+                utilization: total,
                 ..Generator::default()
             },
             generators: generators.iter().copied().map(part).collect(),
@@ -231,13 +232,13 @@ fn a_worker_of_a_background_load_is_one_of_the_generator() {
             ..TrialFacts::default()
         };
         let reasons = check(&facts).reasons.into_iter();
-        let mut found = reasons.filter_map(|reason| match reason.finding {
+        let mut workers = reasons.filter_map(|reason| match reason.finding {
             Finding::Lateness(LatenessFinding::WorkerFull {
                 busy, generator, ..
             }) => Some((busy, generator.map(|generator| generator.number))),
             _ => None,
         });
-        found.next()
+        workers.next()
     };
     assert_eq!(full(0.5, &[], &[]), None);
     assert_eq!(full(0.5, &[], &[0.3, 0.94]), None);

@@ -77,8 +77,8 @@ fn a_bound_on_the_wrong_side_of_the_curve_counts() {
 fn a_law_needs_levels_that_are_exact() {
     let trials = |exact: usize| -> Vec<LawTrial> {
         let levels = THREADS.into_iter().enumerate();
-        let trial = |(at, level): (usize, f64)| LawTrial {
-            bound: (at >= exact).then_some(LawBound::AtLeast),
+        let trial = |(index, level): (usize, f64)| LawTrial {
+            bound: (index >= exact).then_some(LawBound::AtLeast),
             ..LawTrial::exact(level, 1_000.0 * level)
         };
         levels.map(trial).collect()

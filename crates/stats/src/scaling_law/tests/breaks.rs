@@ -114,25 +114,25 @@ fn the_break_and_the_exponent_beyond_are_covered() {
     let check = |study: Study, constant: f64, beyond: f64, least_found: f64| {
         let curve = curve(constant, beyond);
         let laws = (0..200).map(|seed| fit(study, 100, seed, &curve));
-        let found: Vec<_> = laws
+        let breaks: Vec<_> = laws
             .filter_map(|law| Some((law.break_point?, law)))
             .collect();
-        let share = |hits: usize| size(hits) / size(found.len().max(1));
+        let share = |hits: usize| size(hits) / size(breaks.len().max(1));
         let covers = |interval: Option<(f64, f64)>, truth: f64| {
             interval.is_some_and(|(low, high)| low <= truth && truth <= high)
         };
-        let level = found
+        let level = breaks
             .iter()
-            .filter(|(one, _)| covers(one.level.interval, BREAK));
-        let exponent = found
+            .filter(|(break_point, _)| covers(break_point.level.interval, BREAK));
+        let exponent = breaks
             .iter()
-            .filter(|(one, _)| covers(one.exponent.estimate.interval, beyond));
+            .filter(|(break_point, _)| covers(break_point.exponent.estimate.interval, beyond));
         let (level, exponent) = (share(level.count()), share(exponent.count()));
-        let linear = found
+        let linear = breaks
             .iter()
-            .filter(|(one, _)| one.growth == LawGrowth::Linear);
+            .filter(|(break_point, _)| break_point.growth == LawGrowth::Linear);
         let linear = share(linear.count());
-        let claimed = size(found.len()) / 200.0;
+        let claimed = size(breaks.len()) / 200.0;
         println!(
             "{study:?}, exponent {beyond}: found {claimed}, covers break {level}, exponent {exponent}, linear before {linear}"
         );
@@ -168,8 +168,8 @@ fn another_shape_is_another_shape() {
     let step = |n: f64| if n < 20e3 { 50.0 } else { 500.0 };
     let wave = |n: f64| 50.0 + n / 100.0 * if (3e3..20e3).contains(&n) { 3.0 } else { 1.0 };
     for curve in [&step as &dyn Fn(f64) -> f64, &wave] {
-        let found = fit(USUAL, 50, 1, curve);
-        assert_eq!(found.growth, LawGrowth::OtherShape, "{found:?}");
+        let law = fit(USUAL, 50, 1, curve);
+        assert_eq!(law.growth, LawGrowth::OtherShape, "{law:?}");
     }
 }
 
@@ -178,17 +178,13 @@ fn a_few_levels_have_no_break() {
     let curve = curve(5.0, 2.5);
     let trials = simulate(USUAL, 1, &curve);
     let check = |levels: &[f64], expected: bool| {
-        let own: Vec<LawTrial> = trials
+        let subset: Vec<LawTrial> = trials
             .iter()
             .filter(|trial| levels.contains(&trial.level))
             .copied()
             .collect();
-        let found = fit_power_law(&own, &settings(Errors::Relative, 50)).unwrap();
-        assert_eq!(
-            found.break_point.is_some(),
-            expected,
-            "{levels:?} {found:?}"
-        );
+        let law = fit_power_law(&subset, &settings(Errors::Relative, 50)).unwrap();
+        assert_eq!(law.break_point.is_some(), expected, "{levels:?} {law:?}");
     };
     check(&LEVELS[3..], true);
     // A level of 0 says nothing of exponents.

@@ -32,8 +32,8 @@ fn between_levels(trials: &[LawTrial]) -> LevelCurve {
     LevelCurve::interpolate(trials, &relative()).unwrap()
 }
 
-fn is_near(found: f64, expected: f64) -> bool {
-    (found / expected - 1.0).abs() < 0.02
+fn is_near(value: f64, expected: f64) -> bool {
+    (value / expected - 1.0).abs() < 0.02
 }
 
 #[test]
@@ -42,12 +42,12 @@ fn a_bound_is_crossed_where_the_curve_is() {
     for curve in [law(&trials), between_levels(&trials)] {
         let check = |bound: f64, level: f64| match curve.cross_bound(bound) {
             Crossing::At {
-                level: found,
+                level: place,
                 interval: Some((low, Some(high))),
                 rises: true,
             } => assert!(
-                is_near(found, level) && low < found && found < high,
-                "{found}"
+                is_near(place, level) && low < place && place < high,
+                "{place}"
             ),
             other => panic!("{bound}: {other:?}"),
         };
@@ -75,22 +75,22 @@ fn nothing_is_said_beyond_the_curve() {
     };
     assert_eq!(law(&trials).cross_bound(1e4), beyond(64e3));
     assert_eq!(between_levels(&trials).cross_bound(400.0), beyond(32e3));
-    let found = law(&trials).cross_bound(400.0);
+    let crossing = law(&trials).cross_bound(400.0);
     assert!(
-        matches!(found, Crossing::At { level, .. } if is_near(level, 39e3)),
-        "{found:?}"
+        matches!(crossing, Crossing::At { level, .. } if is_near(level, 39e3)),
+        "{crossing:?}"
     );
 }
 
 #[test]
 fn what_falls_crosses_downwards() {
     let curve = between_levels(&simulate(0.002, 1, |n| 100.0 * (-n / 1e4).exp()));
-    let found = curve.cross_bound(100.0 * (-1.0_f64).exp());
+    let crossing = curve.cross_bound(100.0 * (-1.0_f64).exp());
     // Straight in logarithms: a quarter of the way from 8,000 to 16,000.
     let expected = 8e3 * 2_f64.powf(0.25);
     assert!(
-        matches!(found, Crossing::At { level, rises: false, .. } if is_near(level, expected)),
-        "{found:?}"
+        matches!(crossing, Crossing::At { level, rises: false, .. } if is_near(level, expected)),
+        "{crossing:?}"
     );
 }
 
@@ -98,10 +98,10 @@ fn what_falls_crosses_downwards() {
 fn a_single_trial_has_no_interval() {
     let trials = [(1.0, 1.0), (2.0, 2.0), (4.0, 4.0)];
     let trials = trials.map(|(level, value)| LawTrial::exact(level, value));
-    let found = between_levels(&trials).cross_bound(3.0);
+    let crossing = between_levels(&trials).cross_bound(3.0);
     assert!(
-        matches!(found, Crossing::At { level, interval: None, .. } if is_near(level, 3.0)),
-        "{found:?}"
+        matches!(crossing, Crossing::At { level, interval: None, .. } if is_near(level, 3.0)),
+        "{crossing:?}"
     );
     assert!(LevelCurve::interpolate(&trials[..1], &relative()).is_err());
 }
@@ -128,10 +128,10 @@ fn two_curves_cross_where_one_overtakes_the_other() {
     };
     assert_eq!(law(&slow).cross_curve(&law(&far)), none);
     let same = simulate(0.002, 4, |n| 10.0 + n / 100.0);
-    let found = law(&slow).cross_curve(&law(&same));
+    let outcome = law(&slow).cross_curve(&law(&same));
     assert!(
-        !matches!(found, Crossing::None { .. }),
-        "curves of the same values: {found:?}"
+        !matches!(outcome, Crossing::None { .. }),
+        "curves of the same values: {outcome:?}"
     );
 }
 
@@ -140,10 +140,10 @@ fn two_curves_cross_where_one_overtakes_the_other() {
 fn a_difference_that_is_proportional_has_a_slope() {
     let first = simulate(0.0, 1, |n| 300.0 + 1_000.0 * n);
     let second = simulate(0.0, 2, |n| 400.0 + 1_550.0 * n);
-    let found = difference_slope(&first, &second, &relative()).unwrap();
+    let slope = difference_slope(&first, &second, &relative()).unwrap();
     assert!(
-        found.is_straight && is_near(found.per_unit.point, 550.0),
-        "{found:?}"
+        slope.is_straight && is_near(slope.per_unit.point, 550.0),
+        "{slope:?}"
     );
     let swapped = difference_slope(&second, &first, &relative()).unwrap();
     assert!(is_near(swapped.per_unit.point, -550.0), "{swapped:?}");
@@ -154,8 +154,8 @@ fn a_difference_that_is_proportional_has_a_slope() {
 fn a_difference_that_bends_has_no_slope() {
     let first = simulate(0.01, 1, |n| 10.0 + n / 100.0);
     let second = simulate(0.01, 2, |n| 10.0 + n / 100.0 + (n / 1e3).powi(2));
-    let found = difference_slope(&first, &second, &relative()).unwrap();
-    assert!(!found.is_straight, "{found:?}");
+    let slope = difference_slope(&first, &second, &relative()).unwrap();
+    assert!(!slope.is_straight, "{slope:?}");
 }
 
 #[test]
@@ -167,8 +167,8 @@ fn the_interval_of_a_slope_covers_the_truth() {
             scale: Scale::default(),
             ..relative()
         };
-        let found = difference_slope(&first, &second, &settings).unwrap();
-        let (low, high) = found.per_unit.interval.unwrap();
+        let slope = difference_slope(&first, &second, &settings).unwrap();
+        let (low, high) = slope.per_unit.interval.unwrap();
         (low..=high).contains(&0.01)
     };
     let covered = (0..300).filter(covers).count();

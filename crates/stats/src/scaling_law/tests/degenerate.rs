@@ -42,8 +42,8 @@ fn levels_that_a_law_cannot_have() {
     let check = |lowest: f64, universal: Option<NotFitted>, power: Option<NotFitted>| {
         let levels = [lowest, 2.0, 3.0, 4.0, 5.0, 6.0];
         let trials = trials(&levels, &SIX);
-        let found = fit_universal_scalability(&trials, &relative()).err();
-        assert_eq!(found, universal, "{lowest}");
+        let error = fit_universal_scalability(&trials, &relative()).err();
+        assert_eq!(error, universal, "{lowest}");
         assert_eq!(fit_power_law(&trials, &relative()).err(), power, "{lowest}");
     };
     let not_positive = Some(NotFitted::LevelNotPositive);
@@ -67,11 +67,11 @@ fn a_level_of_zero_is_the_constant() {
             .iter()
             .flat_map(|level| [0.999, 1.001].map(|factor| factor * curve(*level)))
             .collect();
-        let found = fit_power_law(&trials(&levels, &values), &settings).unwrap();
-        assert_eq!(found.growth, growth, "{found:?}");
-        let off = found.band[0].value / curve(0.0) - 1.0;
-        assert!(off.abs() < 0.01, "{:?}", found.band);
-        found
+        let law = fit_power_law(&trials(&levels, &values), &settings).unwrap();
+        assert_eq!(law.growth, growth, "{law:?}");
+        let off = law.band[0].value / curve(0.0) - 1.0;
+        assert!(off.abs() < 0.01, "{:?}", law.band);
+        law
     };
     let linear = check(&|n| 5.0 + 3.0 * n, LawGrowth::Linear);
     assert!((linear.constant.estimate.point / 5.0 - 1.0).abs() < 0.01);
@@ -95,10 +95,10 @@ fn values_that_are_all_equal() {
 #[test]
 fn a_straight_line_has_no_peak_and_its_coefficients_are_at_their_bounds() {
     let values: Vec<f64> = SIX.iter().map(|level| 100.0 * level).collect();
-    let found = fit_universal_scalability(&trials(&SIX, &values), &relative()).unwrap();
-    assert!(found.contention.estimate.point < 1e-6, "{found:?}");
-    assert_eq!(found.peak, Peak::NotWithin(64.0));
-    assert_eq!(found.high_efficiency, None);
+    let law = fit_universal_scalability(&trials(&SIX, &values), &relative()).unwrap();
+    assert!(law.contention.estimate.point < 1e-6, "{law:?}");
+    assert_eq!(law.peak, Peak::NotWithin(64.0));
+    assert_eq!(law.high_efficiency, None);
     let power = fit_power_law(&trials(&SIX, &values), &relative()).unwrap();
     assert_eq!(power.growth, LawGrowth::Linear);
 }
@@ -106,22 +106,22 @@ fn a_straight_line_has_no_peak_and_its_coefficients_are_at_their_bounds() {
 #[test]
 fn a_rate_that_falls_peaks_at_its_lowest_level() {
     let values = [100.0, 60.0, 30.0, 14.0, 7.0, 3.0];
-    let found = fit_universal_scalability(&trials(&SIX, &values), &relative()).unwrap();
+    let law = fit_universal_scalability(&trials(&SIX, &values), &relative()).unwrap();
     assert!(
-        matches!(found.peak, Peak::At { level, .. } if level < 1.1),
-        "{found:?}"
+        matches!(law.peak, Peak::At { level, .. } if level < 1.1),
+        "{law:?}"
     );
 }
 
 #[test]
 fn more_than_linear_is_a_doubt_of_the_measurement() {
     let values = [100.0, 198.0, 390.0, 880.0, 1_500.0, 2_900.0];
-    let found = fit_universal_scalability(&trials(&SIX, &values), &relative()).unwrap();
+    let law = fit_universal_scalability(&trials(&SIX, &values), &relative()).unwrap();
     let Some(HighEfficiency {
         level, efficiency, ..
-    }) = found.high_efficiency
+    }) = law.high_efficiency
     else {
-        panic!("{found:?}");
+        panic!("{law:?}");
     };
     assert_eq!((level, (efficiency * 100.0).round()), (8.0, 110.0));
 }
@@ -132,13 +132,13 @@ fn levels_below_one_are_counted_in_the_lowest() {
     let levels: Vec<f64> = SIX.iter().map(|level| level / 4.0).collect();
     let curve = |n: f64| 100.0 * n / (1.0 + (0.02 + 0.001 * n) * (n - 1.0));
     let values: Vec<f64> = SIX.iter().map(|n| curve(*n)).collect();
-    let found = fit_universal_scalability(&trials(&levels, &values), &relative()).unwrap();
-    assert_eq!(found.unit, 0.25);
-    let off = found.contention.estimate.point - 0.02;
-    assert!(off.abs() < 1e-4, "{found:?}");
+    let law = fit_universal_scalability(&trials(&levels, &values), &relative()).unwrap();
+    assert_eq!(law.unit, 0.25);
+    let off = law.contention.estimate.point - 0.02;
+    assert!(off.abs() < 1e-4, "{law:?}");
     assert!(
-        matches!(found.peak, Peak::At { level, .. } if (level - 0.25 * (0.98_f64 / 0.001).sqrt()).abs() < 0.01),
-        "{found:?}"
+        matches!(law.peak, Peak::At { level, .. } if (level - 0.25 * (0.98_f64 / 0.001).sqrt()).abs() < 0.01),
+        "{law:?}"
     );
 }
 
@@ -149,14 +149,14 @@ fn the_band_ends_at_twice_the_highest_level() {
         ..relative()
     };
     let values = [10.0, 11.0, 12.0, 15.0, 20.0, 31.0];
-    let found = fit_power_law(&trials(&SIX, &values), &settings).unwrap();
-    let at: Vec<f64> = found.band.iter().map(|point| point.level).collect();
-    assert_eq!(at, [1.0, 32.0, 64.0]);
-    for point in &found.band {
+    let law = fit_power_law(&trials(&SIX, &values), &settings).unwrap();
+    let levels: Vec<f64> = law.band.iter().map(|point| point.level).collect();
+    assert_eq!(levels, [1.0, 32.0, 64.0]);
+    for point in &law.band {
         assert!(point.low <= point.value && point.value <= point.high);
     }
     // The same seed, the same intervals.
-    assert_eq!(Ok(found), fit_power_law(&trials(&SIX, &values), &settings));
+    assert_eq!(Ok(law), fit_power_law(&trials(&SIX, &values), &settings));
 }
 
 #[test]
@@ -166,8 +166,8 @@ fn a_value_below_the_resolution_counts_as_the_resolution() {
         ..relative()
     };
     let values = [0.0, 0.0, 2.0, 4.0, 8.0, 16.0];
-    let found = fit_power_law(&trials(&SIX, &values), &settings).unwrap();
-    assert!(found.exponent.estimate.point > 0.5, "{found:?}");
+    let law = fit_power_law(&trials(&SIX, &values), &settings).unwrap();
+    assert!(law.exponent.estimate.point > 0.5, "{law:?}");
 }
 
 fn any_number() -> impl Strategy<Value = f64> {
@@ -189,12 +189,12 @@ proptest! {
         let errors = if has_absolute_errors { Errors::Absolute } else { Errors::Relative };
         let trials: Vec<LawTrial> = values.iter().map(|(level, value)| LawTrial::exact(*level, *value)).collect();
         let settings = settings(errors, 5);
-        if let Ok(found) = fit_universal_scalability(&trials, &settings) {
-            prop_assert!((0.0..=1.0).contains(&found.contention.estimate.point));
-            prop_assert!((0.0..=1.0).contains(&found.coherency.estimate.point));
+        if let Ok(law) = fit_universal_scalability(&trials, &settings) {
+            prop_assert!((0.0..=1.0).contains(&law.contention.estimate.point));
+            prop_assert!((0.0..=1.0).contains(&law.coherency.estimate.point));
         }
-        if let Ok(found) = fit_power_law(&trials, &settings) {
-            prop_assert!((-5.0..=5.0).contains(&found.exponent.estimate.point));
+        if let Ok(law) = fit_power_law(&trials, &settings) {
+            prop_assert!((-5.0..=5.0).contains(&law.exponent.estimate.point));
         }
     }
 }

@@ -29,10 +29,10 @@ const MYSQL: [f64; 32] = [
     12118.04, 12140.4, 12074.39,
 ];
 
-fn assert_digits(found: [f64; 3], expected: [f64; 3]) {
-    for (found, expected) in found.into_iter().zip(expected) {
-        let off = (found - expected).abs();
-        assert!(off <= 5e-4 * expected.abs(), "{found} for {expected}");
+fn assert_digits(result: [f64; 3], expected: [f64; 3]) {
+    for (result, expected) in result.into_iter().zip(expected) {
+        let off = (result - expected).abs();
+        assert!(off <= 5e-4 * expected.abs(), "{result} for {expected}");
     }
 }
 
@@ -41,11 +41,14 @@ fn check_universal(
     errors: Errors,
     expected: [f64; 3],
 ) -> Option<f64> {
-    let found = fit_universal_scalability(&trials(levels, values), &settings(errors, 40)).unwrap();
-    let coefficients = [found.scale, found.contention, found.coherency];
-    assert_digits(coefficients.map(|one| one.estimate.point), expected);
-    assert_eq!(found.coherency.is_at_bound, expected[2] == 0.0);
-    match found.peak {
+    let law = fit_universal_scalability(&trials(levels, values), &settings(errors, 40)).unwrap();
+    let coefficients = [law.scale, law.contention, law.coherency];
+    assert_digits(
+        coefficients.map(|coefficient| coefficient.estimate.point),
+        expected,
+    );
+    assert_eq!(law.coherency.is_at_bound, expected[2] == 0.0);
+    match law.peak {
         Peak::At { level, .. } => Some((level * 10.0).round() / 10.0),
         Peak::NotWithin(_) => None,
     }
@@ -79,9 +82,12 @@ fn power_laws_of_r() {
     let levels = [1e3, 3e3, 1e4, 3e4, 1e5, 3e5];
     let check = |values: &[f64], expected| {
         let trials = trials(&levels, values);
-        let found = fit_power_law(&trials, &settings(Errors::Relative, 40)).unwrap();
-        let coefficients = [found.constant, found.factor, found.exponent];
-        assert_digits(coefficients.map(|one| one.estimate.point), expected);
+        let law = fit_power_law(&trials, &settings(Errors::Relative, 40)).unwrap();
+        let coefficients = [law.constant, law.factor, law.exponent];
+        assert_digits(
+            coefficients.map(|coefficient| coefficient.estimate.point),
+            expected,
+        );
     };
     check(
         &[

@@ -121,9 +121,9 @@ fn linear_is_seldom_called_otherwise() {
                 LawGrowth::Flat,
             ];
             for growth in wrong {
-                let found = share_of(&linear, growth);
-                println!("{constant} and linear, {count} trials, called {growth:?}: {found}");
-                assert!(found <= 0.05, "{growth:?}: {found}");
+                let share = share_of(&linear, growth);
+                println!("{constant} and linear, {count} trials, called {growth:?}: {share}");
+                assert!(share <= 0.05, "{growth:?}: {share}");
             }
         }
     }
@@ -138,26 +138,26 @@ fn flat_is_seldom_called_otherwise() {
             LawGrowth::Linear,
             LawGrowth::BetterThanLinear,
         ] {
-            let found = share_of(&flat, growth);
-            println!("flat, {count} trials, called {growth:?}: {found}");
-            assert!(found <= 0.05, "{growth:?}: {found}");
+            let share = share_of(&flat, growth);
+            println!("flat, {count} trials, called {growth:?}: {share}");
+            assert!(share <= 0.05, "{growth:?}: {share}");
         }
         // A change of 5 % is the border: no more.
         let rising = power_laws(count, |n| {
             20.0 * (n / 1e3).powf(1.055_f64.ln() / 300_f64.ln())
         });
-        let found = share_of(&rising, LawGrowth::Flat);
-        println!("rising by 5.5 %, {count} trials, called flat: {found}");
-        assert!(found <= 0.05, "{found}");
+        let share = share_of(&rising, LawGrowth::Flat);
+        println!("rising by 5.5 %, {count} trials, called flat: {share}");
+        assert!(share <= 0.05, "{share}");
     }
 }
 
 #[test]
 fn what_is_clear_is_said() {
     let check = |curve: fn(f64) -> f64, growth: LawGrowth| {
-        let found = share_of(&power_laws(5, curve), growth);
-        println!("{growth:?} is found: {found}");
-        assert!(found >= 0.8, "{growth:?}: {found}");
+        let share = share_of(&power_laws(5, curve), growth);
+        println!("{growth:?} is found: {share}");
+        assert!(share >= 0.8, "{growth:?}: {share}");
     };
     check(|n| 5.0 + 300.0 * (n / 3e5), LawGrowth::Linear);
     check(

@@ -100,18 +100,22 @@ fn says_that_it_holds_at_the_most_or_not_even_at_the_least() {
     let least = Settings { min: 300.0, ..RATE };
     let tried = [1e3, 1e3, 500.0, 500.0, 300.0, 300.0];
     check(least, up_to(0.0), ("never-met: nothing; not 300", &tried));
-    let one = Settings {
+    let settings = Settings {
         min: 7.0,
         start: 7.0,
         max: 7.0,
         ..USERS
     };
     check(
-        one,
+        settings,
         up_to(7.0),
         ("met-up-to-most: 7 in 3; not nothing", &[7.0; 3]),
     );
-    check(one, up_to(6.0), ("never-met: nothing; not 7", &[7.0; 2]));
+    check(
+        settings,
+        up_to(6.0),
+        ("never-met: nothing; not 7", &[7.0; 2]),
+    );
 }
 
 /// Above `threshold`, and in the trials of these numbers, it is the other evidence.
@@ -263,9 +267,9 @@ fn trials_that_say_nothing_are_made_again_and_then_given_up() {
     let tried = [1e3, 2e3, 2e3, 2e3, 1e3, 1e3];
     check(coarse, show, ("silent: 1000 in 3; not nothing", &tried));
     let tried = [1e3; 3];
-    let one = Settings { min: 1e3, ..coarse };
+    let settings = Settings { min: 1e3, ..coarse };
     check(
-        one,
+        settings,
         |_, _| Evidence::Nothing,
         ("silent: nothing; not nothing", &tried),
     );
@@ -283,17 +287,17 @@ fn the_last_trials_are_kept_for_confirming() {
         up_to(3_333.0),
         ("trials-spent: 2850 in 3; not 4000", &tried),
     );
-    let one = Settings {
+    let settings = Settings {
         max_trials: 1,
         ..RATE
     };
     check(
-        one,
+        settings,
         up_to(3_333.0),
         ("trials-spent: 1000 in 1; not nothing", &[1e3]),
     );
     check(
-        one,
+        settings,
         up_to(333.0),
         ("trials-spent: nothing; not 1000", &[1e3]),
     );

@@ -97,9 +97,9 @@ fn limited_searches(scatter: f64, limited_percent: usize) -> [f64; 3] {
 #[test]
 fn trials_limited_by_the_generator_do_not_pull_the_answer_down() {
     let check = |scatter: f64, percent: usize, median: f64, fifth: f64| {
-        let found = limited_searches(scatter, percent);
-        let holds = found[0] >= median && found[1] >= fifth && found[2] <= 0.03;
-        assert!(holds, "{scatter} {percent}: {found:?}");
+        let outcome = limited_searches(scatter, percent);
+        let holds = outcome[0] >= median && outcome[1] >= fifth && outcome[2] <= 0.03;
+        assert!(holds, "{scatter} {percent}: {outcome:?}");
     };
     check(0.0, 0, 0.99, 0.99);
     check(0.05, 0, 0.94, 0.90);

@@ -39,7 +39,9 @@ impl System {
         let (mut before, mut service) = ((0.0, 0.0), 0.0);
         for in_flight in 1..=in_flight_max {
             let times = self.stations_s.iter().zip(&queues);
-            let times: Vec<f64> = times.map(|(own, queue)| own * (1.0 + queue)).collect();
+            let times: Vec<f64> = times
+                .map(|(station, queue)| station * (1.0 + queue))
+                .collect();
             service = self.delay_s + times.iter().sum::<f64>();
             let reached = f64::from(in_flight) / service;
             queues = times.iter().map(|time| reached * time).collect();
@@ -144,7 +146,9 @@ fn a_pool_that_the_system_refuses_is_given_up() {
     assert_eq!((pool.connections, pool.unusable), (10, Some(100)));
     assert!((185.0..=200.0).contains(&answer.holds.unwrap().level));
     let refused = search.evidence();
-    let refused = refused.iter().filter(|one| **one == Evidence::Nothing);
+    let refused = refused
+        .iter()
+        .filter(|evidence| **evidence == Evidence::Nothing);
     assert_eq!(refused.count(), 2);
 }
 

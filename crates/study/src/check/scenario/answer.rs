@@ -27,22 +27,22 @@ impl Flows<'_, '_> {
         known: &mut Known,
     ) -> Option<Vec<Capture>> {
         let mut checked = Vec::new();
-        for (variable, found) in raw.into_iter().flatten() {
+        for (variable, capture) in raw.into_iter().flatten() {
             let here = path.child(&variable);
             self.refuse_reserved_capture(&variable, &here);
             let given = GivenExtractor {
-                json: found.json.as_ref(),
-                header: found.header.as_ref(),
-                regex: found.regex.as_ref(),
-                group: found.group,
-                cookie: found.cookie.as_ref(),
+                json: capture.json.as_ref(),
+                header: capture.header.as_ref(),
+                regex: capture.regex.as_ref(),
+                group: capture.group,
+                cookie: capture.cookie.as_ref(),
             };
             let from = single_extractor(self.checker, &given, &here, false).and_then(|from| from);
             known.capture(&variable);
             checked.push(from.map(|from| Capture {
                 variable,
                 from,
-                is_optional: found.optional.unwrap_or(false),
+                is_optional: capture.optional.unwrap_or(false),
             }));
         }
         checked.into_iter().collect()
@@ -72,8 +72,8 @@ impl Flows<'_, '_> {
             cookie: raw.cookie.as_ref(),
         };
         let part = single_extractor(self.checker, &given, path, raw.part.is_some());
-        let part = part.and_then(|found| match (found, raw.part) {
-            (Some(found), _) => Some(CheckPart::Value(found)),
+        let part = part.and_then(|extractor| match (extractor, raw.part) {
+            (Some(extractor), _) => Some(CheckPart::Value(extractor)),
             (None, Some(raw::CheckPart::Body)) => Some(CheckPart::Body),
             (None, Some(raw::CheckPart::Status)) => Some(CheckPart::Status),
             (None, None) => None,

@@ -249,12 +249,12 @@ impl Flows<'_, '_> {
 
 /// Every variable that the steps capture, or steps within them.
 fn captured_names(steps: &[raw::Step]) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut names = Vec::new();
     for step in steps {
-        found.extend(step.capture.iter().flatten().map(|(name, _)| name.clone()));
-        found.extend(captured_names(step.steps.as_deref().unwrap_or_default()));
+        names.extend(step.capture.iter().flatten().map(|(name, _)| name.clone()));
+        names.extend(captured_names(step.steps.as_deref().unwrap_or_default()));
     }
-    found
+    names
 }
 
 fn sends(action: &Action) -> bool {

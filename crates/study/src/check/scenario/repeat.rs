@@ -157,9 +157,9 @@ pub(super) struct FirstValue {
 /// Whether the only values that steps capture as a variable are of JSON, and none of them is optional.
 fn is_never_empty(steps: &[raw::Step], variable: &str) -> bool {
     steps.iter().all(|step| {
-        let own = step.capture.iter().flatten();
-        let mut own = own.filter(|(name, _)| *name == variable);
-        own.all(|(_, from)| from.json.is_some() && from.optional != Some(true))
+        let captures = step.capture.iter().flatten();
+        let mut captures = captures.filter(|(name, _)| *name == variable);
+        captures.all(|(_, from)| from.json.is_some() && from.optional != Some(true))
             && is_never_empty(step.steps.as_deref().unwrap_or_default(), variable)
     })
 }

@@ -63,12 +63,12 @@ impl Kind {
     }
 
     fn allows(self, key: &str) -> bool {
-        let own: &[&str] = match self {
+        let keys: &[&str] = match self {
             Self::Request => &OF_REQUEST,
             Self::Think => &[],
             Self::Repeat => &repeat::KEYS,
         };
-        Self::from_key(key) == Some(self) || own.contains(&key)
+        Self::from_key(key) == Some(self) || keys.contains(&key)
     }
 
     fn name(self) -> &'static str {

@@ -193,11 +193,12 @@ fn requests_above_the_limits_are_refused() {
 #[track_caller]
 fn check_refused(input: &str) {
     for piece in [input.len(), 1, 2, 3, 7] {
-        let found = read(input.as_bytes(), piece);
-        let is_status = found.len() == 3 && (found.starts_with('4') || found.starts_with('5'));
+        let outcome = read(input.as_bytes(), piece);
+        let is_status =
+            outcome.len() == 3 && (outcome.starts_with('4') || outcome.starts_with('5'));
         assert!(
             is_status,
-            "in pieces of {piece}: {input:?} is read as {found}"
+            "in pieces of {piece}: {input:?} is read as {outcome}"
         );
     }
 }
@@ -379,26 +380,26 @@ proptest::proptest! {
             .collect();
         let input: String = requests.iter().map(Sent::bytes).collect();
         let limits = Limits { head_max_bytes: 200, body_max_bytes: 400 };
-        let found = bodies(input.as_bytes(), piece, limits);
+        let contents = bodies(input.as_bytes(), piece, limits);
         let expected: Vec<&str> = requests.iter().map(|sent| sent.body.as_str()).collect();
-        proptest::prop_assert_eq!(found, expected);
+        proptest::prop_assert_eq!(contents, expected);
     }
 }
 
 /// The bodies of all requests to /x; panics at any other request.
 fn bodies(input: &[u8], piece: usize, limits: Limits) -> Vec<String> {
     let mut reader = Reader::new(limits);
-    let (mut found, mut start, mut end) = (Vec::new(), 0, 0);
+    let (mut contents, mut start, mut end) = (Vec::new(), 0, 0);
     loop {
         let mut slots: Slots<'_> = [const { MaybeUninit::uninit() }; SLOTS];
         match reader.next(&input[start..end], &mut slots).unwrap() {
             Step::Whole { request, length } => {
                 assert_eq!((request.head.method, request.head.target), ("PUT", "/x"));
-                found.push(String::from_utf8(request.body.to_vec()).unwrap());
+                contents.push(String::from_utf8(request.body.to_vec()).unwrap());
                 start += length;
                 continue;
             }
-            Step::Idle if end == input.len() => return found,
+            Step::Idle if end == input.len() => return contents,
             step => assert!(end < input.len(), "it ends with {step:?}"),
         }
         end = (end + piece).min(input.len());

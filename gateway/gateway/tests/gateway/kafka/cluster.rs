@@ -56,8 +56,8 @@ pub(super) fn partitions(brokers: &str, topic: &str) -> usize {
 pub(super) fn wait_for_leaders(brokers: &str, topic: &str) {
     let consumer: BaseConsumer = config(brokers).create().unwrap();
     wait_until("every partition has a leader", || {
-        let found = consumer.fetch_metadata(Some(topic), Duration::from_secs(1));
-        found.is_ok_and(|metadata| {
+        let answer = consumer.fetch_metadata(Some(topic), Duration::from_secs(1));
+        answer.is_ok_and(|metadata| {
             let partitions = metadata.topics()[0].partitions();
             !partitions.is_empty() && partitions.iter().all(|partition| partition.leader() >= 0)
         })
@@ -79,30 +79,30 @@ pub(super) fn messages(brokers: &str, topic: &str) -> Vec<Found> {
             .unwrap();
     }
     consumer.assign(&assigned).unwrap();
-    let mut found = Vec::new();
+    let mut entries = Vec::new();
     let begun = Instant::now();
     while ends.iter().any(|left| *left > 0) {
         assert!(begun.elapsed() < PATIENCE, "left in partitions: {ends:?}");
         let Some(Ok(message)) = consumer.poll(Duration::from_millis(100)) else {
             continue;
         };
-        let at = usize::try_from(message.partition()).unwrap();
-        if message.offset() + 1 >= ends[at] {
-            ends[at] = 0;
+        let index = usize::try_from(message.partition()).unwrap();
+        if message.offset() + 1 >= ends[index] {
+            ends[index] = 0;
         }
-        found.push(Found {
+        entries.push(Found {
             partition: message.partition(),
             value: String::from_utf8(message.payload().unwrap().to_vec()).unwrap(),
             time: message.timestamp(),
         });
     }
-    found.sort_by_key(|found| found.partition);
-    found
+    entries.sort_by_key(|entries| entries.partition);
+    entries
 }
 
 /// The lines of a topic's messages.
 pub(super) fn lines(brokers: &str, topic: &str) -> Vec<String> {
-    let lines = |found: Found| found.value.lines().map(str::to_owned).collect::<Vec<_>>();
+    let lines = |message: Found| message.value.lines().map(str::to_owned).collect::<Vec<_>>();
     messages(brokers, topic)
         .into_iter()
         .flat_map(lines)

@@ -88,11 +88,11 @@ fn check_refused(answer: &Answer, sent: Instant) {
 #[track_caller]
 fn check_nothing_is_missing(kafka: &Kafka, acknowledged: &[String]) {
     let lines = lines(&kafka.brokers(), "t");
-    let found: HashSet<&str> = lines
+    let keys: HashSet<&str> = lines
         .iter()
         .filter_map(|line| line.split('"').nth(1))
         .collect();
-    let missing = acknowledged.iter().filter(|key| !found.contains(&***key));
+    let missing = acknowledged.iter().filter(|key| !keys.contains(&***key));
     assert_eq!(missing.count(), 0, "of {}", acknowledged.len());
 }
 

@@ -76,10 +76,10 @@ fn accepted_records_are_in_their_partition_once_and_in_order() {
         }
     }
     assert_eq!(series.len(), 15);
-    for (name, found) in series {
+    for (name, times) in series {
         let s: usize = name.rsplit('=').next().unwrap().parse().unwrap();
         let sent: Vec<usize> = (0..240).filter(|n| n % 5 == s).collect();
-        assert_eq!(found, sent, "{name}");
+        assert_eq!(times, sent, "{name}");
     }
 }
 
@@ -128,9 +128,9 @@ fn other_formats_become_lines_with_times_in_nanoseconds() {
     ));
     assert_eq!(answer.status, 204, "{}", answer.body);
     assert_eq!(gateway.put("forms", "m   f=2i").status, 204);
-    let found = lines(&kafka.brokers(), "lab.forms");
-    assert_eq!(found[0], "m,a=x\\ y f=1.5 5000000000");
-    let time: i64 = found[1].strip_prefix("m f=2i ").unwrap().parse().unwrap();
+    let records = lines(&kafka.brokers(), "lab.forms");
+    assert_eq!(records[0], "m,a=x\\ y f=1.5 5000000000");
+    let time: i64 = records[1].strip_prefix("m f=2i ").unwrap().parse().unwrap();
     assert!(time > 1_600_000_000_000_000_000, "{time}");
 }
 

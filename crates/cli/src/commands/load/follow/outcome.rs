@@ -123,9 +123,9 @@ pub(crate) fn result(
 
 /// Those from before the load, of the findings, and of the trial.
 fn remarks(before: Vec<String>, findings: &Findings, observed: &Observations) -> Vec<String> {
-    let found = findings.remarks.iter().map(findings::sentence);
+    let sentences = findings.remarks.iter().map(findings::sentence);
     let of_trial = observed.info.iter().flat_map(|info| &info.remarks);
-    let all = before.into_iter().chain(found);
+    let all = before.into_iter().chain(sentences);
     all.chain(of_trial.cloned()).collect()
 }
 
@@ -223,7 +223,7 @@ pub(crate) fn times(histogram: &Histogram<u64>) -> Times {
         return Times::default();
     }
     let count = histogram.len();
-    let at = |wanted: f64| quantile(histogram, wanted);
+    let percentile = |wanted: f64| quantile(histogram, wanted);
     let thin = [
         ("p50", 0.5),
         ("p90", 0.9),
@@ -236,12 +236,12 @@ pub(crate) fn times(histogram: &Histogram<u64>) -> Times {
         count,
         mean: Some(histogram.mean()),
         min: Some(histogram.min()),
-        p50: at(0.5),
-        p90: at(0.9),
-        p95: at(0.95),
-        p99: at(0.99),
-        p99_9: at(0.999),
-        p99_99: at(0.9999),
+        p50: percentile(0.5),
+        p90: percentile(0.9),
+        p95: percentile(0.95),
+        p99: percentile(0.99),
+        p99_9: percentile(0.999),
+        p99_99: percentile(0.9999),
         max: Some(histogram.max()),
         thin: thin
             .into_iter()
@@ -298,16 +298,16 @@ mod tests {
     #[test]
     fn each_sample_is_in_one_bar() {
         let check = |values: &[u64], bars: usize| {
-            let found = spectrum(&histogram_from(values));
-            let counted: u64 = found.iter().map(|bar| bar.count).sum();
-            assert_eq!(counted, values.len() as u64, "{found:?}");
-            assert_eq!(found.len(), bars, "{found:?}");
+            let all_bars = spectrum(&histogram_from(values));
+            let counted: u64 = all_bars.iter().map(|bar| bar.count).sum();
+            assert_eq!(counted, values.len() as u64, "{all_bars:?}");
+            assert_eq!(all_bars.len(), bars, "{all_bars:?}");
             assert!(
-                found
+                all_bars
                     .windows(2)
                     .all(|two| two[0].up_to_us < two[1].up_to_us)
             );
-            assert!(found.last().unwrap().count > 0);
+            assert!(all_bars.last().unwrap().count > 0);
         };
         check(&[5], 1);
         check(&[5, 5, 6], 2);

@@ -128,9 +128,9 @@ fn open(path: &Path, flag: &str) -> Result<(PathBuf, File)> {
 }
 
 /// Whether two paths are the same regular file; pipes and devices may be used twice.
-fn is_same(one: &File, other: &File) -> Result<bool> {
-    let (one, other) = (one.metadata()?, other.metadata()?);
-    Ok(one.is_file() && (one.dev(), one.ino()) == (other.dev(), other.ino()))
+fn is_same(file: &File, other: &File) -> Result<bool> {
+    let (file, other) = (file.metadata()?, other.metadata()?);
+    Ok(file.is_file() && (file.dev(), file.ino()) == (other.dev(), other.ino()))
 }
 
 fn truncate(file: &File) -> std::io::Result<()> {

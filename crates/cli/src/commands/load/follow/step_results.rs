@@ -18,7 +18,7 @@ pub(crate) fn results(so_far: &SoFar) -> Vec<StepResult> {
     let counts = so_far.all.steps().into_iter().zip(so_far.measured.steps());
     let names = so_far.shape.steps.iter();
     let named = names.zip(counts).zip(&so_far.steps.0);
-    let one = |((name, (counts, measured)), seen): ((&String, _), &StepTimes)| {
+    let result = |((name, (counts, measured)), seen): ((&String, _), &StepTimes)| {
         let (counts, measured): (StepCounts, StepCounts) = (counts, measured);
         StepResult {
             name: name.clone(),
@@ -37,7 +37,7 @@ pub(crate) fn results(so_far: &SoFar) -> Vec<StepResult> {
             failed_time_us: times(&seen.failed_time),
         }
     };
-    named.map(one).collect()
+    named.map(result).collect()
 }
 
 /// The results of the sessions.

@@ -114,7 +114,7 @@ fn step(step: &StepResult) -> TrialStep {
 
 /// `None` without samples.
 fn percentiles(times: &Times) -> Option<TrialPercentiles> {
-    let at = |us: Option<u64>| {
+    let percentile = |us: Option<u64>| {
         Some(TrialPercentile {
             us: as_f64(us?),
             thin: None,
@@ -123,13 +123,13 @@ fn percentiles(times: &Times) -> Option<TrialPercentiles> {
     times.mean?;
     Some(TrialPercentiles {
         count: times.count,
-        p50: at(times.p50),
-        p90: at(times.p90),
-        p95: at(times.p95),
-        p99: at(times.p99),
-        p999: at(times.p99_9),
-        p9999: at(times.p99_99),
-        max: at(times.max),
+        p50: percentile(times.p50),
+        p90: percentile(times.p90),
+        p95: percentile(times.p95),
+        p99: percentile(times.p99),
+        p999: percentile(times.p99_9),
+        p9999: percentile(times.p99_99),
+        max: percentile(times.max),
         mean_us: times.mean,
     })
 }

@@ -142,12 +142,12 @@ pub(in crate::commands::load) fn heading(
 }
 
 /// The result as text: what was searched, every step, and the answer.
-pub(in crate::commands::load) fn text(found: &SearchResult) -> String {
-    let mut out = heading(&found.url, found.maximize, &found.conditions);
-    for step in &found.steps {
-        let _ = write!(out, "\n{}", line(found.maximize, step));
+pub(in crate::commands::load) fn text(result: &SearchResult) -> String {
+    let mut out = heading(&result.url, result.maximize, &result.conditions);
+    for step in &result.steps {
+        let _ = write!(out, "\n{}", line(result.maximize, step));
     }
-    let _ = writeln!(out, "\n{}", found.answer);
+    let _ = writeln!(out, "\n{}", result.answer);
     out
 }
 

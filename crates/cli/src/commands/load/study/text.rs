@@ -444,13 +444,13 @@ fn conditions(text: &mut String, spec: &LoadSpec<'_>) {
         Payload::Scenario(name) => name,
     };
     let written = |conditions: &[Threshold], indent: &str| -> String {
-        let one = |condition: &Threshold| {
+        let line = |condition: &Threshold| {
             format!(
                 "{indent}- {}\n",
                 json_string(&with_request(condition, name))
             )
         };
-        conditions.iter().map(one).collect()
+        conditions.iter().map(line).collect()
     };
     if let Some(search) = spec.search {
         let per_s = match search.what {

@@ -314,11 +314,11 @@ impl BoardUpdater {
         let Some(what) = self.state.outline.what else {
             return;
         };
-        let found = match answer.holds {
+        let text = match answer.holds {
             Some(held) => level(what, held.level),
             None => "none".to_owned(),
         };
-        self.cell(cell, |cell| cell.found = Some(found));
+        self.cell(cell, |cell| cell.found = Some(text));
     }
 }
 

@@ -92,18 +92,20 @@ fn in_phase(phase: PhaseName, index: u64) -> Event {
 }
 
 fn board_snapshot(updater: &BoardUpdater) -> StudyBoard {
-    let mut found = None;
-    updater.board.update(|board| found.clone_from(&board.study));
-    found.unwrap()
+    let mut snapshot = None;
+    updater
+        .board
+        .update(|board| snapshot.clone_from(&board.study));
+    snapshot.unwrap()
 }
 
 #[test]
 fn a_trial_that_ends_has_a_mark_and_its_cell_a_verdict() {
     let mut updater = test_following(&grid(), by_cell);
-    let mut at = 0;
+    let mut seconds = 0;
     let mut apply = |event: Event| {
-        at += 1;
-        updater.apply(&event, Duration::from_secs(at));
+        seconds += 1;
+        updater.apply(&event, Duration::from_secs(seconds));
     };
     apply(run_started(0));
     for key in [key(1, 1), key(2, 1), key(1, 2)] {
@@ -232,13 +234,13 @@ fn a_search_shows_what_each_level_showed_and_the_answer() {
         pool: None,
         levels: Vec::new(),
     };
-    let found = Event::Found {
+    let event = Event::Found {
         cell: 1,
         answer,
         why: Vec::new(),
         not_needed: 0,
     };
-    updater.apply(&found, Duration::ZERO);
+    updater.apply(&event, Duration::ZERO);
     let board = board_snapshot(&updater);
     let cell = &board.cells[0];
     let tried = [Evidence::Met, Evidence::NotMet].map(Mark::Tried);

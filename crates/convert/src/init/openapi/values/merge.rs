@@ -74,12 +74,16 @@ pub(super) fn merge(whole: &mut Map<String, Value>, other: Map<String, Value>) {
     }
 }
 
-fn larger(one: Value, other: Value, sign: i8) -> Value {
-    let numbers = Decimal::new(&one).zip(Decimal::new(&other));
-    let ordering = numbers.and_then(|(one, other)| one.compare(other));
+fn larger(value: Value, other: Value, sign: i8) -> Value {
+    let numbers = Decimal::new(&value).zip(Decimal::new(&other));
+    let ordering = numbers.and_then(|(value, other)| value.compare(other));
     let is_larger = match ordering {
         Some(ordering) => ordering.is_gt(),
-        None => one.as_f64() > other.as_f64(),
+        None => value.as_f64() > other.as_f64(),
     };
-    if is_larger == (sign > 0) { one } else { other }
+    if is_larger == (sign > 0) {
+        value
+    } else {
+        other
+    }
 }

@@ -342,11 +342,11 @@ impl<'a> Values<'a> {
         {
             merge(&mut whole, self.flat(part, depth + 1)?);
         }
-        let mut own = keywords.clone();
-        own.remove("$ref");
-        own.remove("allOf");
-        number::make_bounds_numbers(&mut own);
-        merge(&mut whole, own);
+        let mut rest = keywords.clone();
+        rest.remove("$ref");
+        rest.remove("allOf");
+        number::make_bounds_numbers(&mut rest);
+        merge(&mut whole, rest);
         Ok(whole)
     }
 }

@@ -77,8 +77,8 @@ impl Decimal {
 
     /// `None` if they cannot be compared.
     pub(super) fn compare(self, other: Self) -> Option<Ordering> {
-        let (one, other) = self.pair(other)?;
-        Some(one.cmp(&other))
+        let (number, other) = self.pair(other)?;
+        Some(number.cmp(&other))
     }
 
     /// Whether it is a multiple of a step that is more than 0.
@@ -135,11 +135,11 @@ impl Grid {
             "maximum",
             "exclusiveMaximum",
         ];
-        let mut found = Vec::new();
+        let mut numbers = Vec::new();
         for key in keys {
-            found.push(decimal(key)?);
+            numbers.push(decimal(key)?);
         }
-        let given = || found.iter().flatten();
+        let given = || numbers.iter().flatten();
         let needed = given().map(|number| number.fraction).max().unwrap_or(0);
         let is_large = given().any(|number| number.digits.unsigned_abs() > LARGE);
         let fraction = match is_integer || is_large {
@@ -147,15 +147,15 @@ impl Grid {
             false => DIGITS_MAX,
         };
         let mut units = Vec::new();
-        for (key, number) in keys.into_iter().zip(&found) {
+        for (key, number) in keys.into_iter().zip(&numbers) {
             let of_grid = number.map(|number| number.units(fraction));
             if of_grid == Some(None) {
                 bail!("its {key} {} is not used", text_of(&schema[key]));
             }
             units.push(of_grid.flatten());
         }
-        let one = 10_i128.pow(fraction);
-        let of_format = format_range(&schema["format"]).map(|range| *range.end() * one);
+        let scale = 10_i128.pow(fraction);
+        let of_format = format_range(&schema["format"]).map(|range| *range.end() * scale);
         Ok(Self {
             fraction,
             multiple: units[0].filter(|step| *step > 0),
@@ -174,13 +174,13 @@ fn text_of(value: &Value) -> String {
 /// The number of `variant`; the least one first, 1 if there is no least one.
 pub(super) fn make(schema: &Value, is_integer: bool, variant: usize) -> Result<Value> {
     let grid = Grid::new(schema, is_integer)?;
-    let one = 10_i128.pow(grid.fraction);
+    let scale = 10_i128.pow(grid.fraction);
     let step = match grid.multiple {
-        Some(step) if is_integer => (step / gcd(step, one))
-            .checked_mul(one)
+        Some(step) if is_integer => (step / gcd(step, scale))
+            .checked_mul(scale)
             .context("its multipleOf is not used")?,
         Some(step) => step,
-        None => one,
+        None => scale,
     };
     let on_grid = is_integer || grid.multiple.is_some();
     let unit = if on_grid { step } else { 1 };
@@ -237,9 +237,9 @@ fn choose(
 }
 
 fn number(units: i128, fraction: u32) -> Result<Value> {
-    let one = 10_u128.pow(fraction);
+    let scale = 10_u128.pow(fraction);
     let sign = if units < 0 { "-" } else { "" };
-    let (whole, after) = (units.unsigned_abs() / one, units.unsigned_abs() % one);
+    let (whole, after) = (units.unsigned_abs() / scale, units.unsigned_abs() % scale);
     if after == 0 {
         let text = format!("{sign}{whole}");
         if let Some(exact) = exact::number(&text) {

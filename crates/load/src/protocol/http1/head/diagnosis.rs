@@ -34,8 +34,8 @@ pub(super) fn diagnose(bytes: &[u8]) -> (usize, String) {
 
 /// The line in which a part of a head is.
 pub(super) fn line_of(head: &[u8], part: &[u8]) -> usize {
-    let at = (part.as_ptr() as usize).saturating_sub(head.as_ptr() as usize);
-    let before = head.get(..at).unwrap_or_default();
+    let offset = (part.as_ptr() as usize).saturating_sub(head.as_ptr() as usize);
+    let before = head.get(..offset).unwrap_or_default();
     1 + before.iter().filter(|byte| **byte == b'\n').count()
 }
 

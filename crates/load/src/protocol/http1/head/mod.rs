@@ -165,7 +165,7 @@ fn parse(bytes: &[u8], max_fields: usize) -> Result<Option<(Head, usize)>, ReadE
             known[MINOR_VERSION] = b'1';
             return parse(&known, max_fields);
         }
-        found => found,
+        result => result,
     }
     .map_err(|refusal| match refusal {
         Refusal::Parser(httparse::Error::TooManyHeaders) => ReadError::TooManyFields(max_fields),
@@ -196,8 +196,8 @@ fn parse_with<'b>(
     let mut config = httparse::ParserConfig::default();
     // RFC 9112, section 5.2: a user agent reads folded lines.
     config.allow_obsolete_multiline_headers_in_responses(true);
-    let found = config.parse_response_with_uninit_headers(&mut response, bytes, headers);
-    let length = match found.map_err(Refusal::Parser)? {
+    let result = config.parse_response_with_uninit_headers(&mut response, bytes, headers);
+    let length = match result.map_err(Refusal::Parser)? {
         httparse::Status::Complete(length) => length,
         httparse::Status::Partial => return Ok(None),
     };
@@ -224,17 +224,17 @@ fn parse_with<'b>(
 /// Whether a line of a head goes on in the next one, also if the whole value is there.
 fn has_fold(head: &[u8]) -> bool {
     let mut ends = memchr::memchr_iter(b'\n', head);
-    ends.any(|at| matches!(head.get(at + 1), Some(b' ' | b'\t')))
+    ends.any(|end| matches!(head.get(end + 1), Some(b' ' | b'\t')))
 }
 
 /// Replaces the line ends before folded lines by spaces (RFC 9112, section 5.2).
 #[cold]
 fn unfold(head: &mut [u8]) {
-    for at in 1..head.len().saturating_sub(1) {
-        if head[at] == b'\n' && matches!(head[at + 1], b' ' | b'\t') {
-            head[at] = b' ';
-            if head[at - 1] == b'\r' {
-                head[at - 1] = b' ';
+    for index in 1..head.len().saturating_sub(1) {
+        if head[index] == b'\n' && matches!(head[index + 1], b' ' | b'\t') {
+            head[index] = b' ';
+            if head[index - 1] == b'\r' {
+                head[index - 1] = b' ';
             }
         }
     }

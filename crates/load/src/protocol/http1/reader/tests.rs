@@ -50,8 +50,8 @@ fn check(bytes: &str, answers: &[(u16, &str, bool)], end: Result<AtClose, &str>)
     let expected = answers.iter();
     let expected = expected.map(|(status, body, keep)| (*status, (*body).to_owned(), *keep));
     let expected: Vec<_> = expected.collect();
-    let (found, at_end) = read([bytes.as_bytes()], false);
-    assert_eq!(found, expected, "{bytes:?}");
+    let (transcript, at_end) = read([bytes.as_bytes()], false);
+    assert_eq!(transcript, expected, "{bytes:?}");
     let text = at_end.as_ref().map_err(ToString::to_string);
     assert_eq!(
         text,
@@ -59,10 +59,10 @@ fn check(bytes: &str, answers: &[(u16, &str, bool)], end: Result<AtClose, &str>)
         "{bytes:?}"
     );
     for step in [1, 2, 3, 7] {
-        let found = read(bytes.as_bytes().chunks(step), false);
+        let transcript = read(bytes.as_bytes().chunks(step), false);
         let end = kind(&at_end);
         assert_eq!(
-            (found.0, kind(&found.1)),
+            (transcript.0, kind(&transcript.1)),
             (expected.clone(), end),
             "{bytes:?} by {step}"
         );
@@ -112,9 +112,9 @@ fn bodies_end_where_their_heads_say() {
     // RFC 9112, section 6.3: chunked overrides a length.
     let both = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: gzip, chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
     check(both, &[(200, "x", true)], between);
-    let one = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx";
+    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx";
     check(
-        &one.repeat(3),
+        &answer.repeat(3),
         &[(200, "x", true), (200, "x", true), (200, "x", true)],
         between,
     );
@@ -261,10 +261,10 @@ fn invalid_answers_are_refused_with_line_and_reason() {
         "head, line 2: it begins with white space, and no header is before it",
     );
     for length in ["two", "-1", "+1", "", "1, 2", "99999999999999999999"] {
-        let found = length.rsplit(", ").next().unwrap();
+        let number = length.rsplit(", ").next().unwrap();
         bad(
             &format!("HTTP/1.1 200 OK\r\nA: b\r\n c\r\nContent-Length: {length}x\r\n\r\n"),
-            &format!("head, line 4: Content-Length `{found}x` is not a number"),
+            &format!("head, line 4: Content-Length `{number}x` is not a number"),
         );
     }
     field(

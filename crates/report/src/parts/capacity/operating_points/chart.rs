@@ -39,9 +39,9 @@ struct Row {
 impl OperatingPoint {
     pub(crate) fn new(point: &OperatingPointModel, model: &Model) -> Self {
         let further = table::further_asked(point);
-        let unit = |at: usize| {
+        let unit = |index: usize| {
             let mut cells = point.model.cells.iter();
-            cells.find_map(|cell| Some(cell.asked.get(at)?.unit))
+            cells.find_map(|cell| Some(cell.asked.get(index)?.unit))
         };
         let maximize = model.search.as_ref().map(|search| search.info.maximize);
         let fixed = [
@@ -58,9 +58,9 @@ impl OperatingPoint {
             name: name.to_owned(),
             kind,
         });
-        let asked = further.iter().map(|(at, name)| Panel {
+        let asked = further.iter().map(|(index, name)| Panel {
             name: name.clone(),
-            kind: unit(*at).map_or("plain", labels::unit),
+            kind: unit(*index).map_or("plain", labels::unit),
         });
         let mut cells: Vec<&CellModel> = point.model.cells.iter().collect();
         let cost = |cell: &CellModel| {
@@ -70,8 +70,8 @@ impl OperatingPoint {
         cells.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
         let row = |cell: &CellModel| {
             let search = model.search.as_ref();
-            let found = search.and_then(|search| search.of_cell(cell.cell));
-            Row::new(&point.model, (cell, found), &further)
+            let cell_search = search.and_then(|search| search.of_cell(cell.cell));
+            Row::new(&point.model, (cell, cell_search), &further)
         };
         Self {
             title: format!("{} at {}", model.info.study, place(point.share)),
@@ -84,20 +84,20 @@ impl OperatingPoint {
 impl Row {
     fn new(
         model: &Model,
-        (cell, found): (&CellModel, Option<&CellSearch>),
+        (cell, cell_search): (&CellModel, Option<&CellSearch>),
         further: &[(usize, String)],
     ) -> Self {
-        let of = |one: Option<&Estimate>| one.map(estimate);
+        let interval = |value: Option<&Estimate>| value.map(estimate);
         let mut values = vec![
-            of(cell.system_cpu_us_per_request.as_ref()),
-            of(cell.response.p99.estimate.as_ref()),
-            of(cell.system_rss_max_bytes.as_ref()),
-            found.and_then(capacity),
+            interval(cell.system_cpu_us_per_request.as_ref()),
+            interval(cell.response.p99.estimate.as_ref()),
+            interval(cell.system_rss_max_bytes.as_ref()),
+            cell_search.and_then(capacity),
         ];
         values.extend(
             further
                 .iter()
-                .map(|(at, _)| number(cell.asked.get(*at)?.number?)),
+                .map(|(index, _)| number(cell.asked.get(*index)?.number?)),
         );
         let label = match cell_name(model, cell) {
             name if name.is_empty() => format!("cell {}", cell.cell),
@@ -113,16 +113,16 @@ impl Row {
 }
 
 /// From the highest level that held to the lowest that failed.
-fn capacity(found: &CellSearch) -> Option<Vec<f64>> {
-    let held = found.answer.capacity()?;
-    let ends = found.answer.fails.map(|fails| [held, fails]);
+fn capacity(cell_search: &CellSearch) -> Option<Vec<f64>> {
+    let held = cell_search.answer.capacity()?;
+    let ends = cell_search.answer.fails.map(|fails| [held, fails]);
     let all = [held].into_iter().chain(ends.into_iter().flatten());
     Some(all.map(round_to).collect())
 }
 
 fn number(number: Number) -> Option<Vec<f64>> {
     Some(match number {
-        Number::Estimate(one) => estimate(&one),
+        Number::Estimate(result) => estimate(&result),
         other => vec![round_to(other.point())],
     })
 }

@@ -41,16 +41,16 @@ pub(crate) fn operating_points(model: &Model) -> Vec<OperatingPoint<'_>> {
 
 fn operating_point<'a>(model: &'a Model, point: &'a OperatingPointModel) -> OperatingPoint<'a> {
     let all = numbers(&point.model);
-    let of_cell = |of: &OperatingCell| {
-        let answer = &model.search.as_ref()?.of_cell(of.cell)?.answer;
-        let result = point.model.cell(of.cell);
+    let of_cell = |operating_cell: &OperatingCell| {
+        let answer = &model.search.as_ref()?.of_cell(operating_cell.cell)?.answer;
+        let result = point.model.cell(operating_cell.cell);
         Some(CellAtPoint {
-            cell: of.cell,
+            cell: operating_cell.cell,
             capacity: answer.capacity(),
             is_lower_bound: answer.is_lower_bound(),
             fails: answer.fails,
             search_ended: answer.end.name(),
-            level: of.level,
+            level: operating_cell.level,
             result: result.map(|result| cell(&point.model, result, &all)),
         })
     };

@@ -63,7 +63,7 @@ fn table<'a>(
                 LevelKind::Users => "users",
                 LevelKind::Connections => "connections",
             },
-            move |row: &Row<'_>| Field::optional(row.point.level.map(|at| level(what, at))),
+            move |row: &Row<'_>| Field::optional(row.point.level.map(|value| level(what, value))),
         ),
     ]);
     columns.extend(outcomes(point));
@@ -73,12 +73,12 @@ fn table<'a>(
             None => words::missing_reason(row.found),
         })
     }));
-    let rows = point.cells.iter().filter_map(|of| {
+    let rows = point.cells.iter().filter_map(|operating_cell| {
         Some(Row {
-            cell: model.cell(of.cell)?,
-            found: search.of_cell(of.cell)?,
-            point: of,
-            at_point: point.model.cell(of.cell),
+            cell: model.cell(operating_cell.cell)?,
+            found: search.of_cell(operating_cell.cell)?,
+            point: operating_cell,
+            at_point: point.model.cell(operating_cell.cell),
         })
     });
     let caption = format!(

@@ -73,8 +73,8 @@ pub(crate) fn reasons(point: &OperatingPointModel) -> Vec<String> {
 }
 
 /// Why a cell has no operating point: `no capacity: fails at the minimum`.
-pub(crate) fn missing_reason(found: &CellSearch) -> String {
-    let why = match found.answer.end {
+pub(crate) fn missing_reason(cell_search: &CellSearch) -> String {
+    let why = match cell_search.answer.end {
         // Not even at lower levels.
         End::Silent => "no evidence",
         end => search::words::end(end),
@@ -85,9 +85,9 @@ pub(crate) fn missing_reason(found: &CellSearch) -> String {
 /// The capacity with its unit; `≥` if the search did not find where it ends.
 pub(crate) fn capacity(
     search: &SearchModel,
-    found: &CellSearch,
+    cell_search: &CellSearch,
 ) -> Option<(String, Option<String>)> {
-    let answer = &found.answer;
+    let answer = &cell_search.answer;
     answer.capacity()?;
     let held = search::words::held_level(search.info.maximize, answer)?;
     let fails = answer.fails.filter(|_| !answer.is_lower_bound());

@@ -38,16 +38,20 @@ struct CellOf<'a> {
 type Step<'a> = (u32, f64, &'a [Option<f64>], &'static str, Option<u32>);
 
 impl<'a> Search<'a> {
-    pub(crate) fn new(found: &'a SearchModel, model: &Model) -> Self {
-        let conditions = found.info.conditions.iter().map(|condition| Condition {
-            text: &condition.text,
-            name: condition.metric.join("."),
-            limit: condition.value,
-            kind: labels::unit(unit(&condition.metric, &model.info.metrics)),
-        });
-        let cells = found.cells.iter();
+    pub(crate) fn new(search_model: &'a SearchModel, model: &Model) -> Self {
+        let conditions = search_model
+            .info
+            .conditions
+            .iter()
+            .map(|condition| Condition {
+                text: &condition.text,
+                name: condition.metric.join("."),
+                limit: condition.value,
+                kind: labels::unit(unit(&condition.metric, &model.info.metrics)),
+            });
+        let cells = search_model.cells.iter();
         Self {
-            maximize: found.info.maximize,
+            maximize: search_model.info.maximize,
             conditions: conditions.collect(),
             cells: cells.map(|search| CellOf::new(search, model)).collect(),
         }

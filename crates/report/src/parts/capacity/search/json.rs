@@ -53,7 +53,7 @@ pub(crate) fn searches(model: &Model) -> Vec<CellSearch> {
         let cells = search.cells.iter();
         let maximize = search.info.maximize.to_string();
         cells
-            .map(|found| cell_search(found.cell, &maximize, &found.answer))
+            .map(|cell| cell_search(cell.cell, &maximize, &cell.answer))
             .collect()
     };
     model.search.as_ref().map_or_else(Vec::new, of_search)

@@ -36,18 +36,19 @@ fn answers_at<'a>(
     mut columns: Vec<Column<'a, Row<'a>>>,
 ) -> Table {
     let what = search.info.maximize;
-    let at = move |of: Option<f64>| Field::optional(of.map(|of| level(what, of)));
+    let shown_level =
+        move |value: Option<f64>| Field::optional(value.map(|value| level(what, value)));
     columns.extend([
         Column::numbers("highest holding", move |(_, search): &Row<'_>| {
             Field::optional(held_level(what, &search.answer))
         }),
         Column::numbers("lowest failing", move |(_, search): &Row<'_>| {
-            at(search.answer.fails)
+            shown_level(search.answer.fails)
         }),
         Column::numbers("fitted (95 % interval)", move |(_, search): &Row<'_>| {
             Field::optional(search.answer.fitted_level().map(|fitted| {
-                let (at, low, high) = fitted_levels(what, fitted);
-                format!("{at} ({low} – {high})")
+                let (shown_level, low, high) = fitted_levels(what, fitted);
+                format!("{shown_level} ({low} – {high})")
             }))
         }),
         Column::numbers("trials", |(_, search): &Row<'_>| {

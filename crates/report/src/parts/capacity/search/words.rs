@@ -6,14 +6,14 @@ use waggle_stats::{Answer, End, FittedLevel};
 
 use crate::words::{conditions, findings, format};
 
-/// An answer as a sentence, with the first reason why the search went no higher; the table has all. `at` names the cell, or is empty.
+/// An answer as a sentence, with the first reason why the search went no higher; the table has all. `place` names the cell, or is empty.
 #[must_use]
-pub fn sentence(what: LevelKind, answer: &Answer, why: Option<&str>, at: &str) -> String {
-    let level = |at: f64| level(what, at);
+pub fn sentence(what: LevelKind, answer: &Answer, why: Option<&str>, place: &str) -> String {
+    let level = |place: f64| level(what, place);
     let trials = trials(answer.trials);
     let why = why.map_or_else(String::new, |why| format!(" ({why})"));
     let Some(held) = answer.holds else {
-        return at_place(at, &without_level(answer, &why, &trials, &level));
+        return at_place(place, &without_level(answer, &why, &trials, &level));
     };
     let all = all_of(held.trials);
     let held = level(held.level);
@@ -52,17 +52,17 @@ pub fn sentence(what: LevelKind, answer: &Answer, why: Option<&str>, at: &str) -
             "every condition holds at {held} (in {all}){fails}{seen} so far; {trials}, and the search is not finished"
         ),
     };
-    at_place(at, &said)
+    at_place(place, &said)
 }
 
 /// The lowest level that failed, and in how many of its trials.
 fn fails_text(answer: &Answer, why: &str, level: &dyn Fn(f64) -> String) -> String {
     let text = |fails: f64| {
         let seen = answer.at_level(fails);
-        let of = seen.map_or_else(String::new, |seen| {
+        let share = seen.map_or_else(String::new, |seen| {
             format!(" in {} of {}", seen.not_met, trials(seen.judged_trials()))
         });
-        format!(", but not at {}, which failed{of}{why}", level(fails))
+        format!(", but not at {}, which failed{share}{why}", level(fails))
     };
     answer.fails.map(text).unwrap_or_default()
 }
@@ -72,22 +72,22 @@ fn fitted_text(what: LevelKind, answer: &Answer) -> String {
     let Some(fitted) = answer.fitted_level() else {
         return String::new();
     };
-    let (at, low, high) = fitted_levels(what, fitted);
+    let (middle, low, high) = fitted_levels(what, fitted);
     format!(
-        "; fitted to all {} trials that show it, the level that half of them hold is {at} (95 % interval {low} – {high})",
+        "; fitted to all {} trials that show it, the level that half of them hold is {middle} (95 % interval {low} – {high})",
         fitted.trials
     )
 }
 
 /// A fitted level and the ends of its interval, to three digits.
 pub(crate) fn fitted_levels(what: LevelKind, fitted: FittedLevel) -> (String, String, String) {
-    let round = |at: f64| {
-        let step = 10_f64.powf(at.log10().floor() - 2.0);
+    let round = |value: f64| {
+        let step = 10_f64.powf(value.log10().floor() - 2.0);
         let step = match what {
             LevelKind::Rate => step,
             LevelKind::Users | LevelKind::Connections => step.max(1.0),
         };
-        level(what, (at / step).round() * step)
+        level(what, (value / step).round() * step)
     };
     (round(fitted.level), round(fitted.low), round(fitted.high))
 }
@@ -164,11 +164,11 @@ fn mixed_levels_text(answer: &Answer, level: &dyn Fn(f64) -> String) -> String {
         .collect()
 }
 
-fn at_place(at: &str, said: &str) -> String {
-    let whole = if at.is_empty() {
+fn at_place(place: &str, said: &str) -> String {
+    let whole = if place.is_empty() {
         said.to_owned()
     } else {
-        format!("at {at}, {said}")
+        format!("at {place}, {said}")
     };
     let mut letters = whole.chars();
     let first = letters.next().map(char::to_uppercase);
@@ -246,15 +246,15 @@ pub fn shortfall(shortfall: &Shortfall) -> String {
     match shortfall {
         Shortfall::Reason(reason) => findings::named_reason(reason),
         Shortfall::Condition {
-            text: of,
+            text: condition,
             unit,
             cell,
         } => match (&cell.reason, cell.observed) {
-            (Some(reason), _) => format!("{of}: {}", conditions::shortcoming(reason, *unit)),
+            (Some(reason), _) => format!("{condition}: {}", conditions::shortcoming(reason, *unit)),
             (None, Some(observed)) => {
-                format!("{of}: it was {}", format::in_unit(observed, *unit))
+                format!("{condition}: it was {}", format::in_unit(observed, *unit))
             }
-            (None, None) => of.clone(),
+            (None, None) => condition.clone(),
         },
     }
 }

@@ -47,22 +47,28 @@ struct EndTrial {
     all: Option<f64>,
 }
 
-pub(crate) fn best_and_worst(of: &BestAndWorstModel) -> BestAndWorst<'_> {
-    let order = of.order.iter().map(|one| OrderEntry {
-        metric: &one.column,
-        best: match one.is_lowest_best {
+pub(crate) fn best_and_worst(ranking: &BestAndWorstModel) -> BestAndWorst<'_> {
+    let order = ranking.order.iter().map(|entry| OrderEntry {
+        metric: &entry.column,
+        best: match entry.is_lowest_best {
             true => "lowest",
             false => "highest",
         },
     });
-    let cells = of.cells.iter().map(|one| CellEnds {
-        cell: one.cell,
-        ran: one.ran,
-        compared: one.ordered,
-        best: one.best.as_ref().map(|ranked| trial(&of.order, ranked)),
-        worst: one.worst.as_ref().map(|ranked| trial(&of.order, ranked)),
-        least_failures: one.failures.map(|range| range.least),
-        most_failures: one.failures.map(|range| range.most),
+    let cells = ranking.cells.iter().map(|entry| CellEnds {
+        cell: entry.cell,
+        ran: entry.ran,
+        compared: entry.ordered,
+        best: entry
+            .best
+            .as_ref()
+            .map(|ranked| trial(&ranking.order, ranked)),
+        worst: entry
+            .worst
+            .as_ref()
+            .map(|ranked| trial(&ranking.order, ranked)),
+        least_failures: entry.failures.map(|range| range.least),
+        most_failures: entry.failures.map(|range| range.most),
     });
     BestAndWorst {
         order: order.collect(),

@@ -6,8 +6,8 @@ use waggle_analysis::Model;
 
 /// `None` if the study does not ask for it.
 pub(crate) fn section(model: &Model) -> Option<Section> {
-    let of = model.best_and_worst.as_ref()?;
-    let mut blocks = vec![Block::Sentences(words::sentences(of))];
+    let ranking = model.best_and_worst.as_ref()?;
+    let mut blocks = vec![Block::Sentences(words::sentences(ranking))];
     let tables = [
         table::least_and_most_failures(model),
         table::best_and_worst_successes(model),

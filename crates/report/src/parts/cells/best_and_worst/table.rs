@@ -27,28 +27,28 @@ struct Shown {
 
 /// The least and the most failures in the trials of each cell; `None` if the study does not ask for them.
 pub(crate) fn least_and_most_failures(model: &Model) -> Option<Table> {
-    let of = model.best_and_worst.as_ref()?;
-    let metric = of.info.failures.as_ref()?.join(".");
+    let ranking = model.best_and_worst.as_ref()?;
+    let metric = ranking.info.failures.as_ref()?.join(".");
     let caption = format!(
         "{metric}: the least / the most in a trial of each cell{}; blank: none in any trial; marked: some in every trial{}",
-        column_caption(&of.grid),
-        star_caption(of, "the best or the worst")
+        column_caption(&ranking.grid),
+        star_caption(ranking, "the best or the worst")
     );
     let largest = |counts: &[f64]| Field::plain(range_text((counts[0], counts[1]), ["", ""]));
-    let shown = |one: &BestAndWorst| failures_shown(one);
+    let shown = |extremes: &BestAndWorst| failures_shown(extremes);
     Some(
-        grid_table("least-and-most-failures", caption, of, shown, largest)
+        grid_table("least-and-most-failures", caption, ranking, shown, largest)
             .with_title("Failures: least and most"),
     )
 }
 
 /// The successes of the best and of the worst trial of each cell; `None` if the study does not ask for them.
 pub(crate) fn best_and_worst_successes(model: &Model) -> Option<Table> {
-    let of = model.best_and_worst.as_ref()?;
-    let SuccessesInfo { metric, of: all } = of.info.successes.as_ref()?;
+    let ranking = model.best_and_worst.as_ref()?;
+    let SuccessesInfo { metric, of: all } = ranking.info.successes.as_ref()?;
     let paths: Vec<String> = all.iter().map(|path| path.join(".")).collect();
     let all = match &paths[..] {
-        [one] => one.clone(),
+        [entry] => entry.clone(),
         several => format!("({})", several.join(" + ")),
     };
     let caption = format!(
@@ -56,17 +56,17 @@ pub(crate) fn best_and_worst_successes(model: &Model) -> Option<Table> {
          below 95 %{}",
         metric.join("."),
         all,
-        column_caption(&of.grid),
-        star_caption(of, "the one with the least or the most failures")
+        column_caption(&ranking.grid),
+        star_caption(ranking, "the one with the least or the most failures")
     );
     let largest = |counts: &[f64]| {
         let pair = |succeeded: f64, all: f64| success_text(SuccessCount { succeeded, all }, "");
         let field = Field::plain(pair(counts[0], counts[1]));
         field.with_aside(pair(counts[2], counts[3]))
     };
-    let shown = |one: &BestAndWorst| successes_shown(one);
+    let shown = |entry: &BestAndWorst| successes_shown(entry);
     Some(
-        grid_table("best-and-worst-successes", caption, of, shown, largest)
+        grid_table("best-and-worst-successes", caption, ranking, shown, largest)
             .with_title("Successes of the best and of the worst trial"),
     )
 }
@@ -80,19 +80,19 @@ fn column_caption(grid: &TableGrid) -> String {
 }
 
 /// What a star means, if some cell has one.
-fn star_caption(of: &BestAndWorstModel, what: &str) -> String {
-    let mut cells = of.cells.iter();
-    match cells.any(|one| stars(one) != ["", ""]) {
+fn star_caption(ranking: &BestAndWorstModel, what: &str) -> String {
+    let mut cells = ranking.cells.iter();
+    match cells.any(|cell| stars(cell) != ["", ""]) {
         true => format!("; {OTHER_TRIAL}: another trial than {what}"),
         false => String::new(),
     }
 }
 
 /// The marks of the best and of the worst trial by failures, if the order has other trials at its ends.
-fn stars(one: &BestAndWorst) -> [&'static str; 2] {
+fn stars(extremes: &BestAndWorst) -> [&'static str; 2] {
     let differs = [
-        one.has_fewer_failures_elsewhere(),
-        one.has_more_failures_elsewhere(),
+        extremes.has_fewer_failures_elsewhere(),
+        extremes.has_more_failures_elsewhere(),
     ];
     differs.map(|differs| if differs { OTHER_TRIAL } else { "" })
 }
@@ -101,18 +101,18 @@ fn stars(one: &BestAndWorst) -> [&'static str; 2] {
 fn grid_table(
     id: &'static str,
     caption: String,
-    of: &BestAndWorstModel,
+    ranking: &BestAndWorstModel,
     shown: impl Fn(&BestAndWorst) -> Shown,
     largest: impl Fn(&[f64]) -> Field,
 ) -> Table {
-    let grid = &of.grid;
+    let grid = &ranking.grid;
     let field = |place: &Option<usize>| {
         place.map_or_else(
             || Shown {
                 field: Field::empty(),
                 counts: Vec::new(),
             },
-            |place| shown(&of.cells[place]),
+            |place| shown(&ranking.cells[place]),
         )
     };
     let rows: Vec<Vec<Shown>> = grid
@@ -134,9 +134,9 @@ fn grid_table(
     if grid.row_factors.is_empty() {
         last.clear();
     }
-    let own = rows.into_iter().zip(&grid.rows).map(|(fields, levels)| {
+    let body = rows.into_iter().zip(&grid.rows).map(|(fields, levels)| {
         let levels = levels.iter().map(Field::plain);
-        let fields = fields.into_iter().map(|one| one.field);
+        let fields = fields.into_iter().map(|entry| entry.field);
         levels.chain(fields).collect()
     });
     Table {
@@ -145,7 +145,7 @@ fn grid_table(
         caption,
         heads: heads(grid),
         has_summary: !last.is_empty(),
-        rows: own.chain((!last.is_empty()).then_some(last)).collect(),
+        rows: body.chain((!last.is_empty()).then_some(last)).collect(),
     }
 }
 
@@ -181,8 +181,8 @@ fn heads(grid: &TableGrid) -> Vec<Head> {
     rows.chain(columns).collect()
 }
 
-fn failures_shown(one: &BestAndWorst) -> Shown {
-    let Some(range) = one.failures else {
+fn failures_shown(extremes: &BestAndWorst) -> Shown {
+    let Some(range) = extremes.failures else {
         return Shown {
             field: Field::empty(),
             counts: Vec::new(),
@@ -191,7 +191,7 @@ fn failures_shown(one: &BestAndWorst) -> Shown {
     let field = match range.most > 0.0 {
         false => Field::plain(""),
         true => {
-            let text = range_text((range.least, range.most), stars(one));
+            let text = range_text((range.least, range.most), stars(extremes));
             Field::plain(text).bad_if(range.least > 0.0)
         }
     };
@@ -206,18 +206,18 @@ fn range_text((least, most): (f64, f64), stars: [&str; 2]) -> String {
     format!("{least}{} / {most}{}", stars[0], stars[1])
 }
 
-fn successes_shown(one: &BestAndWorst) -> Shown {
-    let of = |trial: &Option<RankedTrial>| trial.as_ref().and_then(|trial| trial.successes);
-    let (Some(best), Some(worst)) = (of(&one.best), of(&one.worst)) else {
+fn successes_shown(extremes: &BestAndWorst) -> Shown {
+    let successes = |trial: &Option<RankedTrial>| trial.as_ref().and_then(|trial| trial.successes);
+    let (Some(best), Some(worst)) = (successes(&extremes.best), successes(&extremes.worst)) else {
         return Shown {
             field: Field::empty(),
             counts: Vec::new(),
         };
     };
-    let field = match one.has_unsuccessful {
+    let field = match extremes.has_unsuccessful {
         false => Field::plain(""),
         true => {
-            let stars = stars(one);
+            let stars = stars(extremes);
             let field = Field::plain(success_text(best, stars[0])).bad_if(best.is_few());
             field.with_aside(success_text(worst, stars[1]))
         }
@@ -239,7 +239,7 @@ type PickEnd = fn(&BestAndWorst) -> Option<&RankedTrial>;
 
 /// The two trials of each cell, with all that orders them; `None` if the study does not ask for them.
 pub(crate) fn best_and_worst_trials(model: &Model) -> Option<Table> {
-    let of = model.best_and_worst.as_ref()?;
+    let ranking = model.best_and_worst.as_ref()?;
     type Row<'a> = (&'a CellModel, &'a BestAndWorst);
     let mut columns = place(model, |(cell, _): &Row<'_>| *cell);
     columns.push(Column::words("verdict", |(cell, _): &Row<'_>| {
@@ -249,37 +249,38 @@ pub(crate) fn best_and_worst_trials(model: &Model) -> Option<Table> {
     for (name, pick) in ends {
         columns.push(Column::numbers(
             format!("{name}: repetition"),
-            move |(_, one): &Row<'_>| {
-                let trial = pick(one);
+            move |(_, extremes): &Row<'_>| {
+                let trial = pick(extremes);
                 let ties = trial.and_then(ties_text);
                 Field::optional(trial.map(|trial| trial.repetition.to_string())).with_aside(ties)
             },
         ));
-        columns.extend(of.order.iter().enumerate().map(|(place, metric)| {
+        columns.extend(ranking.order.iter().enumerate().map(|(place, metric)| {
             Column::numbers(
                 format!("{name}: {}", metric.name),
-                move |(_, one): &Row<'_>| {
-                    let value = pick(one).and_then(|trial| trial.values[place]);
+                move |(_, extremes): &Row<'_>| {
+                    let value = pick(extremes).and_then(|trial| trial.values[place]);
                     Field::optional(value.map(|value| format::in_unit(value, metric.row.unit)))
                 },
             )
         }));
     }
-    columns.push(Column::numbers("trials compared", |(_, one): &Row<'_>| {
-        Field::plain(format!("{} of {}", one.ordered, one.ran))
-    }));
+    columns.push(Column::numbers(
+        "trials compared",
+        |(_, extremes): &Row<'_>| Field::plain(format!("{} of {}", extremes.ordered, extremes.ran)),
+    ));
     let caption = "The best and the worst trial of each cell, with the metrics that order them";
-    let rows = model.cells.iter().zip(&of.cells);
+    let rows = model.cells.iter().zip(&ranking.cells);
     let table = Table::new("best-and-worst", caption, columns, rows);
     Some(table.with_title("Best and worst trials"))
 }
 
-fn best(one: &BestAndWorst) -> Option<&RankedTrial> {
-    one.best.as_ref()
+fn best(extremes: &BestAndWorst) -> Option<&RankedTrial> {
+    extremes.best.as_ref()
 }
 
-fn worst(one: &BestAndWorst) -> Option<&RankedTrial> {
-    one.worst.as_ref()
+fn worst(extremes: &BestAndWorst) -> Option<&RankedTrial> {
+    extremes.worst.as_ref()
 }
 
 /// Repetitions that are equal to it.

@@ -3,8 +3,8 @@
 use waggle_analysis::{BestAndWorst, BestAndWorstModel};
 
 /// What orders trials, what is done with equal ones, and which are not ordered.
-pub(crate) fn sentences(of: &BestAndWorstModel) -> Vec<String> {
-    let order: Vec<String> = of
+pub(crate) fn sentences(ranking: &BestAndWorstModel) -> Vec<String> {
+    let order: Vec<String> = ranking
         .order
         .iter()
         .map(|metric| {
@@ -20,18 +20,22 @@ pub(crate) fn sentences(of: &BestAndWorstModel) -> Vec<String> {
          is behind all that have one.",
         order.join(", then by ")
     )];
-    let has_ties = |one: &&BestAndWorst| {
-        let mut ends = [&one.best, &one.worst].into_iter().flatten();
+    let has_ties = |cell: &&BestAndWorst| {
+        let mut ends = [&cell.best, &cell.worst].into_iter().flatten();
         ends.any(|trial| !trial.ties.is_empty())
     };
-    let cells = of.cells.len();
-    let tied = of.cells.iter().filter(has_ties).count();
+    let cells = ranking.cells.len();
+    let tied = ranking.cells.iter().filter(has_ties).count();
     if tied > 0 {
         sentences.push(format!(
             "In {tied} of {cells} cells several trials are equal in all of these: the one with the lower repetition counts as the better."
         ));
     }
-    let missing = of.cells.iter().filter(|one| one.ordered < one.ran).count();
+    let missing = ranking
+        .cells
+        .iter()
+        .filter(|cell| cell.ordered < cell.ran)
+        .count();
     if missing > 0 {
         sentences.push(format!(
             "In {missing} of {cells} cells a trial did not come to its end: it has no result and is not compared."

@@ -47,7 +47,10 @@ impl<'a> Cell<'a> {
         let (numbers, thin) = map::numbers(mapped, cell);
         let level = |factor: &waggle_analysis::Factor| {
             let (_, level) = cell.levels.iter().find(|(name, _)| *name == factor.name)?;
-            factor.levels.iter().position(|one| one == level)
+            factor
+                .levels
+                .iter()
+                .position(|candidate| candidate == level)
         };
         let steps = cell.steps.iter().map(|step| Step {
             name: &step.name,

@@ -68,9 +68,9 @@ pub(crate) fn cell<'a>(model: &Model, cell: &'a CellModel, all: &[NamedMetric<'_
         let number = model.number_of_cell(named, cell.cell)?;
         Some((named.column(), Value::of_metric(named.row, number)?))
     };
-    let reason = |one: &waggle_analysis::CellReason| ReasonText {
-        repetition: one.repetition,
-        ..reason_text(&one.reason)
+    let reason = |cell_reason: &waggle_analysis::CellReason| ReasonText {
+        repetition: cell_reason.repetition,
+        ..reason_text(&cell_reason.reason)
     };
     Cell {
         number: cell.cell,

@@ -102,7 +102,7 @@ pub(crate) fn mapped_metrics(model: &Model) -> Vec<Mapped<'_>> {
     for path in model.cells.iter().flat_map(|cell| &cell.numbers) {
         let path = &path.path;
         let named = without_names(path, &model.info);
-        let is_new = |named: &NamedMetric<'_>| !all.iter().any(|one| one.named == *named);
+        let is_new = |named: &NamedMetric<'_>| !all.iter().any(|metric| metric.named == *named);
         all.extend(named.filter(is_new).map(|named| Mapped {
             named,
             of_cell: Box::new(move |cell| Shown {
@@ -111,12 +111,12 @@ pub(crate) fn mapped_metrics(model: &Model) -> Vec<Mapped<'_>> {
             }),
         }));
     }
-    all.retain(|one| one.is_known(model));
+    all.retain(|metric| metric.is_known(model));
     let asked = headline(&model.info);
-    all.sort_by_key(|one| {
+    all.sort_by_key(|metric| {
         asked
             .iter()
-            .position(|named| *named == one.named)
+            .position(|named| *named == metric.named)
             .unwrap_or(asked.len())
     });
     all
@@ -124,37 +124,37 @@ pub(crate) fn mapped_metrics(model: &Model) -> Vec<Mapped<'_>> {
 
 type Pick = fn(&CellModel) -> &Distribution;
 
-fn over_trials<'a>(metric: Metric, of: fn(&CellModel) -> Option<Estimate>) -> Mapped<'a> {
+fn over_trials<'a>(metric: Metric, pick: fn(&CellModel) -> Option<Estimate>) -> Mapped<'a> {
     Mapped {
         named: NamedMetric::of_all(metric),
         of_cell: Box::new(move |cell| Shown {
-            number: of(cell).map(Number::Estimate),
+            number: pick(cell).map(Number::Estimate),
             thin: None,
         }),
     }
 }
 
-fn exact<'a>(metric: Metric, of: fn(&CellModel) -> Option<f64>) -> Mapped<'a> {
+fn exact<'a>(metric: Metric, pick: fn(&CellModel) -> Option<f64>) -> Mapped<'a> {
     Mapped {
         named: NamedMetric::of_all(metric),
         of_cell: Box::new(move |cell| Shown {
-            number: of(cell).map(Number::Exact),
+            number: pick(cell).map(Number::Exact),
             thin: None,
         }),
     }
 }
 
-fn percentile<'a>(metric: Metric, statistic: Statistic, of: Pick) -> Mapped<'a> {
+fn percentile<'a>(metric: Metric, statistic: Statistic, pick: Pick) -> Mapped<'a> {
     Mapped {
         named: NamedMetric {
             statistic: Some(statistic),
             ..NamedMetric::of_all(metric)
         },
         of_cell: Box::new(move |cell| {
-            let found = of(cell).percentile(statistic);
-            found.map_or_else(Shown::default, |one| Shown {
-                number: one.estimate.map(Number::Estimate),
-                thin: one.thin,
+            let quantile = pick(cell).percentile(statistic);
+            quantile.map_or_else(Shown::default, |value| Shown {
+                number: value.estimate.map(Number::Estimate),
+                thin: value.thin,
             })
         }),
     }
@@ -189,12 +189,13 @@ pub(crate) fn numbers(
     mapped: &[Mapped<'_>],
     cell: &CellModel,
 ) -> (Vec<Option<Vec<f64>>>, BTreeMap<usize, String>) {
-    let shown: Vec<Shown> = mapped.iter().map(|one| (one.of_cell)(cell)).collect();
+    let shown: Vec<Shown> = mapped.iter().map(|entry| (entry.of_cell)(cell)).collect();
     let thin = shown.iter().enumerate();
-    let thin = thin.filter_map(|(place, one)| Some((place, findings::thin(one.thin.as_ref()?))));
-    let number = |one: &Shown| {
-        Some(match one.number? {
-            Number::Estimate(of) => estimate(&of),
+    let thin =
+        thin.filter_map(|(place, entry)| Some((place, findings::thin(entry.thin.as_ref()?))));
+    let number = |entry: &Shown| {
+        Some(match entry.number? {
+            Number::Estimate(result) => estimate(&result),
             Number::Exact(value) => vec![round_to(value)],
             Number::Within(range) => [range.high, range.low, range.high].map(round_to).to_vec(),
         })

@@ -122,8 +122,8 @@ fn failure_field(cell: &CellModel, kind: &FailureKind) -> Field {
 }
 
 fn count_of(failures: &[(FailureKind, u64)], kind: &FailureKind) -> u64 {
-    let found = failures.iter().find(|(name, _)| name == kind);
-    found.map_or(0, |(_, count)| *count)
+    let entry = failures.iter().find(|(name, _)| name == kind);
+    entry.map_or(0, |(_, count)| *count)
 }
 
 /// Failures that are none of a request by kind, a row for each cell that has any; `None` if there are none.

@@ -46,7 +46,7 @@ impl DeliveryDelay {
 
 /// By the columns of `tables.csv`.
 pub(crate) fn pooled_percentiles(pooled: &Pooled) -> BTreeMap<String, f64> {
-    let of = |metric: Metric, all: &Option<TrialPercentiles>| -> Vec<(String, f64)> {
+    let percentiles = |metric: Metric, all: &Option<TrialPercentiles>| -> Vec<(String, f64)> {
         let value = |statistic: Statistic| {
             let named = NamedMetric {
                 statistic: Some(statistic),
@@ -57,7 +57,7 @@ pub(crate) fn pooled_percentiles(pooled: &Pooled) -> BTreeMap<String, f64> {
         };
         STATISTICS.into_iter().filter_map(value).collect()
     };
-    let response = of(Metric::ResponseTime, &pooled.response);
-    let delay = of(Metric::Delay, &pooled.delay);
+    let response = percentiles(Metric::ResponseTime, &pooled.response);
+    let delay = percentiles(Metric::Delay, &pooled.delay);
     response.into_iter().chain(delay).collect()
 }

@@ -33,22 +33,28 @@ type Point = (
 );
 
 impl<'a> Comparison<'a> {
-    pub(crate) fn new(one: &'a ComparisonModel) -> Self {
-        let outcomes = one.outcomes.iter();
+    pub(crate) fn new(comparison: &'a ComparisonModel) -> Self {
+        let outcomes = comparison.outcomes.iter();
         Self {
-            levels: &one.levels,
-            over: Axis::new(&one.over),
-            lines: one.lines.iter().map(|line| line.name.as_str()).collect(),
-            outcomes: outcomes.map(|outcome| of_outcome(one, outcome)).collect(),
+            levels: &comparison.levels,
+            over: Axis::new(&comparison.over),
+            lines: comparison
+                .lines
+                .iter()
+                .map(|line| line.name.as_str())
+                .collect(),
+            outcomes: outcomes
+                .map(|outcome| of_outcome(comparison, outcome))
+                .collect(),
         }
     }
 }
 
-fn of_outcome<'a>(one: &ComparisonModel, outcome: &'a Compared) -> Outcome<'a> {
+fn of_outcome<'a>(comparison: &ComparisonModel, outcome: &'a Compared) -> Outcome<'a> {
     let lines = outcome.at.iter().enumerate();
     let points = lines.flat_map(|(line, levels)| {
         let levels = levels.iter().enumerate();
-        levels.filter_map(move |(level, found)| point(one, outcome, (line, level), found))
+        levels.filter_map(move |(level, effect)| point(comparison, outcome, (line, level), effect))
     });
     Outcome {
         name: &outcome.name,
@@ -58,19 +64,19 @@ fn of_outcome<'a>(one: &ComparisonModel, outcome: &'a Compared) -> Outcome<'a> {
 }
 
 fn point(
-    one: &ComparisonModel,
+    comparison: &ComparisonModel,
     outcome: &Compared,
     (line, level): (usize, usize),
-    found: &Found,
+    effect: &Found,
 ) -> Option<Point> {
-    let [point, low, high] = ends(Some(found.number()?));
-    let ahead = match outcome.leader(found) {
+    let [point, low, high] = ends(Some(effect.number()?));
+    let ahead = match outcome.leader(effect) {
         Ahead::First => Some(0),
         Ahead::Second => Some(1),
         Ahead::Unsure => Some(2),
         Ahead::Neither | Ahead::Alone => None,
         Ahead::Unknown => return None,
     };
-    let believed = one.is_free_of_doubt(line, level);
+    let believed = comparison.is_free_of_doubt(line, level);
     Some((line, level, point, low, high, ahead, believed))
 }

@@ -12,26 +12,29 @@ use waggle_analysis::{Better, Compared, ComparisonModel, Measure, Model};
 pub(crate) fn section(model: &Model) -> Option<Section> {
     let table = table::comparisons(&model.comparisons)?;
     let mut blocks = Vec::new();
-    for (place, one) in model.comparisons.iter().enumerate() {
-        let with = match one.others.as_slice() {
+    for (place, comparison) in model.comparisons.iter().enumerate() {
+        let with = match comparison.others.as_slice() {
             [] => String::new(),
             others => format!(", for each {}", others.join(" and ")),
         };
         blocks.extend([
             Block::Heading(format!(
                 "{} vs {}, over {}{with}",
-                one.levels[1], one.levels[0], one.over.factor
+                comparison.levels[1], comparison.levels[0], comparison.over.factor
             )),
-            Block::Sentences(words::sentences(one)),
+            Block::Sentences(words::sentences(comparison)),
         ]);
-        blocks.extend(words::caution(one).map(Block::Caution));
-        let factors = [one.factor.as_str(), one.over.factor.as_str()];
+        blocks.extend(words::caution(comparison).map(Block::Caution));
+        let factors = [comparison.factor.as_str(), comparison.over.factor.as_str()];
         let cautions = derived::cautions(model, &factors);
         blocks.extend(cautions.into_iter().map(Block::Caution));
-        blocks.push(Block::Drawn(Drawn::Beside(charts(place, one))));
+        blocks.push(Block::Drawn(Drawn::Beside(charts(place, comparison))));
     }
-    let outcomes = model.comparisons.iter().flat_map(|one| &one.outcomes);
-    let outcomes = outcomes.map(|one| (one.name.as_str(), one.is_asked));
+    let outcomes = model
+        .comparisons
+        .iter()
+        .flat_map(|comparison| &comparison.outcomes);
+    let outcomes = outcomes.map(|comparison| (comparison.name.as_str(), comparison.is_asked));
     blocks.extend(asked_before::mark(model, outcomes).map(Block::Note));
     blocks.push(Block::Table(table));
     Some(Section {
@@ -44,11 +47,14 @@ pub(crate) fn section(model: &Model) -> Option<Section> {
     })
 }
 
-fn charts(place: usize, one: &ComparisonModel) -> Vec<Chart> {
-    let outcomes = one.outcomes.iter().enumerate();
+fn charts(place: usize, comparison: &ComparisonModel) -> Vec<Chart> {
+    let outcomes = comparison.outcomes.iter().enumerate();
     outcomes
-        .map(|(at, outcome)| {
-            Chart::new(format!("compare-{place}-{at}"), label(outcome, &one.levels))
+        .map(|(index, outcome)| {
+            Chart::new(
+                format!("compare-{place}-{index}"),
+                label(outcome, &comparison.levels),
+            )
         })
         .collect()
 }

@@ -19,35 +19,39 @@ struct At<'a> {
 pub(crate) fn comparisons(all: &[ComparisonModel]) -> Option<Table> {
     // Outcomes as they first come: one comparison may lack what another has.
     let mut names: Vec<(&str, Measure)> = Vec::new();
-    for outcome in all.iter().flat_map(|one| &one.outcomes) {
+    for outcome in all.iter().flat_map(|entry| &entry.outcomes) {
         if !names.iter().any(|(name, _)| *name == outcome.name) {
             names.push((&outcome.name, outcome.measure));
         }
     }
     let mut columns = vec![
-        Column::words("levels", |at: &At<'_>| Field::plain(levels_text(at))),
-        Column::words("at", |at: &At<'_>| Field::plain(at_level(at))),
+        Column::words("levels", |row: &At<'_>| Field::plain(levels_text(row))),
+        Column::words("at", |row: &At<'_>| Field::plain(at_level(row))),
     ];
     columns.extend(names.into_iter().map(|(name, measure)| {
         let head = match measure {
             Measure::Ratio => name.to_owned(),
             Measure::Difference => format!("{name}, percentage points"),
         };
-        Column::numbers(head, move |at: &At<'_>| {
-            let mut outcomes = at.of.outcomes.iter();
+        Column::numbers(head, move |row: &At<'_>| {
+            let mut outcomes = row.of.outcomes.iter();
             outcomes
                 .find(|outcome| outcome.name == name)
-                .map_or_else(Field::empty, |outcome| field(outcome, at))
+                .map_or_else(Field::empty, |outcome| field(outcome, row))
         })
     }));
-    columns.push(Column::words("not valid", |at: &At<'_>| {
-        Field::plain(doubtful(at))
+    columns.push(Column::words("not valid", |row: &At<'_>| {
+        Field::plain(doubtful(row))
     }));
-    let rows = all.iter().flat_map(|of| {
-        let lines = 0..of.lines.len();
+    let rows = all.iter().flat_map(|comparison| {
+        let lines = 0..comparison.lines.len();
         lines.flat_map(move |line| {
-            let levels = 0..of.over.levels.len();
-            levels.map(move |level| At { of, line, level })
+            let levels = 0..comparison.over.levels.len();
+            levels.map(move |level| At {
+                of: comparison,
+                line,
+                level,
+            })
         })
     });
     let caption = "Ratios of the two levels, and differences of error rates in percentage points, with 95 % intervals";
@@ -56,31 +60,31 @@ pub(crate) fn comparisons(all: &[ComparisonModel]) -> Option<Table> {
         .unless_empty()
 }
 
-fn levels_text(at: &At<'_>) -> String {
-    format!("{} vs {}", at.of.levels[1], at.of.levels[0])
+fn levels_text(row: &At<'_>) -> String {
+    format!("{} vs {}", row.of.levels[1], row.of.levels[0])
 }
 
-fn at_level(at: &At<'_>) -> String {
-    let over = &at.of.over;
-    let level = format!("{}={}", over.factor, over.levels[at.level]);
-    match at.of.lines[at.line].name.as_str() {
+fn at_level(row: &At<'_>) -> String {
+    let over = &row.of.over;
+    let level = format!("{}={}", over.factor, over.levels[row.level]);
+    match row.of.lines[row.line].name.as_str() {
         "" => level,
         line => format!("{level}, {line}"),
     }
 }
 
-fn doubtful(at: &At<'_>) -> String {
-    let doubtful = at.of.doubtful[at.line][at.level].iter();
+fn doubtful(row: &At<'_>) -> String {
+    let doubtful = row.of.doubtful[row.line][row.level].iter();
     let doubtful: Vec<String> = doubtful
         .map(|(which, verdict)| format!("{which} {}", labels::verdict(*verdict)))
         .collect();
     doubtful.join(", ")
 }
 
-fn field(outcome: &Compared, at: &At<'_>) -> Field {
-    let levels = &at.of.levels;
-    let found = match &outcome.at[at.line][at.level] {
-        Found::Number(found) => found,
+fn field(outcome: &Compared, row: &At<'_>) -> Field {
+    let levels = &row.of.levels;
+    let difference = match &outcome.at[row.line][row.level] {
+        Found::Number(difference) => difference,
         Found::NoSuccess(none) => {
             return Field::plain(match none.of {
                 Without::First => format!("{}: no success", levels[0]),
@@ -90,15 +94,15 @@ fn field(outcome: &Compared, at: &At<'_>) -> Field {
         }
         Found::Nothing => return Field::empty(),
     };
-    estimate_field(outcome.measure, &found.estimate)
-        .with_shown(outcome.shown_of(found), outcome.family)
+    estimate_field(outcome.measure, &difference.estimate)
+        .with_shown(outcome.shown_of(difference), outcome.family)
 }
 
-fn estimate_field(measure: Measure, found: &Estimate) -> Field {
+fn estimate_field(measure: Measure, estimate: &Estimate) -> Field {
     match measure {
-        Measure::Ratio => Field::plain(format::times(found.point))
-            .with_aside(found.interval.map(format::ratio_ends)),
-        Measure::Difference => Field::plain(format::three_digits(100.0 * found.point))
-            .with_aside(found.interval.map(format::point_ends)),
+        Measure::Ratio => Field::plain(format::times(estimate.point))
+            .with_aside(estimate.interval.map(format::ratio_ends)),
+        Measure::Difference => Field::plain(format::three_digits(100.0 * estimate.point))
+            .with_aside(estimate.interval.map(format::point_ends)),
     }
 }

@@ -104,7 +104,7 @@ impl<'a> Panel<'a> {
         let lines = panel.lines.iter();
         Self {
             name: &panel.name,
-            lines: lines.map(|one| (one.line, one.name.as_str())).collect(),
+            lines: lines.map(|line| (line.line, line.name.as_str())).collect(),
         }
     }
 }
@@ -135,7 +135,7 @@ fn law(line: &LineLaw) -> Option<LawLine> {
     let band = law
         .band()
         .iter()
-        .map(|one| [one.level, one.value, one.low, one.high].map(round_to));
+        .map(|point| [point.level, point.value, point.low, point.high].map(round_to));
     Some(LawLine {
         line: line.line,
         band: band.collect(),

@@ -19,20 +19,25 @@ pub(crate) fn curves(curves: &CurvesModel) -> Table {
         ));
     }
     for chart in &curves.charts {
-        columns.push(Column::numbers(&chart.name, |&at: &(usize, usize)| {
-            point(chart, at).map_or_else(Field::empty, |point| measured_field(point, chart))
+        columns.push(Column::numbers(&chart.name, |&place: &(usize, usize)| {
+            point(chart, place).map_or_else(Field::empty, |point| measured_field(point, chart))
         }));
         if chart.has_reference() {
             let head = format!("{}, reference", chart.name);
-            columns.push(Column::numbers(head, |&at: &(usize, usize)| {
-                let reference = point(chart, at).and_then(|point| point.reference);
+            columns.push(Column::numbers(head, |&place: &(usize, usize)| {
+                let reference = point(chart, place).and_then(|point| point.reference);
                 Field::optional(reference.map(|value| format::in_unit(value, chart.unit)))
             }));
         }
     }
     let levels = 0..curves.over.levels.len();
     let all = levels.flat_map(|level| (0..curves.lines.len()).map(move |line| (level, line)));
-    let rows = all.filter(|&at| curves.charts.iter().any(|chart| point(chart, at).is_some()));
+    let rows = all.filter(|&place| {
+        curves
+            .charts
+            .iter()
+            .any(|chart| point(chart, place).is_some())
+    });
     let caption = format!(
         "Each outcome over {}, with 95 % intervals over trials",
         curves.over.factor

@@ -81,7 +81,11 @@ fn count<'a>(
     pick: impl Fn(&Row<'a>) -> Option<usize> + 'a,
 ) -> Column<'a, OfOutcome<'a>> {
     Column::numbers(head, move |(_, row): &OfOutcome<'a>| {
-        Field::plain(pick(row).map(|one| one.to_string()).unwrap_or_default())
+        Field::plain(
+            pick(row)
+                .map(|number| number.to_string())
+                .unwrap_or_default(),
+        )
     })
 }
 
@@ -136,13 +140,16 @@ fn levels<'a>(effects: &'a EffectsModel, outcome: &'a OutcomeEffects) -> Vec<Row
 }
 
 fn comparisons<'a>(effects: &'a EffectsModel, outcome: &'a OutcomeEffects) -> Vec<Row<'a>> {
-    let all = outcome.comparisons.iter().flat_map(|one| {
-        let (factor, by) = (&effects.factors[one.factor], &effects.factors[one.by]);
-        let levels = by.levels.iter().zip(&one.ratios);
+    let all = outcome.comparisons.iter().flat_map(|comparison| {
+        let (factor, by) = (
+            &effects.factors[comparison.factor],
+            &effects.factors[comparison.by],
+        );
+        let levels = by.levels.iter().zip(&comparison.ratios);
         levels.map(|(held, ratio)| Row {
             kind: "comparison",
             factor: &factor.name,
-            level: &factor.levels[one.level],
+            level: &factor.levels[comparison.level],
             baseline_level: &factor.levels[0],
             other: (&by.name, held),
             ratio: Some(ratio.estimate),

@@ -17,11 +17,11 @@ pub(crate) fn section(model: &Model) -> Option<Section> {
         Block::Sentences(words::sentences(effects)),
     ];
     let outcomes = effects.outcomes.iter();
-    let outcomes = outcomes.map(|one| (one.name.as_str(), one.is_asked));
+    let outcomes = outcomes.map(|entry| (entry.name.as_str(), entry.is_asked));
     blocks.extend(asked_before::mark(model, outcomes).map(Block::Note));
     blocks.extend(words::caution(effects).map(Block::Caution));
     blocks.extend(words::open_ratios(effects).map(Block::Caution));
-    let factors = effects.factors.iter().map(|one| one.name.as_str());
+    let factors = effects.factors.iter().map(|entry| entry.name.as_str());
     let cautions = derived::cautions(model, &factors.collect::<Vec<_>>());
     blocks.extend(cautions.into_iter().map(Block::Caution));
     blocks.extend(words::notes(effects).into_iter().map(Block::Note));

@@ -68,16 +68,24 @@ struct AtLevel<'a> {
 /// already is left out.
 pub(crate) fn dependences(effects: &EffectsModel, told: &[ComparisonModel]) -> Option<Table> {
     let factors = &effects.factors;
-    let is_new = |one: &Comparison| {
+    let is_new = |candidate: &Comparison| {
         let name = |place: usize| factors[place].name.as_str();
         let mut told = told.iter();
-        factors.len() > 2 || !told.any(|other| other.is_of(name(one.factor), name(one.by)))
+        factors.len() > 2
+            || !told.any(|other| other.is_of(name(candidate.factor), name(candidate.by)))
     };
     let rows = effects.outcomes.iter().flat_map(|outcome| {
-        let all = outcome.comparisons.iter().filter(|one| is_new(one));
-        all.flat_map(move |of| {
-            let levels = 0..of.ratios.len();
-            levels.map(move |level| AtLevel { outcome, of, level })
+        let all = outcome
+            .comparisons
+            .iter()
+            .filter(|candidate| is_new(candidate));
+        all.flat_map(move |comparison| {
+            let levels = 0..comparison.ratios.len();
+            levels.map(move |level| AtLevel {
+                outcome,
+                of: comparison,
+                level,
+            })
         })
     });
     let columns = vec![
@@ -107,23 +115,23 @@ pub(crate) fn dependences(effects: &EffectsModel, told: &[ComparisonModel]) -> O
         .unless_empty()
 }
 
-fn meaning(effects: &EffectsModel, at: &AtLevel<'_>) -> String {
-    let level = &effects.factors[at.of.factor].levels[at.of.level];
-    let found = &at.of.ratios[at.level].estimate;
-    let side = match at.of.shown[at.level] {
+fn meaning(effects: &EffectsModel, row: &AtLevel<'_>) -> String {
+    let level = &effects.factors[row.of.factor].levels[row.of.level];
+    let ratio = &row.of.ratios[row.level].estimate;
+    let side = match row.of.shown[row.level] {
         Shown::Unknown => "no interval".to_owned(),
-        Shown::Together if found.point > 1.0 => format!("{level} is higher"),
+        Shown::Together if ratio.point > 1.0 => format!("{level} is higher"),
         Shown::Together => format!("{level} is lower"),
         Shown::Alone => format!(
             "shown alone, but not together with all {} statements (Holm)",
-            at.outcome.family
+            row.outcome.family
         ),
         Shown::Nothing => "no difference found".to_owned(),
     };
-    let mut turns = at.of.turns.iter();
-    match turns.find(|(_, after)| *after == at.level) {
+    let mut turns = row.of.turns.iter();
+    match turns.find(|(_, after)| *after == row.level) {
         Some((before, _)) => {
-            let before = &effects.factors[at.of.by].levels[*before];
+            let before = &effects.factors[row.of.by].levels[*before];
             format!("{side}; reversed at {before}")
         }
         None => side,
@@ -131,10 +139,10 @@ fn meaning(effects: &EffectsModel, at: &AtLevel<'_>) -> String {
 }
 
 /// The name of a source of variation.
-fn source(effects: &EffectsModel, of: Source) -> String {
+fn source(effects: &EffectsModel, source: Source) -> String {
     let name = |place: usize| effects.factors[place].name.as_str();
     let is_single = effects.trials == effects.cells;
-    match of {
+    match source {
         Source::Factor(factor) => name(factor).to_owned(),
         Source::Pair(a, b) if is_single && effects.factors.len() == 2 => {
             format!("{} × {}, and trial to trial", name(a), name(b))

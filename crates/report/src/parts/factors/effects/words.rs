@@ -62,13 +62,13 @@ fn sentence(factors: &[Factor], outcome: &OutcomeEffects, dependences_at_most: u
             format::times(outcome.span.1 / outcome.span.0)
         ),
         Summary::Differs {
-            strongest: of,
+            strongest: effect,
             dependences,
             unexplained: largest,
         } => {
             let told = dependences.iter().take(dependences_at_most);
-            let told = told.map(|at| dependence(factors, outcome, &outcome.comparisons[*at]));
-            let mut all = vec![strongest(factors, outcome, &of)];
+            let told = told.map(|index| dependence(factors, outcome, &outcome.comparisons[*index]));
+            let mut all = vec![strongest(factors, outcome, &effect)];
             all.extend(told);
             all.extend(largest.as_ref().and_then(residual_text));
             all.join(" ")
@@ -81,7 +81,7 @@ fn sentence(factors: &[Factor], outcome: &OutcomeEffects, dependences_at_most: u
 #[must_use]
 pub fn in_answer(effects: &EffectsModel, name: &str) -> Vec<String> {
     let mut outcomes = effects.outcomes.iter();
-    let Some(outcome) = outcomes.find(|one| one.name == name) else {
+    let Some(outcome) = outcomes.find(|candidate| candidate.name == name) else {
         return Vec::new();
     };
     let (mut said, mut not_shown) = (Vec::new(), Vec::new());
@@ -135,16 +135,16 @@ fn strongest(factors: &[Factor], outcome: &OutcomeEffects, strongest: &Strongest
             level,
             ratio,
         } => {
-            let of = &factors[*factor];
+            let subject = &factors[*factor];
             format!(
                 "{} depends {} {} ({} of the variation): with {} it is {} the value with {}{}.",
                 heading(outcome),
                 if factors.len() == 1 { "on" } else { "most on" },
-                of.name,
+                subject.name,
                 format::share(*share),
-                of.levels[*level],
+                subject.levels[*level],
                 format::ratio(ratio),
-                of.levels[0],
+                subject.levels[0],
                 match outcome.degrees {
                     0 => "; with one trial per cell the certainty is not known",
                     _ => "",
@@ -177,9 +177,9 @@ fn chance(factors: &[Factor], outcome: &OutcomeEffects, largest: Option<&Largest
     )
 }
 
-fn dependence(factors: &[Factor], outcome: &OutcomeEffects, one: &Comparison) -> String {
-    let (factor, by) = (&factors[one.factor], &factors[one.by]);
-    let more = match one.is_larger {
+fn dependence(factors: &[Factor], outcome: &OutcomeEffects, comparison: &Comparison) -> String {
+    let (factor, by) = (&factors[comparison.factor], &factors[comparison.by]);
+    let more = match comparison.is_larger {
         true => format!(", more than {} alone", factor.name),
         false => String::new(),
     };
@@ -187,13 +187,13 @@ fn dependence(factors: &[Factor], outcome: &OutcomeEffects, one: &Comparison) ->
         0 => "; with one trial per cell this may be chance",
         _ => "",
     };
-    let at: Vec<String> = by
+    let ratios: Vec<String> = by
         .levels
         .iter()
-        .zip(&one.ratios)
+        .zip(&comparison.ratios)
         .map(|(level, ratio)| format!("{} at {level}", format::ratio(&ratio.estimate)))
         .collect();
-    let turns: Vec<String> = one
+    let turns: Vec<String> = comparison
         .turns
         .iter()
         .map(|(before, after)| {
@@ -207,10 +207,10 @@ fn dependence(factors: &[Factor], outcome: &OutcomeEffects, one: &Comparison) ->
         "The effect of {} depends on {} (interaction: {} of the variation{more}): {} vs {} is {}{}{unsure}.",
         factor.name,
         by.name,
-        format::share(outcome.joint_share(one)),
-        factor.levels[one.level],
+        format::share(outcome.joint_share(comparison)),
+        factor.levels[comparison.level],
         factor.levels[0],
-        at.join(", "),
+        ratios.join(", "),
         turns.concat(),
     )
 }

@@ -69,16 +69,16 @@ pub(crate) fn bounds<'a>(model: &'a Model) -> Vec<BoundResult<'a>> {
     let Some(curves) = &model.curves else {
         return Vec::new();
     };
-    let result = |one: BoundCrossing<'a>| BoundResult {
-        metric: &curves.charts[one.bound.chart].column,
+    let result = |crossing: BoundCrossing<'a>| BoundResult {
+        metric: &curves.charts[crossing.bound.chart].column,
         factor: &curves.over.factor,
-        line: &curves.lines[one.line].name,
-        condition: &one.bound.text,
-        by: match one.is_law {
+        line: &curves.lines[crossing.line].name,
+        condition: &crossing.bound.text,
+        by: match crossing.is_law {
             true => "scaling law",
             false => "between levels",
         },
-        crossing: place(&one.crossing),
+        crossing: place(&crossing.crossing),
     };
     let crossings = curves.bound_crossings().into_iter();
     crossings.map(result).collect()

@@ -60,7 +60,7 @@ pub(crate) fn laws(model: &Model) -> Vec<ScalingLaw<'_>> {
 }
 
 fn law<'a>(curves: &'a CurvesModel, curve: &'a Curve, line: &'a LineLaw) -> ScalingLaw<'a> {
-    let found = line.law.as_ref().ok();
+    let fit = line.law.as_ref().ok();
     let none = ScalingLaw {
         metric: &curve.column,
         factor: &curves.over.factor,
@@ -73,11 +73,11 @@ fn law<'a>(curves: &'a CurvesModel, curve: &'a Curve, line: &'a LineLaw) -> Scal
         high_efficiency: None,
         growth_to_break: None,
         growth: None,
-        farthest: found.map(|law| law.quality().farthest),
-        holds: found.map(Law::holds),
+        farthest: fit.map(|law| law.quality().farthest),
+        holds: fit.map(Law::holds),
     };
     let row = NamedMetric::of_all(curve.metric).row;
-    let law = match found {
+    let law = match fit {
         None => return none,
         Some(Law::Universal(law)) => universal(none, row, law),
         Some(Law::Power(law)) => power(none, row, law),
@@ -113,7 +113,7 @@ fn universal<'a>(none: ScalingLaw<'a>, row: &Row, law: &UniversalScalability) ->
     ScalingLaw {
         law: Some("universal_scalability"),
         peak,
-        high_efficiency: law.high_efficiency.map(|one| one.efficiency),
+        high_efficiency: law.high_efficiency.map(|finding| finding.efficiency),
         ..with_coefficients(none, coefficients)
     }
 }
@@ -124,19 +124,25 @@ fn power<'a>(none: ScalingLaw<'a>, row: &Row, law: &PowerLaw) -> ScalingLaw<'a> 
         ("factor", law.factor, in_metric(row, &law.factor)),
         ("exponent", law.exponent, bare(&law.exponent)),
     ];
-    if let Some(found) = &law.break_point {
+    if let Some(break_point) = &law.break_point {
         let level = Coefficient {
-            estimate: found.level,
+            estimate: break_point.level,
             is_at_bound: false,
         };
         coefficients.extend([
             ("break", level, bare(&level)),
-            ("exponent_beyond", found.exponent, bare(&found.exponent)),
+            (
+                "exponent_beyond",
+                break_point.exponent,
+                bare(&break_point.exponent),
+            ),
         ]);
     }
     ScalingLaw {
         law: Some("power"),
-        growth_to_break: law.break_point.map(|found| growth(found.growth)),
+        growth_to_break: law
+            .break_point
+            .map(|break_point| growth(break_point.growth)),
         growth: Some(growth(law.growth)),
         ..with_coefficients(none, coefficients)
     }
@@ -146,7 +152,9 @@ fn with_coefficients<'a>(
     none: ScalingLaw<'a>,
     all: Vec<(&'static str, Coefficient, Option<Value>)>,
 ) -> ScalingLaw<'a> {
-    let at_bound = all.iter().filter(|(_, one, _)| one.is_at_bound);
+    let at_bound = all
+        .iter()
+        .filter(|(_, coefficient, _)| coefficient.is_at_bound);
     ScalingLaw {
         at_bound: at_bound.map(|(name, ..)| *name).collect(),
         coefficients: all

@@ -123,13 +123,16 @@ fn break_columns(curves: &CurvesModel) -> [Column<'_, Row<'_, PowerLaw>>; 2] {
     let optional = |field: Option<Field>| field.unwrap_or_else(Field::empty);
     [
         Column::numbers("break", move |row: &Row<'_, PowerLaw>| {
-            let found = row.law.break_point.as_ref();
+            let break_point = row.law.break_point.as_ref();
             let shown = |level: f64| words::level(level, curves);
-            optional(found.map(|found| row.estimate(&found.level, shown)))
+            optional(break_point.map(|break_point| row.estimate(&break_point.level, shown)))
         }),
         Column::numbers("exponent beyond", move |row: &Row<'_, PowerLaw>| {
-            let found = row.law.break_point.as_ref();
-            optional(found.map(|found| row.coefficient(&found.exponent, format::plain)))
+            let break_point = row.law.break_point.as_ref();
+            optional(
+                break_point
+                    .map(|break_point| row.coefficient(&break_point.exponent, format::plain)),
+            )
         }),
     ]
 }

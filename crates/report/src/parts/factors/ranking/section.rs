@@ -13,8 +13,8 @@ pub(crate) fn section(model: &Model) -> Option<Section> {
     let sentences = words::sentences(&model.rankings);
     let mut blocks: Vec<Block> = sentences.into_iter().map(Block::Headline).collect();
     // A ranking is of what the study asks about.
-    let outcomes = model.rankings.iter().flat_map(|one| &one.outcomes);
-    let outcomes = outcomes.map(|one| (one.name.as_str(), true));
+    let outcomes = model.rankings.iter().flat_map(|entry| &entry.outcomes);
+    let outcomes = outcomes.map(|entry| (entry.name.as_str(), true));
     blocks.extend(asked_before::mark(model, outcomes).map(Block::Note));
     blocks.push(Block::Note(words::METHOD.to_owned()));
     blocks.push(Block::Table(table));

@@ -20,7 +20,7 @@ pub(crate) fn sentences(rankings: &[RankingModel]) -> Vec<String> {
 fn needed_text(outcome: &RankedOutcome) -> String {
     let best = outcome.levels.first().map(|first| first.level.as_str());
     let alike = outcome.levels.iter();
-    let alike = alike.filter(|level| level.alike.iter().any(|one| Some(one.as_str()) == best));
+    let alike = alike.filter(|level| level.alike.iter().any(|name| Some(name.as_str()) == best));
     let needed = alike.filter_map(|level| Some((level, level.trials_needed?)));
     let Some((level, needed)) = needed.min_by_key(|(_, needed)| needed.least) else {
         return String::new();

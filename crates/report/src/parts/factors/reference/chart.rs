@@ -62,5 +62,5 @@ impl<'a> Reference<'a> {
 fn value(value: &ReferenceValue) -> [Option<f64>; 4] {
     let interval = value.estimate.and_then(|estimate| estimate.interval);
     let (low, high) = interval.unzip();
-    [value.reference, value.point, low, high].map(|one| one.map(round_to))
+    [value.reference, value.point, low, high].map(|number| number.map(round_to))
 }

@@ -55,12 +55,12 @@ fn all_rows(model: &Model) -> impl Iterator<Item = Row<'_>> {
         }: &TrialModel = trial;
         let mut cells = model.cells.iter();
         let cell = cells.find(|cell| cell.cell == key.cell);
-        background.iter().filter_map(move |one| {
+        background.iter().filter_map(move |activity| {
             Some(Row {
                 cell: cell?,
                 trial,
-                name: &one.name,
-                load: one.load.as_ref()?,
+                name: &activity.name,
+                load: activity.load.as_ref()?,
             })
         })
     };

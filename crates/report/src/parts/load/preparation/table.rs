@@ -96,7 +96,7 @@ fn all_rows(model: &Model) -> impl Iterator<Item = Row<'_>> {
         }: &TrialModel = trial;
         let mut cells = model.cells.iter();
         let cell = cells.find(|cell| cell.cell == key.cell);
-        let loads = preparation.iter().flat_map(|one| &one.loads);
+        let loads = preparation.iter().flat_map(|setup| &setup.loads);
         loads.filter_map(move |load| {
             Some(Row {
                 cell: cell?,
@@ -113,7 +113,7 @@ fn sessions(row: &Row<'_>) -> Field {
     let info = &row.load.info;
     let wanted = info.sessions - info.done_before.min(info.sessions);
     let preparation = row.trial.preparation.as_ref();
-    let snapshot = preparation.and_then(|one| one.snapshot.as_ref());
+    let snapshot = preparation.and_then(|setup| setup.snapshot.as_ref());
     if snapshot.is_some_and(|snapshot| snapshot.is_reused) {
         return Field::count(info.completed).with_aside("of the snapshot".to_owned());
     }

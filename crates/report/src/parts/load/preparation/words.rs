@@ -18,8 +18,13 @@ pub(crate) fn sentences(model: &Model) -> Vec<String> {
             format::count(model.trials.len() as u64)
         ));
     }
-    let has_grown = |one: &TrialPreparation| one.loads.iter().any(|load| load.info.done_before > 0);
-    let grown = all().filter(|one| has_grown(one)).count();
+    let has_grown = |preparation: &TrialPreparation| {
+        preparation
+            .loads
+            .iter()
+            .any(|load| load.info.done_before > 0)
+    };
+    let grown = all().filter(|preparation| has_grown(preparation)).count();
     if grown > 0 {
         sentences.push(format!(
             "The system grew in {} of {} trials: only what was missing was added to what an earlier level had left.",
@@ -27,17 +32,22 @@ pub(crate) fn sentences(model: &Model) -> Vec<String> {
             format::count(model.trials.len() as u64)
         ));
     }
-    sentences.extend(snapshots(all().filter_map(|one| one.snapshot.as_ref())));
+    sentences.extend(snapshots(
+        all().filter_map(|preparation| preparation.snapshot.as_ref()),
+    ));
     sentences
 }
 
 fn snapshots<'a>(all: impl Iterator<Item = &'a SnapshotInfo>) -> Option<String> {
     let all: Vec<&SnapshotInfo> = all.collect();
-    let reused = all.iter().filter(|one| one.is_reused).count();
-    let mut keys: Vec<&str> = all.iter().map(|one| one.key.as_str()).collect();
+    let reused = all.iter().filter(|snapshot| snapshot.is_reused).count();
+    let mut keys: Vec<&str> = all.iter().map(|snapshot| snapshot.key.as_str()).collect();
     keys.sort_unstable();
     keys.dedup();
-    let oldest = all.iter().map(|one| one.made_utc.as_str()).min()?;
+    let oldest = all
+        .iter()
+        .map(|snapshot| snapshot.made_utc.as_str())
+        .min()?;
     Some(format!(
         "Prepared systems that were copies of an earlier snapshot: {} of {}. The oldest was made at {oldest}. Snapshots: {}.",
         format::count(reused as u64),

@@ -43,8 +43,8 @@ pub(crate) fn faults(model: &Model) -> Option<Table> {
         Column::words("killed", |row: &Row<'_>| Field::plain(&*row.kill.replica)),
         // The study sets it: an interval would only show how well waggle keeps time.
         Column::numbers("at", |row: &Row<'_>| {
-            let at = row.kill.at_us.as_ref();
-            Field::optional(at.map(|at| Unit::Time.show(at.point)))
+            let time = row.kill.at_us.as_ref();
+            Field::optional(time.map(|time| Unit::Time.show(time.point)))
         }),
         Column::numbers("time to ready", |row: &Row<'_>| {
             Field::estimate(row.kill.ready_after_us.as_ref(), Unit::Time)
@@ -58,7 +58,7 @@ pub(crate) fn faults(model: &Model) -> Option<Table> {
 }
 
 fn of_records<'a>() -> [Column<'a, Row<'a>>; 6] {
-    let of = |field: fn(&LedgerInfo) -> Field| {
+    let ledger_field = |field: fn(&LedgerInfo) -> Field| {
         move |row: &Row<'_>| {
             let ledger = row.cell.ledger.as_ref().filter(|_| row.of_cell.is_some());
             ledger.map_or_else(Field::empty, field)
@@ -67,24 +67,27 @@ fn of_records<'a>() -> [Column<'a, Row<'a>>; 6] {
     [
         Column::numbers(
             "rejected but delivered",
-            of(|ledger| Field::nothing_expected(ledger.rejected_delivered)),
+            ledger_field(|ledger| Field::nothing_expected(ledger.rejected_delivered)),
         ),
-        Column::numbers("unknown", of(|ledger| Field::count(ledger.unknown))),
+        Column::numbers(
+            "unknown",
+            ledger_field(|ledger| Field::count(ledger.unknown)),
+        ),
         Column::numbers(
             "unknown but delivered",
-            of(|ledger| Field::count(ledger.unknown_delivered)),
+            ledger_field(|ledger| Field::count(ledger.unknown_delivered)),
         ),
         Column::numbers(
             "missing",
-            of(|ledger| Field::nothing_expected(ledger.missing)),
+            ledger_field(|ledger| Field::nothing_expected(ledger.missing)),
         ),
         Column::numbers(
             "duplicates",
-            of(|ledger| Field::nothing_expected(ledger.duplicates)),
+            ledger_field(|ledger| Field::nothing_expected(ledger.duplicates)),
         ),
         Column::numbers(
             "unexpected",
-            of(|ledger| Field::nothing_expected(ledger.unexpected)),
+            ledger_field(|ledger| Field::nothing_expected(ledger.unexpected)),
         ),
     ]
 }
@@ -125,13 +128,13 @@ fn by_kind<'a>(all: u64, kinds: impl Iterator<Item = &'a (FailureKind, u64)>) ->
 
 /// The faults of a trial, each with its start and its end: `orders-0 5.00 s to 7.63 s`.
 pub(crate) fn fault_field(faults: Option<&TrialFaults>) -> Field {
-    let one = |of: &waggle_results::FaultInfo| {
-        let at = |seconds: f64| Unit::Time.show(seconds * 1e6);
-        let until = of.ready_s.map_or_else(|| NONE.to_owned(), at);
-        format!("{} {} to {until}", of.name(), at(of.killed_s))
+    let text = |fault: &waggle_results::FaultInfo| {
+        let time = |seconds: f64| Unit::Time.show(seconds * 1e6);
+        let until = fault.ready_s.map_or_else(|| NONE.to_owned(), time);
+        format!("{} {} to {until}", fault.name(), time(fault.killed_s))
     };
     faults.map_or_else(Field::empty, |faults| {
-        let all: Vec<String> = faults.kills.iter().map(one).collect();
+        let all: Vec<String> = faults.kills.iter().map(text).collect();
         Field::plain(all.join(", "))
     })
 }

@@ -19,27 +19,31 @@ const UNKNOWN: &str = "unknown";
 pub(crate) fn recovery(model: &Model) -> Option<Table> {
     model.info.schedule.recovery?;
     let what = model.info.load_model.level_kind();
-    let recovered = |of: &CellRecovery| {
-        let known = of.trials.len() - of.without_reference();
+    let recovered = |recovery: &CellRecovery| {
+        let known = recovery.trials.len() - recovery.without_reference();
         match known {
             0 => Field::empty(),
-            _ => Field::plain(format!("{} of {known}", of.recovered)).bad_if(of.recovered < known),
+            _ => Field::plain(format!("{} of {known}", recovery.recovered))
+                .bad_if(recovery.recovered < known),
         }
     };
     let controls = || {
         let cells = model.cells.iter().filter_map(|cell| cell.recovery.as_ref());
-        cells.filter(|of| of.control.is_some())
+        cells.filter(|recovery| recovery.control.is_some())
     };
     let mut columns = place_of_cell(model);
     columns.extend([
         Column::numbers(
             "load drops to",
-            recovery_field(move |of| Field::plain(level(what, of.asked.level))),
+            recovery_field(move |recovery| Field::plain(level(what, recovery.asked.level))),
         ),
         Column::numbers(
             "p99 limit",
-            recovery_field(|of| {
-                Field::plain(format!("≤ {}", format::set_time_s(of.asked.p99_us / 1e6)))
+            recovery_field(|recovery| {
+                Field::plain(format!(
+                    "≤ {}",
+                    format::set_time_s(recovery.asked.p99_us / 1e6)
+                ))
             }),
         ),
     ]);
@@ -54,8 +58,9 @@ pub(crate) fn recovery(model: &Model) -> Option<Table> {
         Column::numbers("recovery time", recovery_field(recovery_time_field)),
         Column::numbers(
             "per trial",
-            recovery_field(|of| {
-                let each: Vec<String> = of.trials.iter().copied().map(recovery_text).collect();
+            recovery_field(|recovery| {
+                let each: Vec<String> =
+                    recovery.trials.iter().copied().map(recovery_text).collect();
                 Field::plain(each.join(", "))
             }),
         ),
@@ -64,7 +69,7 @@ pub(crate) fn recovery(model: &Model) -> Option<Table> {
         Some(_) => "until no more intervals are bad than in the control",
         None => "to the end of the last bad interval",
     };
-    let unknown = match controls().any(|of| of.without_reference() > 0) {
+    let unknown = match controls().any(|recovery| recovery.without_reference() > 0) {
         true => "; unknown if at least half of the control's intervals were bad",
         false => "",
     };

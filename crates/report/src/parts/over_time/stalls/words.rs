@@ -16,10 +16,10 @@ pub(crate) fn sentences(model: &Model, shown: &CellModel) -> Vec<String> {
         0 | 1 => "In".to_owned(),
         _ => format!("At {}, in", cell_name(model, shown)),
     };
-    let own = model.stalls_of_cell(shown.cell);
-    let own = own.filter(|stalls| stalls.omitted > 0);
-    let stall =
-        own.map(|stalls| format!("{place} {}", omitted_text(model.info.load_model, &stalls)));
+    let cell_stalls = model.stalls_of_cell(shown.cell);
+    let cell_stalls = cell_stalls.filter(|stalls| stalls.omitted > 0);
+    let stall = cell_stalls
+        .map(|stalls| format!("{place} {}", omitted_text(model.info.load_model, &stalls)));
     let others = model.cells.iter().filter(|cell| {
         let stalls = model.stalls_of_cell(cell.cell);
         cell.cell != shown.cell && stalls.is_some_and(|stalls| stalls.omitted > 0)
@@ -41,7 +41,7 @@ pub(crate) fn sentences(model: &Model, shown: &CellModel) -> Vec<String> {
 fn omitted_text(load: LoadModel, stalls: &CellStalls) -> String {
     let trials = match stalls.of {
         1 => "the trial".to_owned(),
-        of => format!("{} of {of} trials", stalls.omitted),
+        total => format!("{} of {total} trials", stalls.omitted),
     };
     let who = match load {
         LoadModel::Users => "users that wait send",

@@ -54,7 +54,7 @@ impl<'a> Trial<'a> {
             recovered: recovered.map(instant),
             points: series.points.iter().map(point).collect(),
             cpu: cpu
-                .map(|one| (one.component.as_str(), line(&one.points)))
+                .map(|curve| (curve.component.as_str(), line(&curve.points)))
                 .collect(),
             backlog: line(&series.backlog),
             before: named_lines(&series.intermediate_probes),
@@ -78,13 +78,13 @@ fn point(point: &SeriesPoint) -> Point {
 
 fn named_lines(all: &[NamedSeries]) -> Vec<Line<'_>> {
     all.iter()
-        .map(|one| (one.name.as_str(), line(&one.points)))
+        .map(|series| (series.name.as_str(), line(&series.points)))
         .collect()
 }
 
 fn marks(faults: &TrialFaults) -> Vec<Mark> {
-    let at = |seconds: f64| instant(faults.measured_from_s + seconds);
+    let time = |seconds: f64| instant(faults.measured_from_s + seconds);
     let each = faults.kills.iter();
-    each.map(|of| (of.name(), at(of.killed_s), of.ready_s.map(at)))
+    each.map(|kill| (kill.name(), time(kill.killed_s), kill.ready_s.map(time)))
         .collect()
 }

@@ -25,13 +25,13 @@ pub(crate) fn over_time(model: &Model, trial: &TrialModel, title: &str) -> Optio
     let cpu = series
         .cpu
         .iter()
-        .map(|one| format!("{}, cores", one.component));
+        .map(|curve| format!("{}, cores", curve.component));
     let backlog = (!series.backlog.is_empty()).then(|| "backlog".to_owned());
     let before = series
         .intermediate_probes
         .iter()
-        .map(|one| format!("backlog, {}", one.name));
-    let metrics = series.metrics.iter().map(|one| one.name.clone());
+        .map(|curve| format!("backlog, {}", curve.name));
+    let metrics = series.metrics.iter().map(|curve| curve.name.clone());
     let heads = figures.into_iter().chain(cpu).chain(backlog);
     let heads = heads.chain(before).chain(metrics).map(Head::number);
     Some(Table {
@@ -67,10 +67,10 @@ fn rows(model: &Model, trial: &TrialModel) -> Vec<Vec<Field>> {
             .chain(samples.samples_up_to(point.end_s));
         rows.push(row.map(Field::plain).collect());
     }
-    for at in sample_times_after_load(trial, load_end) {
-        let figures = [format!("{at:.2}")].into_iter();
+    for instant in sample_times_after_load(trial, load_end) {
+        let figures = [format!("{instant:.2}")].into_iter();
         let none = std::iter::repeat_n(NONE.to_owned(), 5);
-        let row = figures.chain(none).chain(samples.samples_up_to(at));
+        let row = figures.chain(none).chain(samples.samples_up_to(instant));
         rows.push(row.map(Field::plain).collect());
     }
     rows
@@ -83,11 +83,11 @@ fn sample_times_after_load(trial: &TrialModel, load_end: f64) -> Vec<f64> {
     let mut later: Vec<f64> = series
         .cpu
         .iter()
-        .flat_map(|one| &one.points)
-        .chain(named.flat_map(|one| &one.points))
+        .flat_map(|curve| &curve.points)
+        .chain(named.flat_map(|curve| &curve.points))
         .chain(&series.backlog)
-        .map(|(at, _)| *at)
-        .filter(|at| *at > load_end)
+        .map(|(instant, _)| *instant)
+        .filter(|instant| *instant > load_end)
         .collect();
     later.sort_by(f64::total_cmp);
     later.dedup();
@@ -106,14 +106,14 @@ type Ahead<'a> = (&'a [(f64, f64)], Option<waggle_metrics::Unit>);
 impl<'a> Samples<'a> {
     fn new(model: &Model, trial: &'a TrialModel) -> Self {
         let series = &trial.series;
-        let cpu = series.cpu.iter().map(|one| &one.points[..]);
+        let cpu = series.cpu.iter().map(|curve| &curve.points[..]);
         let backlog = (!series.backlog.is_empty()).then_some(&series.backlog[..]);
         let before = series.intermediate_probes.iter();
-        let before = before.map(|one| &one.points[..]);
+        let before = before.map(|curve| &curve.points[..]);
         let counts = cpu.chain(backlog).chain(before);
         let unit = |name: &str| Some(unit_of_metric(&model.info.metrics, name));
         let metrics = series.metrics.iter();
-        let metrics = metrics.map(|one| (&one.points[..], unit(&one.name)));
+        let metrics = metrics.map(|curve| (&curve.points[..], unit(&curve.name)));
         Self {
             ahead: counts.map(|points| (points, None)).chain(metrics).collect(),
         }
@@ -123,7 +123,10 @@ impl<'a> Samples<'a> {
     fn samples_up_to(&mut self, to: f64) -> impl Iterator<Item = String> {
         self.ahead.iter_mut().map(move |(ahead, unit)| {
             let unit = *unit;
-            let passed = ahead.iter().take_while(|(at, _)| *at <= to).count();
+            let passed = ahead
+                .iter()
+                .take_while(|(instant, _)| *instant <= to)
+                .count();
             let (in_interval, later) = ahead.split_at(passed);
             *ahead = later;
             let last = in_interval.last();

@@ -28,13 +28,13 @@ pub(crate) fn trials(model: &Model) -> Table {
     columns.push(Column::numbers("repetition", |(_, trial): &Row<'_>| {
         Field::plain(trial.key.repetition.to_string())
     }));
-    if let Some(found) = &model.search {
+    if let Some(search) = &model.search {
         columns.push(Column::numbers("level", |(_, trial): &Row<'_>| {
-            Field::optional(trial.level.map(|at| level(found.info.maximize, at)))
+            Field::optional(trial.level.map(|value| level(search.info.maximize, value)))
         }));
-        if found.info.operating_points.is_some() {
+        if search.info.operating_points.is_some() {
             columns.push(Column::numbers("of capacity", |(_, trial): &Row<'_>| {
-                let share = found.info.operating_share(trial.key);
+                let share = search.info.operating_share(trial.key);
                 Field::optional(share.map(format::set_share))
             }));
         }
@@ -100,17 +100,20 @@ fn of_ledger(field: fn(&LedgerInfo) -> Field) -> impl Fn(&Row<'_>) -> Field {
 
 fn time(pick: fn(&TrialPercentiles) -> Option<&TrialPercentile>) -> impl Fn(&Row<'_>) -> Field {
     let field = move |times: &TrialPercentiles| {
-        let Some(one) = pick(times) else {
+        let Some(percentile) = pick(times) else {
             return Field::empty();
         };
-        let field = Field::plain(Unit::Time.show(one.us));
-        match &one.thin {
+        let field = Field::plain(Unit::Time.show(percentile.us));
+        match &percentile.thin {
             Some(reason) => field.thin(reason),
             None => field,
         }
     };
     move |(_, trial)| {
-        let times = trial.numbers.as_ref().and_then(|of| of.response.as_ref());
+        let times = trial
+            .numbers
+            .as_ref()
+            .and_then(|numbers| numbers.response.as_ref());
         times.map_or_else(Field::empty, field)
     }
 }

@@ -19,13 +19,13 @@ pub fn sentence(cause: Cause, place: Place) -> String {
 }
 
 /// The same of a cell, with the number of trials.
-pub(crate) fn of_cell(of: &CellCause, ran: usize) -> String {
-    let trials = match (of.trials, ran) {
+pub(crate) fn of_cell(cause: &CellCause, ran: usize) -> String {
+    let trials = match (cause.trials, ran) {
         (_, 0 | 1) => String::new(),
         (all, ran) if all == ran => format!(" (all {ran} trials)"),
         (some, ran) => format!(" ({some} of {ran} trials)"),
     };
-    format!("cause: {}{trials}", sentence(of.cause, Place::Study))
+    format!("cause: {}{trials}", sentence(cause.cause, Place::Study))
 }
 
 fn fact(cause: Cause) -> String {
@@ -48,10 +48,10 @@ fn fact(cause: Cause) -> String {
             format::share(idle)
         ),
         Cause::FullWorker { busy, generator } => {
-            let of = generator.map_or_else(String::new, |nth| {
+            let owner = generator.map_or_else(String::new, |nth| {
                 format!(" of load generator {} of {}", nth.number, nth.of)
             });
-            format!("a worker{of} used {} of its CPU", format::share(busy))
+            format!("a worker{owner} used {} of its CPU", format::share(busy))
         }
         Cause::WarmingUp { ratio, .. } => format!(
             "the system became faster in the measured phase ({})",
@@ -146,22 +146,25 @@ fn remedy(cause: Cause, place: Place) -> String {
 
 /// `A record costs 1.48 µs of CPU, so one CPU is good for 681k records per second.`
 #[must_use]
-pub(crate) fn cpu_capacity(of: &CpuCapacity) -> String {
-    let (one, many) = match of.counted {
+pub(crate) fn cpu_capacity(capacity: &CpuCapacity) -> String {
+    let (singular, many) = match capacity.counted {
         Counted::Records => ("record", "records"),
         Counted::Requests => ("request", "requests"),
     };
-    let (most, least) = match of.is_contended {
+    let (most, least) = match capacity.is_contended {
         true => ("at most ", "at least "),
         false => ("", ""),
     };
-    let interval = of.cpu_us.interval.map_or_else(String::new, |(low, high)| {
-        format!(" ({} – {})", Unit::Time.show(low), Unit::Time.show(high))
-    });
+    let interval = capacity
+        .cpu_us
+        .interval
+        .map_or_else(String::new, |(low, high)| {
+            format!(" ({} – {})", Unit::Time.show(low), Unit::Time.show(high))
+        });
     format!(
-        "A {one} costs {most}{} of CPU{interval}, so one CPU is good for {least}{} {many} per second.",
-        Unit::Time.show(of.cpu_us.point),
-        Unit::Plain.show(of.per_cpu_per_s)
+        "A {singular} costs {most}{} of CPU{interval}, so one CPU is good for {least}{} {many} per second.",
+        Unit::Time.show(capacity.cpu_us.point),
+        Unit::Plain.show(capacity.per_cpu_per_s)
     )
 }
 

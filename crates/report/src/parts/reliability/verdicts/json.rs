@@ -24,11 +24,11 @@ pub(crate) struct ThresholdCell {
 }
 
 pub(crate) fn threshold(outcome: &ThresholdOutcome) -> Threshold<'_> {
-    let cell = |one: &waggle_analysis::ThresholdCell| ThresholdCell {
-        cell: one.cell,
-        result: conditions::decision_label(one.held),
-        observed: one.observed.filter(|value| value.is_finite()),
-        why: one
+    let cell = |entry: &waggle_analysis::ThresholdCell| ThresholdCell {
+        cell: entry.cell,
+        result: conditions::decision_label(entry.held),
+        observed: entry.observed.filter(|value| value.is_finite()),
+        why: entry
             .reason
             .as_ref()
             .map(|why| conditions::shortcoming(why, outcome.unit)),

@@ -16,31 +16,35 @@ pub(crate) fn bottlenecks(model: &Model) -> Option<Table> {
         1 => "utilization of 1 CPU".to_owned(),
         more => format!("utilization of {more} CPUs"),
     };
-    let next = |of: &Bottleneck| Field::optional(of.next.as_ref().map(|(name, _)| name.clone()));
-    let its_cores = |of: &Bottleneck| {
-        let cores = of.next.as_ref().map(|(_, cores)| cores);
+    let next = |bottleneck: &Bottleneck| {
+        Field::optional(bottleneck.next.as_ref().map(|(name, _)| name.clone()))
+    };
+    let its_cores = |bottleneck: &Bottleneck| {
+        let cores = bottleneck.next.as_ref().map(|(_, cores)| cores);
         Field::estimate(cores, Unit::Plain)
     };
     let mut columns = place_of_cell(model);
     columns.extend([
         Column::words(
             "busiest component",
-            busiest_field(|of| Field::plain(&of.component)),
+            busiest_field(|bottleneck| Field::plain(&bottleneck.component)),
         ),
         Column::numbers(
             "cores",
-            busiest_field(|of| Field::estimate(Some(&of.cores), Unit::Plain)),
+            busiest_field(|bottleneck| Field::estimate(Some(&bottleneck.cores), Unit::Plain)),
         ),
         Column::numbers(
             of_cpus,
-            busiest_field(|of| Field::plain(format::share(of.share))),
+            busiest_field(|bottleneck| Field::plain(format::share(bottleneck.share))),
         ),
         Column::numbers(
             "share of system CPU",
-            busiest_field(|of| Field::plain(format::share(of.of_all))),
+            busiest_field(|bottleneck| Field::plain(format::share(bottleneck.of_all))),
         ),
         Column::numbers("busiest in", |cell: &&CellModel| {
-            let trials = |of: &Bottleneck| format!("{} of {} trials", of.trials, cell.counted);
+            let trials = |bottleneck: &Bottleneck| {
+                format!("{} of {} trials", bottleneck.trials, cell.counted)
+            };
             Field::optional(cell.bottleneck.as_ref().map(trials))
         }),
         Column::words("second", busiest_field(next)),

@@ -9,7 +9,7 @@ use crate::words::format::{self, Unit};
 type AtProbe<'a> = Vec<(&'a DeliveryInfo, DelaySource)>;
 
 /// At the probe where records must arrive.
-pub(crate) fn at_last_probe(at: &str, trials: &[TrialModel]) -> String {
+pub(crate) fn at_last_probe(probe: &str, trials: &[TrialModel]) -> String {
     let of_trial = |trial: &'_ TrialModel| {
         let source = trial.numbers.as_ref().map(|numbers| numbers.delay_source);
         Some((trial.delivery.clone()?, source.unwrap_or_default()))
@@ -18,7 +18,7 @@ pub(crate) fn at_last_probe(at: &str, trials: &[TrialModel]) -> String {
     let probes: AtProbe<'_> = owned.iter().map(|(info, source)| (info, *source)).collect();
     let negative: u64 = probes.iter().map(|(info, _)| info.negative_delays).sum();
     let costs = probes.iter().filter_map(|(info, _)| info.probe_cpu_s);
-    let mut text = format!("every accepted record is looked up by key at {at}");
+    let mut text = format!("every accepted record is looked up by key at {probe}");
     text.push_str(&how_delays_are_known(&probes));
     text.push_str(&format!("; {} negative delays", format::count(negative)));
     if let Some(most) = costs.reduce(f64::max) {
@@ -32,10 +32,12 @@ pub(crate) fn at_last_probe(at: &str, trials: &[TrialModel]) -> String {
 
 /// At one on the way there, counted from 0.
 pub(crate) fn at_intermediate_probe(place: usize, name: &str, trials: &[TrialModel]) -> String {
-    let own = trials
+    let trial_probes = trials
         .iter()
         .filter_map(|trial| trial.intermediate_probes.get(place));
-    let probes: AtProbe<'_> = own.map(|probe| (&probe.delivery, probe.source)).collect();
+    let probes: AtProbe<'_> = trial_probes
+        .map(|probe| (&probe.delivery, probe.source))
+        .collect();
     format!(
         "every accepted record is also looked up by key at {name}{}",
         how_delays_are_known(&probes)
@@ -99,9 +101,9 @@ fn longest_resolution(probes: &AtProbe<'_>) -> String {
 /// The records that were followed as they came, and what is known of them only.
 fn sample(probes: &AtProbe<'_>, what: &str) -> Option<String> {
     let samples = probes.iter().filter_map(|(info, _)| info.sample);
-    let sum = samples.reduce(|sum, one| SampleInfo {
-        followed: sum.followed + one.followed,
-        of: sum.of + one.of,
+    let sum = samples.reduce(|sum, sample| SampleInfo {
+        followed: sum.followed + sample.followed,
+        of: sum.of + sample.of,
     })?;
     Some(format!(
         "; under load a sample was followed, {} of {} records of the whole load: {what} are of the sample, all other counts of all records",

@@ -47,10 +47,10 @@ fn probes<'a>(model: &'a Model, cell: &'a CellModel) -> Vec<AtProbe<'a>> {
 
 /// The levels of a row; with the probe if the study has several.
 fn columns(model: &Model) -> Vec<Column<'_, AtProbe<'_>>> {
-    let mut columns = place(model, |at: &AtProbe<'_>| at.cell);
+    let mut columns = place(model, |row: &AtProbe<'_>| row.cell);
     if has_intermediate_probes(model) {
-        columns.push(Column::words("probe", |at: &AtProbe<'_>| {
-            Field::plain(at.name)
+        columns.push(Column::words("probe", |row: &AtProbe<'_>| {
+            Field::plain(row.name)
         }));
     }
     columns
@@ -164,9 +164,9 @@ pub(crate) fn ledger(model: &Model) -> Option<Table> {
     model.account.as_ref()?;
     let mut columns = columns(model);
     columns.extend(KINDS.iter().map(|kind| {
-        Column::numbers(kind.head, move |at: &AtProbe<'_>| {
-            let field = at.ledger.map_or_else(Field::empty, kind.field);
-            match at.sample.filter(|_| is_of_sample(kind)) {
+        Column::numbers(kind.head, move |row: &AtProbe<'_>| {
+            let field = row.ledger.map_or_else(Field::empty, kind.field);
+            match row.sample.filter(|_| is_of_sample(kind)) {
                 Some(sample) => field.with_aside(words::sample(sample)),
                 None => field,
             }
@@ -187,7 +187,7 @@ fn is_of_sample(kind: &Kind) -> bool {
 
 fn is_range(times: &Distribution) -> bool {
     let all = [&times.p50, &times.p90, &times.p99, &times.max];
-    let mut estimates = all.into_iter().filter_map(|one| one.estimate);
+    let mut estimates = all.into_iter().filter_map(|percentile| percentile.estimate);
     estimates.any(|estimate| estimate.shown_least().is_some())
 }
 
@@ -211,17 +211,17 @@ pub(crate) fn delay(model: &Model) -> Option<Table> {
     let rows = || all_rows(model).filter(AtProbe::is_known);
     rows().next()?;
     let mut columns = columns(model);
-    columns.extend(percentiles(&[P50, P90, P99, MAX], |at: &AtProbe<'_>| {
-        at.delay
+    columns.extend(percentiles(&[P50, P90, P99, MAX], |row: &AtProbe<'_>| {
+        row.delay
     }));
-    columns.push(Column::numbers("records", |at: &AtProbe<'_>| {
-        Field::optional(at.source.map(words::records_behind))
+    columns.push(Column::numbers("records", |row: &AtProbe<'_>| {
+        Field::optional(row.source.map(words::records_behind))
     }));
-    let has_arrival = rows().any(|at| at.has_arrival());
+    let has_arrival = rows().any(|row| row.has_arrival());
     if has_arrival {
         let arrival = |pick: fn(&Distribution) -> &Percentile| {
-            move |at: &AtProbe<'_>| match at.has_arrival() {
-                true => Field::percentile(pick(at.arrival)),
+            move |row: &AtProbe<'_>| match row.has_arrival() {
+                true => Field::percentile(pick(row.arrival)),
                 false => Field::empty(),
             }
         };
@@ -230,24 +230,24 @@ pub(crate) fn delay(model: &Model) -> Option<Table> {
             Column::numbers("arrival p99", arrival(P99.1)),
         ]);
     }
-    let by_instants = ByInstants::of_rows(rows().filter_map(|at| at.source));
+    let by_instants = ByInstants::of_rows(rows().filter_map(|row| row.source));
     if by_instants == ByInstants::Some {
-        columns.push(Column::words("until", |at: &AtProbe<'_>| {
-            Field::optional(at.source.map(|source| words::delay_end(source).to_owned()))
+        columns.push(Column::words("until", |row: &AtProbe<'_>| {
+            Field::optional(row.source.map(|source| words::delay_end(source).to_owned()))
         }));
     }
     let ends = by_instants.delay_ends(has_intermediate_probes(model));
     let mut caption = format!("Delivery delay of the records sent in the measured phase, {ends}");
-    if rows().any(|at| at.is_known_by(|by| matches!(by, KnownBy::Windows(_)))) {
+    if rows().any(|row| row.is_known_by(|by| matches!(by, KnownBy::Windows(_)))) {
         caption.push_str("; of a sample of the records if the probe could not read all under load");
     }
-    if rows().any(|at| is_range(at.delay)) {
+    if rows().any(|row| is_range(row.delay)) {
         caption.push_str("; ≤: the probe knows the delay only to within a range, whose low end the interval includes");
     }
     if has_arrival {
         let probes: Vec<&str> = rows()
             .filter(AtProbe::has_arrival)
-            .map(|at| at.name)
+            .map(|row| row.name)
             .collect();
         let resolution = words::instants_resolution(model, &probes);
         caption.push_str("; and arrival delay, until the arrival that the store itself reports");

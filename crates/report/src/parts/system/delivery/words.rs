@@ -53,14 +53,17 @@ pub fn sentences(model: &Model) -> Vec<String> {
 /// The records behind the percentiles of a delay: `12,345 of 1,200,000 in 14 windows`.
 #[must_use]
 pub fn records_behind(source: DelaySource) -> String {
-    let (known, of) = (format::count(source.known), format::count(source.of));
+    let (known, total) = (format::count(source.known), format::count(source.of));
     match source.by {
         KnownBy::Reads | KnownBy::Instants if source.known == source.of => known,
-        KnownBy::Reads | KnownBy::Instants => format!("{known} of {of}"),
+        KnownBy::Reads | KnownBy::Instants => format!("{known} of {total}"),
         KnownBy::Windows(Some(windows)) => {
-            format!("{known} of {of} in {}", format::plural(windows, "window"))
+            format!(
+                "{known} of {total} in {}",
+                format::plural(windows, "window")
+            )
         }
-        KnownBy::Windows(None) => format!("{known} of {of} in windows"),
+        KnownBy::Windows(None) => format!("{known} of {total} in windows"),
     }
 }
 
@@ -116,8 +119,8 @@ pub(crate) fn instants_resolution(model: &Model, probes: &[&str]) -> Option<&'st
         before.chain(&trial.delivery).cloned().collect::<Vec<_>>()
     };
     let all = model.trials.iter().flat_map(of_trial);
-    let own = all.filter(|delivery| probes.contains(&delivery.probe.as_str()));
-    let mut resolutions: Vec<Option<u64>> = own
+    let deliveries = all.filter(|delivery| probes.contains(&delivery.probe.as_str()));
+    let mut resolutions: Vec<Option<u64>> = deliveries
         .map(|delivery| delivery.instants.map(|instants| instants.resolution_ns))
         .collect();
     resolutions.dedup();

@@ -18,8 +18,8 @@ pub(crate) fn amounts(limits: &ComponentLimits) -> String {
         .memory
         .map(|limit| (format!("{times}{}", memory(limit.bytes)), limit.by));
     match (cpus, memory) {
-        (Some((cpus, one)), Some((memory, other))) if one == other => {
-            format!("{cpus}, {memory} by {}", means(one))
+        (Some((cpus, kind)), Some((memory, other))) if kind == other => {
+            format!("{cpus}, {memory} by {}", means(kind))
         }
         (cpus, memory) => {
             let parts = cpus.into_iter().chain(memory);

@@ -429,8 +429,8 @@ impl Driver for ProcessDriver {
     fn log_tail(&self, replica: &str) -> Vec<String> {
         let running = self.running.borrow();
         let mut running = running.iter();
-        let found = running.find(|running| running.child.replica == replica);
-        found
+        let process = running.find(|running| running.child.replica == replica);
+        process
             .and_then(|running| tail(&running.child.log).ok())
             .unwrap_or_default()
     }
@@ -442,9 +442,9 @@ impl Driver for ProcessDriver {
     fn usage(&self) -> Vec<Usage> {
         let running = self.running.borrow();
         let replicas = running.iter().filter_map(Running::usage);
-        let own = proc::own_usage(self.clocks.loops).map(|used| used.into_usage(INSTRUMENT));
+        let instrument = proc::own_usage(self.clocks.loops).map(|used| used.into_usage(INSTRUMENT));
         let external = self.external_processes.borrow();
-        replicas.chain(external.usage()).chain(own).collect()
+        replicas.chain(external.usage()).chain(instrument).collect()
     }
 
     fn cpu_reading(&self) -> Option<CpuReading> {

@@ -94,7 +94,7 @@ impl ProcessDriver {
         let mut pem = Vec::new();
         for (_, file) in replicas
             .flat_map(|running| &running.authority_files)
-            .filter(|(of, _)| of == port)
+            .filter(|(name, _)| name == port)
         {
             pem.extend(read_pem(file).map_err(|problem| problem.to_string())?);
             pem.push(b'\n');

@@ -34,8 +34,8 @@ impl ProcessDriver {
             let captured = setup::carry_out(step, &peer, setup.deadline, filled)
                 .await
                 .map_err(|problem| {
-                    let own = || self.blame(&format!("{}-0", component.name), problem.why);
-                    self.loss().unwrap_or_else(own)
+                    let failure = || self.blame(&format!("{}-0", component.name), problem.why);
+                    self.loss().unwrap_or_else(failure)
                 })?;
             set_all(setup, captured);
         }
@@ -59,8 +59,8 @@ impl ProcessDriver {
                     }
                     Err(why) => {
                         let why = format!("secret \"{name}\" is not in {file}: {why}");
-                        let own = || self.blame(&replica, why);
-                        return Err(self.loss().unwrap_or_else(own));
+                        let failure = || self.blame(&replica, why);
+                        return Err(self.loss().unwrap_or_else(failure));
                     }
                 }
             };

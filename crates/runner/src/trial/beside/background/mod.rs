@@ -271,7 +271,7 @@ impl<R: LoadRun> Background<R> {
             ended.map_err(|why| load_failure(&load.name, &why))
         };
         let ended = join_all(self.loads.into_iter().map(join)).await;
-        ended.into_iter().try_for_each(|one| one.map(|_| ()))
+        ended.into_iter().try_for_each(|result| result.map(|_| ()))
     }
 }
 

@@ -180,7 +180,7 @@ fn numbers(out: &mut String, result: &LoadResult, colours: Colours) {
     }
     line(out, "requests", &requests);
     if result.model == ModelName::Open {
-        let of = if result.due > 0 {
+        let ratio = if result.due > 0 {
             as_f64(result.sent) / as_f64(result.due)
         } else {
             0.0
@@ -191,7 +191,7 @@ fn numbers(out: &mut String, result: &LoadResult, colours: Colours) {
             &format!(
                 "{}, {} of them sent ({} skipped)",
                 count(result.due),
-                share(of),
+                share(ratio),
                 count(result.skipped)
             ),
         );
@@ -391,8 +391,8 @@ fn verdict(out: &mut String, result: &LoadResult, colours: Colours) {
 pub(in crate::commands::load) fn observed_as(condition: &str, value: f64) -> String {
     let is_name = |letter: char| letter != '<' && letter != '>' && letter != '=';
     let name = condition.split(|letter| !is_name(letter)).next();
-    let of = name.unwrap_or_default().trim().rsplit('.').next();
-    match of.unwrap_or_default() {
+    let metric = name.unwrap_or_default().trim().rsplit('.').next();
+    match metric.unwrap_or_default() {
         "failed" | "started" | "completed" => plain(value),
         "goodput" | "throughput" => format!("{}/s", plain(value)),
         "error_rate" | "achieved_ratio" | "utilization" | "capacity_used" => share(value),

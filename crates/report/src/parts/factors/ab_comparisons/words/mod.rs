@@ -10,12 +10,14 @@ const EVERY: &str = "at every level";
 /// Which level is ahead and where, outcome by outcome; last the outcomes without a difference.
 #[must_use]
 pub fn sentences(comparison: &ComparisonModel) -> Vec<String> {
-    let (even, others): (Vec<&Compared>, Vec<&Compared>) =
-        comparison.outcomes.iter().partition(|one| one.is_even());
+    let (even, others): (Vec<&Compared>, Vec<&Compared>) = comparison
+        .outcomes
+        .iter()
+        .partition(|outcome| outcome.is_even());
     let told = others
         .into_iter()
-        .flat_map(|one| outcome_sentences(comparison, one));
-    let even: Vec<&str> = even.iter().map(|one| one.name.as_str()).collect();
+        .flat_map(|outcome| outcome_sentences(comparison, outcome));
+    let even: Vec<&str> = even.iter().map(|outcome| outcome.name.as_str()).collect();
     told.chain(without_difference(&even)).collect()
 }
 
@@ -23,12 +25,12 @@ pub fn sentences(comparison: &ComparisonModel) -> Vec<String> {
 #[must_use]
 pub fn outcome_sentences(comparison: &ComparisonModel, compared: &Compared) -> Vec<String> {
     let lines = comparison.lines.iter().zip(&compared.at);
-    let told = lines.map(|(line, at)| Told {
+    let told = lines.map(|(line, differences)| Told {
         compared,
         levels: &comparison.levels,
         over: &comparison.over,
         line: &line.name,
-        at,
+        at: differences,
     });
     told.map(|told| sentence(&told)).collect()
 }
@@ -86,13 +88,14 @@ fn without_success(told: &Told<'_>) -> Vec<String> {
         (Without::Second, told.levels[1].as_str()),
         (Without::Both, "neither"),
     ];
-    let part = |(of, subject): (Without, &str)| {
-        let is_so = |found: &Found| matches!(found, Found::NoSuccess(none) if none.of == of);
+    let part = |(side, subject): (Without, &str)| {
+        let is_so =
+            |difference: &Found| matches!(difference, Found::NoSuccess(none) if none.of == side);
         let places: Vec<usize> = (0..told.at.len())
-            .filter(|at| is_so(&told.at[*at]))
+            .filter(|index| is_so(&told.at[*index]))
             .collect();
         let place = where_in(told.over, &places);
-        let none = match of {
+        let none = match side {
             Without::Both => "had a success",
             Without::First | Without::Second => "had no success",
         };
@@ -121,8 +124,8 @@ fn in_order(ahead: &[Ahead]) -> Vec<Ahead> {
 
 /// `None` if one of the two had no success everywhere.
 fn part(told: &Told<'_>, ahead: &[Ahead], who: Ahead) -> Option<String> {
-    let all = (0..ahead.len()).filter(|at| ahead[*at] == who);
-    let has_success = |at: &usize| !matches!(told.at[*at], Found::NoSuccess(_));
+    let all = (0..ahead.len()).filter(|index| ahead[*index] == who);
+    let has_success = |index: &usize| !matches!(told.at[*index], Found::NoSuccess(_));
     let (level, places): (&str, Vec<usize>) = match who {
         Ahead::First => (told.levels[0].as_str(), all.collect()),
         Ahead::Second => (told.levels[1].as_str(), all.collect()),
@@ -158,18 +161,18 @@ fn alone_text(told: &Told<'_>, places: &[usize]) -> String {
         (_, Measure::Difference) => "each interval alone excludes 0",
     };
     let largest = compared.largest_difference(told.at, places);
-    let largest = largest.map_or_else(String::new, |(at, found)| {
+    let largest = largest.map_or_else(String::new, |(index, difference)| {
         let shown = match compared.measure {
-            Measure::Ratio => format::ratio(&found),
-            Measure::Difference => format::points(&found),
+            Measure::Ratio => format::ratio(&difference),
+            Measure::Difference => format::points(&difference),
         };
         match places.len() {
             1 => format!(" ({shown})"),
-            _ => format!(" (most at {}: {shown})", told.over.levels[at]),
+            _ => format!(" (most at {}: {shown})", told.over.levels[index]),
         }
     });
-    let needed = places.iter().filter_map(|at| match &told.at[*at] {
-        Found::Number(found) => found.trials_needed,
+    let needed = places.iter().filter_map(|index| match &told.at[*index] {
+        Found::Number(difference) => difference.trials_needed,
         Found::NoSuccess(_) | Found::Nothing => None,
     });
     let needed = needed
@@ -188,10 +191,12 @@ fn alone_text(told: &Told<'_>, places: &[usize]) -> String {
 
 /// The largest difference: ` (most at 200: 1.93× (1.8 – 2.1))`; `None` if no level has a value.
 fn largest_ratio_text(told: &Told<'_>, places: &[usize]) -> Option<String> {
-    let (at, found) = told.compared.largest_difference(told.at, places)?;
-    let shown = strength(told.compared, &found);
-    let level = &told.over.levels[at];
-    let is_all = places.iter().all(|at| told.at[*at].number().is_some());
+    let (index, estimate) = told.compared.largest_difference(told.at, places)?;
+    let shown = strength(told.compared, &estimate);
+    let level = &told.over.levels[index];
+    let is_all = places
+        .iter()
+        .all(|index| told.at[*index].number().is_some());
     Some(match (places.len(), is_all) {
         (1, _) => format!(" ({shown})"),
         (_, true) => format!(" (most at {level}: {shown})"),
@@ -210,8 +215,8 @@ fn place_or_any(place: &str) -> &str {
 }
 
 /// The difference in favour of the better level.
-fn strength(compared: &Compared, found: &Estimate) -> String {
-    let advantage = compared.advantage(found);
+fn strength(compared: &Compared, estimate: &Estimate) -> String {
+    let advantage = compared.advantage(estimate);
     match compared.measure {
         Measure::Ratio => format::ratio(&advantage),
         Measure::Difference => format::points(&advantage),
@@ -221,19 +226,19 @@ fn strength(compared: &Compared, found: &Estimate) -> String {
 /// `up to 200`, `from 250 on`, `at 50 and from 150 to 200`, `at every level`; levels without an order by name.
 fn where_in(over: &Over, places: &[usize]) -> String {
     let last = over.levels.len() - 1;
-    let name = |at: usize| over.levels[at].as_str();
+    let name = |index: usize| over.levels[index].as_str();
     if places.len() == over.levels.len() {
         return EVERY.to_owned();
     }
     if over.at.is_none() {
-        let names: Vec<&str> = places.iter().map(|at| name(*at)).collect();
+        let names: Vec<&str> = places.iter().map(|index| name(*index)).collect();
         return format!("at {}", join_with_and(&names));
     }
     let mut ranges: Vec<(usize, usize)> = Vec::new();
-    for at in places {
+    for index in places {
         match ranges.last_mut() {
-            Some((_, to)) if *to + 1 == *at => *to = *at,
-            _ => ranges.push((*at, *at)),
+            Some((_, to)) if *to + 1 == *index => *to = *index,
+            _ => ranges.push((*index, *index)),
         }
     }
     let shown: Vec<String> = ranges
@@ -282,8 +287,8 @@ fn changes(over: &Over, changes: &[(usize, usize)]) -> String {
 pub fn caution(comparison: &ComparisonModel) -> Option<String> {
     let mut named = Vec::new();
     let mut unsure = Vec::new();
-    for (line, of) in comparison.lines.iter().enumerate() {
-        let with = match of.name.as_str() {
+    for (line, series) in comparison.lines.iter().enumerate() {
+        let with = match series.name.as_str() {
             "" => String::new(),
             name => format!(", {name}"),
         };
@@ -293,7 +298,7 @@ pub fn caution(comparison: &ComparisonModel) -> Option<String> {
                 format!("{which} at {name}{with} ({})", labels::verdict(*verdict))
             }));
             let mut outcomes = comparison.outcomes.iter();
-            if outcomes.any(|one| one.leader(&one.at[line][level]) == Ahead::Unsure) {
+            if outcomes.any(|outcome| outcome.leader(&outcome.at[line][level]) == Ahead::Unsure) {
                 unsure.push(format!("{name}{with}"));
             }
         }

@@ -21,13 +21,13 @@ fn ratios(points: &[f64]) -> Vec<Found> {
 }
 
 fn ratio(point: f64) -> Found {
-    let found = found_number(Estimate {
+    let result = found_number(Estimate {
         point,
         interval: Some((point * 0.95, point * 1.05)),
         count: 6,
         least: None,
     });
-    if point > 0.0 { found } else { Found::Nothing }
+    if point > 0.0 { result } else { Found::Nothing }
 }
 
 fn found_number(estimate: Estimate) -> Found {
@@ -50,8 +50,8 @@ fn single(point: f64) -> Found {
     })
 }
 
-fn found_without_ratio(of: Without, trials: usize) -> Found {
-    Found::NoSuccess(NoSuccess { of, trials })
+fn found_without_ratio(side: Without, trials: usize) -> Found {
+    Found::NoSuccess(NoSuccess { of: side, trials })
 }
 
 fn test_compared(better: Better, measure: Measure) -> Compared {
@@ -65,13 +65,13 @@ fn test_compared(better: Better, measure: Measure) -> Compared {
     }
 }
 
-fn check_of(compared: &Compared, over: &Over, at: &[Found], expected: &str) {
+fn check_of(compared: &Compared, over: &Over, differences: &[Found], expected: &str) {
     let told = sentence(&Told {
         compared,
         levels: &["rest".to_owned(), "rabbitmq".to_owned()],
         over,
         line: "",
-        at,
+        at: differences,
     });
     assert_eq!(told, expected);
 }
@@ -112,10 +112,10 @@ fn who_is_ahead_where() {
 #[test]
 fn what_is_shown_alone_is_no_missing_difference() {
     let alone = |point: f64, needed: Option<TrialsNeeded>| match ratio(point) {
-        Found::Number(found) => Found::Number(Difference {
+        Found::Number(difference) => Found::Number(Difference {
             is_shown: false,
             trials_needed: needed,
-            ..found
+            ..difference
         }),
         other => other,
     };
@@ -195,9 +195,14 @@ fn levels_without_an_order_and_numbers_without_intervals() {
 
 #[test]
 fn a_level_without_an_interval_is_on_neither_side() {
-    let check = |at: &[Found], expected: &str| {
+    let check = |differences: &[Found], expected: &str| {
         let higher = test_compared(Better::Higher, Measure::Ratio);
-        check_of(&higher, &over_levels(&["50", "100", "150"]), at, expected);
+        check_of(
+            &higher,
+            &over_levels(&["50", "100", "150"]),
+            differences,
+            expected,
+        );
     };
     check(
         &[ratio(0.5), single(2.0), ratio(0.5)],

@@ -13,24 +13,27 @@ use crate::{
 #[must_use]
 pub fn bounds(curves: &CurvesModel) -> Vec<String> {
     let crossings = curves.bound_crossings();
-    crossings.iter().map(|one| bound(one, curves)).collect()
+    crossings
+        .iter()
+        .map(|crossing| bound(crossing, curves))
+        .collect()
 }
 
-fn bound(one: &BoundCrossing<'_>, curves: &CurvesModel) -> String {
-    let subject = laws::words::name(curves, &curves.charts[one.bound.chart], one.line);
-    let limit = limit(&one.bound.text);
+fn bound(crossing: &BoundCrossing<'_>, curves: &CurvesModel) -> String {
+    let subject = laws::words::name(curves, &curves.charts[crossing.bound.chart], crossing.line);
+    let limit = limit(&crossing.bound.text);
     let factor = &curves.over.factor;
-    let how = match one.is_law {
+    let how = match crossing.is_law {
         true => "",
         false => ", between levels",
     };
-    match one.crossing {
+    match crossing.crossing {
         Crossing::At { rises, .. } => {
             let verb = match rises {
                 true => "crosses",
                 false => "falls below",
             };
-            let place = place(&one.crossing, curves);
+            let place = place(&crossing.crossing, curves);
             format!("{subject} {verb} {limit} at {factor} {place}{how}.")
         }
         Crossing::None {

@@ -35,26 +35,26 @@ fn where_a_bound_is_crossed() {
         value: 1e6,
     };
     let check = |crossing: Crossing, is_law: bool, expected: &str| {
-        let one = BoundCrossing {
+        let bound_crossing = BoundCrossing {
             bound: &asked,
             line: 0,
             crossing,
             is_law,
         };
-        assert_eq!(bound(&one, &model()), format!("{expected}."));
+        assert_eq!(bound(&bound_crossing, &model()), format!("{expected}."));
     };
-    let at = |high: Option<f64>, rises: bool| Crossing::At {
+    let intersection = |high: Option<f64>, rises: bool| Crossing::At {
         level: 71_234.0,
         interval: Some((65_432.0, high)),
         rises,
     };
     check(
-        at(Some(80_049.0), true),
+        intersection(Some(80_049.0), true),
         true,
         "Response time mean crosses 1s at n 71,200 (65,400 – 80,000)",
     );
     check(
-        at(None, false),
+        intersection(None, false),
         false,
         "Response time mean falls below 1s at n 71,200 (65,400 – beyond the curve), between levels",
     );

@@ -87,7 +87,7 @@ pub fn not_fitted(curves: &CurvesModel) -> Vec<String> {
         }
     }
     let sentence = |(reason, subjects): (NotFitted, Vec<String>)| {
-        let subjects: Vec<String> = subjects.iter().map(|one| uncapitalise(one)).collect();
+        let subjects: Vec<String> = subjects.iter().map(|name| uncapitalise(name)).collect();
         format!(
             "No law is fitted to {}: {}.",
             subjects.join("; "),
@@ -101,13 +101,15 @@ pub fn not_fitted(curves: &CurvesModel) -> Vec<String> {
 pub(crate) fn bounded_text(curves: &CurvesModel) -> Vec<String> {
     let sentence = |curve: &Curve, bound: LawBound| {
         let levels = |line: &LineLaw| -> Vec<String> {
-            let own = line.bounded.iter().filter(|(_, of)| *of == bound);
+            let bounded_levels = line.bounded.iter().filter(|(_, limit)| *limit == bound);
             let name = &curves.lines[line.line].name;
             let of_line = match name.is_empty() {
                 true => String::new(),
                 false => format!(" with {name}"),
             };
-            own.map(|(level, _)| format!("{level}{of_line}")).collect()
+            bounded_levels
+                .map(|(level, _)| format!("{level}{of_line}"))
+                .collect()
         };
         let levels: Vec<String> = curve.laws.fit().iter().flat_map(levels).collect();
         let (side, open) = match bound {
@@ -184,16 +186,16 @@ pub(crate) fn name(curves: &CurvesModel, curve: &Curve, line: usize) -> String {
 }
 
 /// A level as the study writes it, or a number between levels: `71,200`, `0.25`.
-pub(crate) fn level(at: f64, curves: &CurvesModel) -> String {
+pub(crate) fn level(number: f64, curves: &CurvesModel) -> String {
     let known = curves.over.at.as_ref();
-    let place = known.and_then(|all| all.iter().position(|one| *one == at));
+    let place = known.and_then(|all| all.iter().position(|candidate| *candidate == number));
     match place {
         Some(place) => curves.over.levels[place].clone(),
-        None if at >= WHOLE_FROM => {
-            let digit = 10_f64.powf(at.log10().floor() - 2.0);
-            format::amount((at / digit).round() * digit)
+        None if number >= WHOLE_FROM => {
+            let digit = 10_f64.powf(number.log10().floor() - 2.0);
+            format::amount((number / digit).round() * digit)
         }
-        None => format::plain(at),
+        None => format::plain(number),
     }
 }
 
@@ -238,8 +240,8 @@ pub(crate) fn peak(peak: &Peak, curves: &CurvesModel) -> String {
 }
 
 fn power(subject: &str, law: &PowerLaw, curves: &CurvesModel) -> String {
-    if let Some(found) = &law.break_point {
-        return broken(subject, law, found, curves);
+    if let Some(break_point) = &law.break_point {
+        return broken(subject, law, break_point, curves);
     }
     let factor = &curves.over.factor;
     let exponent = coefficient(&law.exponent);
@@ -275,12 +277,12 @@ fn power(subject: &str, law: &PowerLaw, curves: &CurvesModel) -> String {
 }
 
 /// `Response time is linear to n 32,000 (27,000 – 38,000), then exponent 1.31 (1.22 – 1.40).`
-fn broken(subject: &str, law: &PowerLaw, found: &BreakPoint, curves: &CurvesModel) -> String {
+fn broken(subject: &str, law: &PowerLaw, break_point: &BreakPoint, curves: &CurvesModel) -> String {
     if !law.quality.holds {
         let law_name = "a power law, even with a change of its exponent";
         return other_shape(subject, law_name, &law.quality, curves);
     }
-    let start = match found.growth {
+    let start = match break_point.growth {
         LawGrowth::Linear => "is linear".to_owned(),
         LawGrowth::Flat => "is flat".to_owned(),
         _ => format!("has exponent {}", coefficient(&law.exponent)),
@@ -288,8 +290,8 @@ fn broken(subject: &str, law: &PowerLaw, found: &BreakPoint, curves: &CurvesMode
     format!(
         "{subject} {start} to {} {}, then exponent {}.",
         curves.over.factor,
-        estimate(&found.level, |at| level(at, curves)),
-        coefficient(&found.exponent)
+        estimate(&break_point.level, |at| level(at, curves)),
+        coefficient(&break_point.exponent)
     )
 }
 
@@ -307,10 +309,10 @@ fn other_shape(subject: &str, law: &str, quality: &FitQuality, curves: &CurvesMo
 }
 
 fn high_efficiency(subject: &str, high: &HighEfficiency, curves: &CurvesModel) -> String {
-    let (at, lowest) = (level(high.level, curves), level(high.lowest_level, curves));
+    let (place, lowest) = (level(high.level, curves), level(high.lowest_level, curves));
     let factor = &curves.over.factor;
     format!(
-        "Check the measurement: for each unit of {factor}, {} at {at} is {} of that at {lowest}. Above 1.05× is better than linear, which \
+        "Check the measurement: for each unit of {factor}, {} at {place} is {} of that at {lowest}. Above 1.05× is better than linear, which \
          few systems are; often the lowest level was not at its limit, or something else differed.",
         uncapitalise(subject),
         format::times(high.efficiency),

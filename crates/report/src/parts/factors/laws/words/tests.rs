@@ -71,9 +71,9 @@ fn universal(curve: impl Fn(f64) -> f64) -> CurvesModel {
 
 /// The only sentence begins so.
 fn check(model: &CurvesModel, expected: &str) {
-    let found = sentences(model, &model.charts[0]);
-    assert_eq!(found.len(), 1);
-    assert!(found[0].starts_with(expected), "{}", found[0]);
+    let texts = sentences(model, &model.charts[0]);
+    assert_eq!(texts.len(), 1);
+    assert!(texts[0].starts_with(expected), "{}", texts[0]);
 }
 
 #[test]
@@ -134,12 +134,12 @@ fn a_time() {
 #[test]
 fn what_is_in_doubt() {
     let steep = universal(|n| if n == 2.0 { 220.0 } else { 100.0 * n });
-    let found = cautions(&steep, &steep.charts[0]);
+    let doubts = cautions(&steep, &steep.charts[0]);
     assert!(
-        found[0].starts_with(
+        doubts[0].starts_with(
             "Check the measurement: for each unit of connections, goodput at 2 is 1.10× of that at 1."
         ),
-        "{found:?}"
+        "{doubts:?}"
     );
     assert_eq!(
         doubtful(&steep).as_deref(),
@@ -159,9 +159,9 @@ fn a_change_of_the_exponent() {
     let levels: Vec<f64> = (0..9).map(|step| 1_000.0 * 2_f64.powi(step)).collect();
     let check_break = |first: f64, expected: &str| {
         let curve = |n: f64| {
-            let (at, second) = (32_000_f64, 1.6);
-            let beyond = at.powf(first - second) * n.powf(second);
-            5.0 + 0.01 * if n < at { n.powf(first) } else { beyond }
+            let (threshold, second) = (32_000_f64, 1.6);
+            let beyond = threshold.powf(first - second) * n.powf(second);
+            5.0 + 0.01 * if n < threshold { n.powf(first) } else { beyond }
         };
         let two = |level: &f64| {
             [0.995, 1.005].map(|factor| LawTrial::exact(*level, factor * curve(*level)))
