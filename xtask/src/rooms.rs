@@ -29,14 +29,10 @@ pub(crate) fn orders(text: &str) -> Orders {
 /// Most entries of a folder of sources.
 const ENTRIES_MAX: usize = 20;
 /// Folders that may have more until their crates have rooms.
-const LARGE_FOLDERS: [&str; 7] = [
-    "crates/results/src",
+const LARGE_FOLDERS: [&str; 3] = [
     "crates/study/src",
     "crates/study/src/check",
     "crates/study/tests/it",
-    "crates/testkit/src",
-    "gateway/gateway/src",
-    "gateway/sink/src",
 ];
 
 /// Imports of a crate that point upwards, and folders that are not in the order.

@@ -7,7 +7,7 @@ use std::{
 
 use thiserror::Error;
 
-use crate::{TextError, TrialKey, names::RUN_FILE};
+use crate::{TextError, TrialKey, files::names::RUN_FILE};
 
 /// Why a run could not be read.
 #[derive(Debug, Error)]

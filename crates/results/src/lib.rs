@@ -18,75 +18,60 @@
 //! trials/.0002-c01-r1.partial/    an unfinished trial; ignored by readers, redone on resume
 //! ```
 
-mod artifact;
-mod at_start;
-mod best_and_worst;
 mod calibration;
 mod count;
-mod count_comparison;
-mod delays;
-mod disk;
-mod encoded_histogram;
 mod error;
 mod failure;
-mod folder;
-mod hlog;
-mod imported;
-mod intermediate_probes;
+mod files;
+mod histograms;
 mod kinds;
-mod left_out;
-mod limit;
-mod names;
-mod operating_points;
-mod parallel;
-mod parse;
-mod read;
 mod run;
-mod scaling;
-mod sums;
-mod system_metric;
 mod trial;
-mod trial_files;
-mod warm_up;
-mod writer;
 
-pub use artifact::ArtifactInfo;
-pub use at_start::FixedPart;
-pub use best_and_worst::{BestAndWorstInfo, OrderedMetricInfo, SuccessesInfo};
 pub use calibration::{CalibratedShape, CalibrationFile};
-pub use count_comparison::{ComparedCount, CountComparisonInfo};
-pub use delays::DelayHistograms;
 pub use error::{ReadError, WriteError};
 pub use failure::{FailureKind, UnknownFailure};
-pub use folder::RunFolder;
-pub use hlog::{
-    HistogramLog, HistogramLogWriter, LoggedHistogram, MAX_LINES as HLOG_MAX_LINES, read_histograms,
+pub use files::{
+    folder::RunFolder,
+    parallel::parallel_map,
+    parse::{
+        TextError, read_backlog, read_intervals, read_metrics, read_resources, read_run_info,
+        read_trial_info,
+    },
+    read::{
+        Limits, Run, StepLogs, StepTimes, Trial, TrialHistograms, finished_trials, run_info,
+        trial_info,
+    },
+    writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter},
 };
-pub use imported::{ImportedInfo, ImportedTrialInfo, QuantilePoint, QuantilesInfo, UnknownFact};
-pub use intermediate_probes::ProbeLogs;
+pub use histograms::{
+    delays::DelayHistograms,
+    hlog::{
+        HistogramLog, HistogramLogWriter, LoggedHistogram, MAX_LINES as HLOG_MAX_LINES,
+        read_histograms,
+    },
+    intermediate_probes::ProbeLogs,
+};
 pub use kinds::{
     Arrivals, Comparison, ExpectedVerdict, FeedOrder, LevelKind, LoadModel, Restart, TrialOrder,
-};
-pub use left_out::{LeftOutInfo, LeftOutReason, SelectionInfo};
-pub use limit::{CpuLimit, LimitInfo, LimitMeans, MemoryLimit, ThrottlingInfo};
-pub use operating_points::OperatingPointsInfo;
-pub use parallel::parallel_map;
-pub use parse::{
-    TextError, read_backlog, read_intervals, read_metrics, read_resources, read_run_info,
-    read_trial_info,
-};
-pub use read::{
-    Limits, Run, StepLogs, StepTimes, Trial, TrialHistograms, finished_trials, run_info, trial_info,
 };
 pub use run::{
     AddedReason, AddedTrial, CellInfo, ComponentInfo, ControlInfo, CoolDownUntilInfo,
     DerivedLevelInfo, FeedInfo, FlowInfo, Host, NamedText, RampUpInfo, RecoveryInfo,
     ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo, RunInfo, ScalingInfo, ScenarioInfo,
     ScheduleInfo, SearchInfo, ThresholdInfo, TrialKey, VersionDesign, VersionsInfo,
+    artifact::ArtifactInfo,
+    at_start::FixedPart,
+    best_and_worst::{BestAndWorstInfo, OrderedMetricInfo, SuccessesInfo},
+    count_comparison::{ComparedCount, CountComparisonInfo},
+    imported::{ImportedInfo, ImportedTrialInfo, QuantilePoint, QuantilesInfo, UnknownFact},
+    left_out::{LeftOutInfo, LeftOutReason, SelectionInfo},
+    operating_points::OperatingPointsInfo,
+    scaling::PairInfo,
+    sums::AtStartInfo,
+    system_metric::{SystemMetricInfo, SystemMetricUnit},
+    warm_up::WarmUpUntil,
 };
-pub use scaling::PairInfo;
-pub use sums::AtStartInfo;
-pub use system_metric::{SystemMetricInfo, SystemMetricUnit};
 pub use trial::{
     BackgroundInfo, BackgroundLoadInfo, BacklogRow, ClientEndInfo, ClientInfo, ConnectingInfo,
     CoolDownInfo, CountsRow, DeliveryInfo, FailureCount, FaultInfo, GeneratorInfo,
@@ -95,9 +80,8 @@ pub use trial::{
     PreparationInfo, PrepareLoadInfo, PrepareStepInfo, ProbeInfo, QuietWaitInfo, ResourceRow,
     SampleInfo, SessionCounts, SessionsInfo, SnapshotInfo, StageInfo, StepCounts, StepInfo,
     StopNumber, StoppedInfo, SystemMetricRow, TrialEnd, TrialInfo,
+    limit::{CpuLimit, LimitInfo, LimitMeans, MemoryLimit, ThrottlingInfo},
 };
-pub use warm_up::WarmUpUntil;
-pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};
 
 /// The version of the folder's layout and of every file in it. A reader refuses any other.
 pub const FORMAT: u32 = 1;

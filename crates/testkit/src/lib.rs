@@ -17,41 +17,36 @@
     reason = "a crate for tests: every function panics if a server fails"
 )]
 
-#[cfg(feature = "faults")]
 pub mod faults;
 mod golden;
 pub mod http;
-mod influxdb;
-mod kafka;
 mod lines;
 mod listener;
 mod not_tested;
-mod process;
-mod programs;
-mod prometheus;
 mod proxy;
 pub mod random;
-mod server_folder;
-mod small_disk;
+#[cfg(feature = "faults")]
+mod servers;
 mod stream;
 #[cfg(feature = "http2")]
 pub mod streams;
-mod telegraf;
 #[cfg(feature = "tls")]
 pub mod tls;
 mod wait;
 pub mod writers;
 
 pub use golden::check_page;
-pub use influxdb::Influxdb;
-pub use kafka::Kafka;
 pub use lines::Lines;
 pub use listener::{Listener, Socket};
 pub use not_tested::not_tested;
-pub use process::{Process, free_port};
-pub use programs::program;
-pub use prometheus::Prometheus;
 pub use proxy::{Link, Proxy};
-pub use small_disk::SmallDisk;
-pub use telegraf::Telegraf;
+pub use servers::{
+    influxdb::Influxdb,
+    kafka::Kafka,
+    process::{Process, free_port},
+    programs::program,
+    prometheus::Prometheus,
+    small_disk::SmallDisk,
+    telegraf::Telegraf,
+};
 pub use wait::{DEADLINE, try_for, wait_for, wait_until};

@@ -2,18 +2,13 @@
 
 use std::sync::Arc;
 
-use axum::Router;
-use axum::body::Body;
+use axum::{Router, body::Body};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Method, Request, Uri, header};
 use http_body_util::BodyExt;
 use tower::ServiceExt;
 
-use crate::calls::AnswerMemory;
-use crate::http1;
-use crate::metrics::Call;
-use crate::problem::Problem;
-use crate::shared::Shared;
+use crate::{answers::problem::Problem, calls::AnswerMemory, http1, metrics::Call, shared::Shared};
 
 /// The only call here with a body.
 pub(crate) const QUERY_PATH: &str = "/api/v1/query";

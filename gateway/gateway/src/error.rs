@@ -2,10 +2,14 @@
 
 use std::net::SocketAddr;
 
-use crate::database::DatabaseError;
-use crate::kafka::{LogError, OpenError};
-use crate::settings::SettingsError;
-use crate::store::StoreError;
+use crate::{
+    log::{
+        kafka::{LogError, OpenError},
+        store::StoreError,
+    },
+    queries::database::DatabaseError,
+    settings::SettingsError,
+};
 
 /// Why the gateway could not serve.
 #[derive(Debug, thiserror::Error)]

@@ -2,9 +2,7 @@
 
 use waggle_service::metrics::Page;
 
-use crate::backend::Backend;
-use crate::metrics::write_workers;
-use crate::shared::Shared;
+use crate::{log::backend::Backend, metrics::write_workers, shared::Shared};
 
 /// All metrics of the gateway.
 pub(crate) fn exposition(shared: &Shared) -> String {

@@ -1,25 +1,32 @@
 //! The server's life cycle: one thread accepts connections and distributes them, workers serve them, a committer writes.
 
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
-use tokio::net::TcpListener;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::{
+    net::TcpListener,
+    sync::{Notify, mpsc, watch},
+};
 use waggle_service::{admin, log};
 
-use crate::answer::Canned;
-use crate::backend::Backend;
-use crate::calls;
-use crate::database::Database;
-use crate::error::ServeError;
-use crate::ingest::UniqueClock;
-use crate::metrics::Gauges;
-use crate::problem::Problem;
-use crate::settings::Settings;
-use crate::shared::Shared;
-use crate::worker::{self, Start};
+use crate::{
+    answers::{answer::Canned, problem::Problem},
+    calls,
+    error::ServeError,
+    ingest::UniqueClock,
+    log::backend::Backend,
+    metrics::Gauges,
+    queries::database::Database,
+    settings::Settings,
+    shared::Shared,
+    worker::{self, Start},
+};
 
 /// Connections given to a worker that it has not taken over yet.
 const DEALT_MAX: usize = 1024;

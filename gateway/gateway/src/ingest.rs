@@ -2,14 +2,17 @@
 //!
 //! This is the gateway's hot path: in the steady state a body of line protocol is checked and copied once, without allocation.
 
-use std::borrow::Cow;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::{
+    borrow::Cow,
+    sync::atomic::{AtomicI64, Ordering},
+};
 
-use waggle_record::line_protocol::{self, Line};
-use waggle_record::{MISTAKES_MAX, Mistake, Precision, Record};
+use waggle_record::{
+    MISTAKES_MAX, Mistake, Precision, Record,
+    line_protocol::{self, Line},
+};
 
-use crate::http1;
-use crate::problem::Problem;
+use crate::{answers::problem::Problem, http1};
 
 /// Longest name of a topic.
 pub(crate) const TOPIC_MAX_BYTES: usize = 200;

@@ -3,8 +3,7 @@
 #[cfg(test)]
 mod reference;
 
-use std::error::Error;
-use std::process::ExitCode;
+use std::{error::Error, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 use waggle_flags::{CompletionsArguments, ManArguments};

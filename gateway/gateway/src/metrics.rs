@@ -1,8 +1,12 @@
 //! The gateway's own metrics in Prometheus format. Each worker has its own counters.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use waggle_service::metrics::{Histogram, Page};
 

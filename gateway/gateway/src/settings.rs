@@ -1,13 +1,14 @@
 //! What an operator can set: every limit is a flag with a default.
 
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use waggle_flags::{duration, size};
 
-use crate::database::DatabaseSettings;
-use crate::kafka::KafkaSettings;
+use crate::{log::kafka::KafkaSettings, queries::database::DatabaseSettings};
 
 /// Flags of `waggle-gateway serve`.
 #[derive(Debug, Clone, clap::Args)]
@@ -72,7 +73,7 @@ pub struct Settings {
     #[arg(long, default_value_t = 0, requires = "store")]
     pub store_max_bytes: u64,
     /// Maximum number of topics
-    #[arg(long, default_value_t = 10_000, value_parser = size(1..=crate::store::TOPICS_MAX as u64))]
+    #[arg(long, default_value_t = 10_000, value_parser = size(1..=crate::log::store::TOPICS_MAX as u64))]
     pub topics_max: usize,
     /// Maximum number of concurrent reads and queries, over all workers. Sixteen times as many may wait; above that 429
     #[arg(long, default_value_t = 2, value_parser = size(1..=64), requires = "queries")]

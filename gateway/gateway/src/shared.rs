@@ -1,13 +1,17 @@
 //! State that all threads share: the log, the settings, and counters over all connections.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
-use crate::backend::Backend;
-use crate::database::Database;
-use crate::ingest::UniqueClock;
-use crate::metrics::{Gauges, WorkerMetrics};
-use crate::settings::Settings;
+use crate::{
+    ingest::UniqueClock,
+    log::backend::Backend,
+    metrics::{Gauges, WorkerMetrics},
+    queries::database::Database,
+    settings::Settings,
+};
 
 /// State that all threads share.
 pub(crate) struct Shared {

@@ -4,19 +4,25 @@
 //! `cargo run --release -p waggle-sink --example sink_delay -- --kafka-brokers A --topic T --partitions 4 --influxdb HOST:PORT
 //! --org O --bucket B` with the token in `INFLUX_TOKEN`. The topic must exist.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    io::{Read, Write},
+    net::TcpStream,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant, SystemTime},
+};
 
 use clap::Parser;
-use rdkafka::ClientConfig;
-use rdkafka::error::{KafkaError, RDKafkaErrorCode};
-use rdkafka::producer::{BaseRecord, DefaultProducerContext, Producer, ThreadedProducer};
+use rdkafka::{
+    ClientConfig,
+    error::{KafkaError, RDKafkaErrorCode},
+    producer::{BaseRecord, DefaultProducerContext, Producer, ThreadedProducer},
+};
 
 /// Interval of the sender.
 const TURN: Duration = Duration::from_millis(2);

@@ -1,15 +1,20 @@
 //! The bounded buffer of what was read and is not written yet, between the reader and the writers.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
 
 use tokio::sync::Notify;
 
-use crate::batch::{Batch, BatchLimits, Batcher, Message, Next, Source};
-use crate::offsets::{BatchId, Offsets, Slot};
-use crate::reading::ParsedMessage;
+use crate::{
+    reads::{
+        offsets::{BatchId, Offsets, Slot},
+        reading::ParsedMessage,
+    },
+    writes::batch::{Batch, BatchLimits, Batcher, Message, Next, Source},
+};
 
 /// Messages that are read and not written yet.
 #[derive(Debug)]

@@ -1,7 +1,9 @@
 //! The wait before a retry: exponential backoff with jitter. No I/O.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
-use std::time::Duration;
+use std::{
+    hash::{BuildHasher, Hasher, RandomState},
+    time::Duration,
+};
 
 /// The longest wait that a database can ask for.
 pub(crate) const ASKED_MAX: Duration = Duration::from_secs(60);

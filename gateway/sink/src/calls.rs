@@ -1,12 +1,13 @@
 //! Admin calls: liveness, readiness, metrics.
 
-use std::sync::Arc;
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
-use axum::Router;
-use axum::extract::State;
-use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::{
+    Router,
+    extract::State,
+    response::{IntoResponse, Response},
+    routing::get,
+};
 use http::{StatusCode, header};
 use waggle_service::metrics::MEDIA_TYPE;
 

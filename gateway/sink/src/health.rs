@@ -1,8 +1,10 @@
 //! Health checks: whether the sink works, why not, and rate-limited log lines about it.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
 use waggle_service::log;
 

@@ -6,23 +6,15 @@
 
 mod backlog;
 mod backoff;
-mod batch;
-mod bisect;
 mod calls;
-mod consumer;
-mod dead_letters;
 mod error;
 mod health;
-mod influxdb;
-mod lag;
 mod metrics;
-mod offsets;
-mod reading;
+mod reads;
 mod run;
 mod settings;
 mod shared;
-mod verdict;
-mod writer;
+mod writes;
 
 pub use error::SinkError;
 pub use run::run;

@@ -1,14 +1,17 @@
 //! The sink's own metrics in Prometheus format.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use waggle_service::metrics::{Histogram, Page};
 
-use crate::backlog::Fill;
-use crate::batch::Batch;
+use crate::{backlog::Fill, writes::batch::Batch};
 
 /// Why lines went to the dead-letter topic.
 #[derive(Debug, Clone, Copy)]

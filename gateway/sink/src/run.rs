@@ -1,24 +1,27 @@
 //! The sink's life cycle: how its threads start, run and end.
 
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
 
-use tokio::net::TcpListener;
-use tokio::sync::oneshot;
-use tokio::task::JoinSet;
+use tokio::{net::TcpListener, sync::oneshot, task::JoinSet};
 use waggle_service::{admin, log};
 
-use crate::calls;
-use crate::consumer::{self, Group};
-use crate::error::SinkError;
-use crate::health::Check;
-use crate::lag;
-use crate::settings::SinkSettings;
-use crate::shared::Shared;
-use crate::writer::Writer;
+use crate::{
+    calls,
+    error::SinkError,
+    health::Check,
+    reads::{consumer, consumer::Group, lag},
+    settings::SinkSettings,
+    shared::Shared,
+    writes::writer::Writer,
+};
 
 /// Time for the last commit and for leaving the group, after `--drain-timeout`.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(15);

@@ -1,8 +1,6 @@
 //! Settings of the sink: every limit is a flag with a default.
 
-use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use waggle_flags::{duration, positive_duration, size};
 

@@ -2,15 +2,15 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::backlog::Backlog;
-use crate::backoff::Backoff;
-use crate::batch::BatchLimits;
-use crate::dead_letters::DeadLetters;
-use crate::error::SinkError;
-use crate::health::{Check, Health};
-use crate::influxdb::Influxdb;
-use crate::metrics::Metrics;
-use crate::settings::SinkSettings;
+use crate::{
+    backlog::Backlog,
+    backoff::Backoff,
+    error::SinkError,
+    health::{Check, Health},
+    metrics::Metrics,
+    settings::SinkSettings,
+    writes::{batch::BatchLimits, dead_letters::DeadLetters, influxdb::Influxdb},
+};
 
 /// State that all parts share.
 pub(crate) struct Shared {

@@ -6,6 +6,7 @@ mod cool_down;
 mod delivery;
 mod generator_part;
 mod inspected;
+pub(crate) mod limit;
 mod network;
 mod preparation;
 mod quiet_wait;
@@ -26,8 +27,9 @@ pub use quiet_wait::QuietWaitInfo;
 pub use rows::{BacklogRow, IntervalRow, ResourceRow, SystemMetricRow};
 pub use stopped::{StopNumber, StoppedInfo};
 
-use crate::count::count;
-use crate::{Arrivals, FailureKind, ImportedTrialInfo, LimitInfo, RecoveryInfo, TrialKey};
+use crate::{
+    Arrivals, FailureKind, ImportedTrialInfo, LimitInfo, RecoveryInfo, TrialKey, count::count,
+};
 
 /// `trial.json`: written last, so that a folder which has it is whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

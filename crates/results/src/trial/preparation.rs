@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::StepCounts;
-use crate::QuantilesInfo;
-use crate::count::count;
+use crate::{QuantilesInfo, count::count};
 
 /// The preparation of the system, in the trial in which it was done.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

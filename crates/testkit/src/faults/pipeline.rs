@@ -8,7 +8,7 @@ use super::Target;
 use crate::{
     Influxdb, Kafka, Process, Telegraf, free_port,
     http::{Connection, put},
-    server_folder::server_folder,
+    servers::server_folder::server_folder,
     writers::Load,
 };
 

@@ -1,16 +1,15 @@
 //! Admin calls: liveness, readiness, metrics.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::{Arc, atomic::Ordering};
 
-use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::{
+    extract::State,
+    response::{IntoResponse, Response},
+};
 use http::header;
 use waggle_service::metrics::MEDIA_TYPE;
 
-use crate::exposition::exposition;
-use crate::problem::Problem;
-use crate::shared::Shared;
+use crate::{answers::problem::Problem, exposition::exposition, shared::Shared};
 
 /// Liveness
 #[utoipa::path(
@@ -32,7 +31,7 @@ pub(super) async fn healthz() -> &'static str {
     tag = "admin",
     responses(
         (status = 200, description = "It accepts records", body = String, content_type = "text/plain", example = "ready\n"),
-        (status = 503, description = "It does not accept records", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
+        (status = 503, description = "It does not accept records", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
     )
 )]
 pub(super) async fn readyz(State(shared): State<Arc<Shared>>) -> Result<&'static str, Problem> {

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use axum::extract::State;
-use axum::response::{Html, IntoResponse, Response};
+use axum::{
+    extract::State,
+    response::{Html, IntoResponse, Response},
+};
 use http::header;
 
 use super::documented_routes;
-use crate::problem::Problem;
-use crate::shared::Shared;
+use crate::{answers::problem::Problem, shared::Shared};
 
 const PAGE: &str = include_str!("documentation.html");
 /// The placeholder of the document in the page.

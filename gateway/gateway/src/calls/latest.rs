@@ -3,22 +3,30 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
-use axum::response::{IntoResponse, Response};
+use axum::{
+    extract::{Path, State},
+    response::{IntoResponse, Response},
+};
 use http::{HeaderMap, HeaderValue, Uri, header};
 use waggle_record::line_protocol;
 
-use super::parameters::Parameters;
-use super::schemas::{FromOne, FromZero, Topic};
-use super::store_read::{AnswerMemory, too_many_answers};
-use crate::form::{Form, Scratch};
-use crate::http1;
-use crate::ingest::check_topic;
-use crate::latest::{Cursor, Reading};
-use crate::problem::Problem;
-use crate::render;
-use crate::shared::Shared;
-use crate::worker::Worker;
+use super::{
+    parameters::Parameters,
+    schemas::{FromOne, FromZero, Topic},
+    store_read::{AnswerMemory, too_many_answers},
+};
+use crate::{
+    answers::{
+        form::{Form, Scratch},
+        problem::Problem,
+    },
+    http1,
+    ingest::check_topic,
+    log::latest::{Cursor, Reading},
+    queries::render,
+    shared::Shared,
+    worker::Worker,
+};
 
 /// Default and largest number of readings in an answer.
 const LIMIT_DEFAULT: usize = 1000;
@@ -155,9 +163,9 @@ fn decode(raw: &[u8], out: &mut Vec<u8>) -> bool {
             ),
             headers(("Waggle-Next" = i64, description = "`after` of the next call, if there is more; without `series`")),
         ),
-        (status = 400, description = "A parameter is wrong", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 404, description = "No reading of this series is kept", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "After a start: the readings are still being restored from the store; or clients have not read too many answers", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
+        (status = 400, description = "A parameter is wrong", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 404, description = "No reading of this series is kept", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "After a start: the readings are still being restored from the store; or clients have not read too many answers", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
     )
 )]
 pub(super) async fn read_latest(

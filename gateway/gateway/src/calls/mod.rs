@@ -12,19 +12,22 @@ mod store_read;
 
 use std::sync::Arc;
 
-use axum::Router;
-use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::{
+    Router,
+    extract::State,
+    response::{IntoResponse, Response},
+};
 use http::{HeaderValue, Method, Uri, header};
 use utoipa::OpenApi;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
+use utoipa_axum::{router::OpenApiRouter, routes};
 
-use crate::call::QUERY_PATH;
-use crate::ingest;
-use crate::problem::{PlacedProblem, Problem, ProblemBody};
-use crate::settings::{BackendName, Settings};
-use crate::shared::Shared;
+use crate::{
+    answers::problem::{PlacedProblem, Problem, ProblemBody},
+    call::QUERY_PATH,
+    ingest,
+    settings::{BackendName, Settings},
+    shared::Shared,
+};
 use optional::OptionalCall;
 
 pub(crate) use store_read::AnswerMemory;

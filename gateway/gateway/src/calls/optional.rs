@@ -2,9 +2,11 @@
 
 use http::Method;
 
-use crate::call::QUERY_PATH;
-use crate::ingest::records_target;
-use crate::settings::{BackendName, Settings};
+use crate::{
+    call::QUERY_PATH,
+    ingest::records_target,
+    settings::{BackendName, Settings},
+};
 
 /// A call that not every configuration serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

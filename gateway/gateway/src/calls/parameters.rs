@@ -6,7 +6,7 @@ use axum::extract::Query;
 use http::Uri;
 use waggle_flags::duration;
 
-use crate::problem::Problem;
+use crate::answers::problem::Problem;
 
 /// Parameters that no caller has taken yet.
 #[derive(Debug)]

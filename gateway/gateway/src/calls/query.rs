@@ -1,26 +1,36 @@
 //! Queries of records by measurement, time and tags, as they are or aggregated per window.
 
-use std::ops::ControlFlow;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::{
+    ops::ControlFlow,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
-use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::{
+    extract::State,
+    response::{IntoResponse, Response},
+};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Uri, header};
 use waggle_record::line_protocol::{Line, measurement_text, name_text};
 
-use super::parameters::Parameters;
-use super::schemas::{AggregateName, FromOne, Names, Nanoseconds, NonEmpty, Topic, WindowLength};
-use super::store_read::{AnswerMemory, Read, read, too_many_answers};
-use crate::aggregate::{Aggregate, Windows};
-use crate::database::{Author, Database, Gathered, Language, Limits, Question};
-use crate::ingest::check_topic;
-use crate::problem::Problem;
-use crate::render::{self, Selection};
-use crate::shared::Shared;
-use crate::store::{Block, Entries, ReadError, Span, measurement_bit, scan};
+use super::{
+    parameters::Parameters,
+    schemas::{AggregateName, FromOne, Names, Nanoseconds, NonEmpty, Topic, WindowLength},
+    store_read::{AnswerMemory, Read, read, too_many_answers},
+};
+use crate::{
+    answers::problem::Problem,
+    ingest::check_topic,
+    log::store::{Block, Entries, ReadError, Span, measurement_bit, scan},
+    queries::{
+        aggregate::{Aggregate, Windows},
+        database::{Author, Database, Gathered, Language, Limits, Question},
+        render,
+        render::Selection,
+    },
+    shared::Shared,
+};
 
 /// Default number of rows in an answer.
 const LIMIT_DEFAULT: usize = 1000;
@@ -56,12 +66,12 @@ const LIMIT_DEFAULT: usize = 1000;
             "topic": "plant", "measurement": "cpu", "truncated": false,
             "rows": [{"time": 1_700_000_000_000_000_000_i64, "tags": {"host": "plant-01"}, "fields": {"user": 12.5}}],
         })),
-        (status = 400, description = "A parameter is wrong", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 429, description = "Too many reads wait", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
-        (status = 500, description = "The store cannot be read", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 502, description = "InfluxDB is unreachable or fails", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "Clients have not read too many answers, or InfluxDB is overloaded", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
-        (status = 504, description = "InfluxDB has not answered in time", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 400, description = "A parameter is wrong", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 429, description = "Too many reads wait", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
+        (status = 500, description = "The store cannot be read", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 502, description = "InfluxDB is unreachable or fails", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "Clients have not read too many answers, or InfluxDB is overloaded", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
+        (status = 504, description = "InfluxDB has not answered in time", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn query(
@@ -104,14 +114,14 @@ pub(super) async fn query(
     ),
     responses(
         (status = 200, description = "InfluxDB's answer", content((String = "text/csv"), (Object = "application/json"))),
-        (status = 400, description = "InfluxDB rejects the query; `detail` has its message", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 413, description = "The query is too large", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 415, description = "The language is not one of the two", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 422, description = "The answer is larger than `--answer-max-bytes`", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 429, description = "Too many queries wait", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
-        (status = 502, description = "InfluxDB is unreachable or fails", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "Too much is in flight, or InfluxDB is overloaded", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
-        (status = 504, description = "InfluxDB has not answered in time", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 400, description = "InfluxDB rejects the query; `detail` has its message", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 413, description = "The query is too large", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 415, description = "The language is not one of the two", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "The answer is larger than `--answer-max-bytes`", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 429, description = "Too many queries wait", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
+        (status = 502, description = "InfluxDB is unreachable or fails", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "Too much is in flight, or InfluxDB is overloaded", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
+        (status = 504, description = "InfluxDB has not answered in time", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn pass_query(

@@ -1,21 +1,31 @@
 //! Reads of a topic's log, and the documentation of writes, which the connections do themselves.
 
-use std::ops::ControlFlow;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::{
+    ops::ControlFlow,
+    sync::{Arc, atomic::Ordering},
+};
 
-use axum::extract::{Path, State};
-use axum::response::{IntoResponse, Response};
+use axum::{
+    extract::{Path, State},
+    response::{IntoResponse, Response},
+};
 use http::{HeaderValue, Uri, header};
 
-use super::parameters::Parameters;
-use super::schemas::{FromOne, FromZero, JsonRecords, Names, Nanoseconds, PrecisionName, Topic};
-use super::store_read::{Read, read};
-use crate::ingest::check_topic;
-use crate::problem::Problem;
-use crate::render::{self, LogPosition, Selection};
-use crate::shared::Shared;
-use crate::store::{CommitTimes, Entries, ReadError, Span, TopicCommits, TopicSlot, scan};
+use super::{
+    parameters::Parameters,
+    schemas::{FromOne, FromZero, JsonRecords, Names, Nanoseconds, PrecisionName, Topic},
+    store_read::{Read, read},
+};
+use crate::{
+    answers::problem::Problem,
+    ingest::check_topic,
+    log::store::{CommitTimes, Entries, ReadError, Span, TopicCommits, TopicSlot, scan},
+    queries::{
+        render,
+        render::{LogPosition, Selection},
+    },
+    shared::Shared,
+};
 
 /// Default number of records in an answer.
 const LIMIT_DEFAULT: usize = 1000;
@@ -44,15 +54,15 @@ const LIMIT: &str = "waggle-limit";
     ),
     responses(
         (status = 204, description = "Every record is durable"),
-        (status = 400, description = "Not a request, or not records: see `line` and `column`", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "The topic is internal to Kafka", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 408, description = "The request did not arrive in time", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 409, description = "Kafka refuses the topic: another one differs from it in `.` and `_` alone", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 413, description = "The body is larger than `--body-max-bytes`, or a record is larger than its topic in Kafka accepts", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 415, description = "The Content-Encoding is not identity, or the Content-Type is that of another format, such as `text/csv` or `application/xml`", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 431, description = "The head is larger than `--head-max-bytes`", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "Too much is in flight, or the log cannot be written; nothing was stored, unless `detail` says that some records may be", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
-        (status = 507, description = "`--topics-max` topics exist", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 400, description = "Not a request, or not records: see `line` and `column`", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 403, description = "The topic is internal to Kafka", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 408, description = "The request did not arrive in time", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 409, description = "Kafka refuses the topic: another one differs from it in `.` and `_` alone", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 413, description = "The body is larger than `--body-max-bytes`, or a record is larger than its topic in Kafka accepts", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 415, description = "The Content-Encoding is not identity, or the Content-Type is that of another format, such as `text/csv` or `application/xml`", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 431, description = "The head is larger than `--head-max-bytes`", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "Too much is in flight, or the log cannot be written; nothing was stored, unless `detail` says that some records may be", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
+        (status = 507, description = "`--topics-max` topics exist", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
     )
 )]
 #[expect(
@@ -91,10 +101,10 @@ pub(super) fn write_records() {}
             ),
             example = json!("{\"offset\":0,\"time\":1795288696982796153,\"measurement\":\"cpu\",\"tags\":{\"host\":\"plant-01\"},\"fields\":{\"user\":12.5}}\n")
         ),
-        (status = 400, description = "A parameter is wrong", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 429, description = "Too many reads wait", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
-        (status = 500, description = "The store cannot be read", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "Clients have not read too many answers", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
+        (status = 400, description = "A parameter is wrong", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 429, description = "Too many reads wait", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
+        (status = 500, description = "The store cannot be read", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "Clients have not read too many answers", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
     )
 )]
 pub(super) async fn read_records(

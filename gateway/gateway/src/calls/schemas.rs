@@ -2,13 +2,16 @@
 //! it: it cannot say that a time is out of range in the unit of `precision` alone.
 
 use serde_json::json;
-use utoipa::openapi::extensions::Extensions;
-use utoipa::openapi::schema::{AdditionalProperties, OneOfBuilder, SchemaType, Type};
-use utoipa::openapi::{ArrayBuilder, ObjectBuilder, RefOr, Schema};
-use utoipa::{Number, PartialSchema, ToSchema};
+use utoipa::{
+    Number, PartialSchema, ToSchema,
+    openapi::{
+        ArrayBuilder, ObjectBuilder, RefOr, Schema,
+        extensions::Extensions,
+        schema::{AdditionalProperties, OneOfBuilder, SchemaType, Type},
+    },
+};
 
-use crate::aggregate::Aggregate;
-use crate::ingest::TOPIC_MAX_BYTES;
+use crate::{ingest::TOPIC_MAX_BYTES, queries::aggregate::Aggregate};
 
 /// Types that only have a schema.
 macro_rules! schemas {

@@ -1,13 +1,10 @@
 //! Shared by reads and queries: a reader of the store, memory for the answer, and the errors if there is neither.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::{Arc, atomic::Ordering};
 
 use rusqlite::Connection;
 
-use crate::problem::Problem;
-use crate::shared::Shared;
-use crate::store::ReadError;
+use crate::{answers::problem::Problem, log::store::ReadError, shared::Shared};
 
 /// Bytes of an answer, counted until its client has read it.
 pub(crate) struct AnswerMemory {

@@ -7,26 +7,25 @@
 mod take;
 mod wait;
 
-use std::collections::VecDeque;
-use std::future::poll_fn;
-use std::mem::MaybeUninit;
-use std::pin::Pin;
-use std::rc::Rc;
-use std::sync::Arc;
-use std::time::Instant;
+use std::{
+    collections::VecDeque, future::poll_fn, mem::MaybeUninit, pin::Pin, rc::Rc, sync::Arc,
+    time::Instant,
+};
 
-use tokio::net::TcpStream;
-use tokio::time::Sleep;
+use tokio::{net::TcpStream, time::Sleep};
 
-use crate::answer::{self, AnswerHead};
-use crate::call;
-use crate::calls::AnswerMemory;
-use crate::cycle::{Cycle, Share};
-use crate::http1::{self, Reader, SLOTS, Slots, Step};
-use crate::metrics::{Call, add};
-use crate::problem::Problem;
-use crate::ticket::Fate;
-use crate::worker::Worker;
+use crate::{
+    answers::{answer, answer::AnswerHead, problem::Problem},
+    call,
+    calls::AnswerMemory,
+    http1::{self, Reader, SLOTS, Slots, Step},
+    log::{
+        cycle::{Cycle, Share},
+        ticket::Fate,
+    },
+    metrics::{Call, add},
+    worker::Worker,
+};
 use take::{Out, Taken, take};
 
 /// Size of the read buffer; an idle connection keeps it.

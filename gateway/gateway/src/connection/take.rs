@@ -1,14 +1,10 @@
 //! Dispatch of a request: its records are staged for the log, or it is kept for the router.
 
 use super::{Answer, Due};
-use crate::backend::NotStaged;
-use crate::call;
-use crate::calls::latest;
-use crate::http1;
-use crate::ingest;
-use crate::metrics::Call;
-use crate::problem::Problem;
-use crate::worker::Worker;
+use crate::{
+    answers::problem::Problem, call, calls::latest, http1, ingest, log::backend::NotStaged,
+    metrics::Call, worker::Worker,
+};
 
 /// Result of the dispatch.
 pub(super) enum Taken {

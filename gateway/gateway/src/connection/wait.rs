@@ -1,16 +1,17 @@
 //! What a connection waits for: its socket, the commit, its timeouts.
 
-use std::future::Future;
-use std::pin::{Pin, pin};
-use std::rc::Rc;
-use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::{
+    future::Future,
+    pin::{Pin, pin},
+    rc::Rc,
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
 
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use super::{Answer, Connection, Due, INPUT_BYTES, Intake, OUT_PAUSE_BYTES, Phase};
-use crate::problem::Problem;
-use crate::ticket::Fate;
+use crate::{answers::problem::Problem, log::ticket::Fate};
 
 /// After an early close the connection reads and drops input for this long, so that the client sees the answer and not a reset.
 const LINGER: Duration = Duration::from_millis(500);

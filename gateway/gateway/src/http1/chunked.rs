@@ -1,7 +1,10 @@
 //! The chunked transfer coding (RFC 9112, section 7.1), decoded incrementally.
 
-use super::bytes::{TOKEN, is_text, prefix_length};
-use super::{Limits, Refusal, refuse};
+use super::{
+    Limits, Refusal,
+    bytes::{TOKEN, is_text, prefix_length},
+    refuse,
+};
 
 /// Chunk extensions and trailer fields are ignored; a longer line of them is refused.
 const LINE_MAX_BYTES: usize = 512;

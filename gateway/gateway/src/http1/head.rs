@@ -2,8 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::authority::is_authority;
-use super::{Refusal, refuse};
+use super::{Refusal, authority::is_authority, refuse};
 
 /// Most header fields of a request.
 pub const SLOTS: usize = 64;

@@ -4,20 +4,22 @@ mod thread;
 
 pub(crate) use thread::{Start, run};
 
-use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
-use std::rc::Rc;
-use std::sync::Arc;
-use std::task::Waker;
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+    rc::Rc,
+    sync::Arc,
+    task::Waker,
+};
 
 use tokio::sync::Notify;
 
-use crate::answer::Canned;
-use crate::backend::Staged;
-use crate::cycle::Cycle;
-use crate::form::Scratch;
-use crate::metrics::WorkerMetrics;
-use crate::shared::Shared;
+use crate::{
+    answers::{answer::Canned, form::Scratch},
+    log::{backend::Staged, cycle::Cycle},
+    metrics::WorkerMetrics,
+    shared::Shared,
+};
 
 /// Rounds of the event loop between an acknowledgement and the next batch: one writes the answers, one reads the requests that
 /// follow them.

@@ -1,19 +1,21 @@
 //! A worker's thread: accepts connections, wakes them after a commit, and drains.
 
-use std::cell::{Cell, RefCell};
-use std::rc::Rc;
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
-use tokio::net::TcpStream;
-use tokio::sync::{Notify, mpsc, watch};
-use tokio::task::{JoinSet, LocalSet};
+use tokio::{
+    net::TcpStream,
+    sync::{Notify, mpsc, watch},
+    task::{JoinSet, LocalSet},
+};
 use waggle_service::log;
 
 use super::Worker;
-use crate::connection::Connection;
-use crate::metrics::WorkerMetrics;
-use crate::shared::Shared;
+use crate::{connection::Connection, metrics::WorkerMetrics, shared::Shared};
 
 /// Arguments of a worker's thread.
 pub(crate) struct Start {

@@ -1,13 +1,16 @@
 //! Full disks, with small file systems: below Kafka, and below the embedded store.
 
-use std::net::SocketAddr;
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 
 use tempfile::TempDir;
-use waggle_testkit::faults::StoredKeys;
-use waggle_testkit::http::{Connection, put};
-use waggle_testkit::writers::{Fate, Load, WriterLog, Writers, key};
-use waggle_testkit::{Kafka, Process, SmallDisk, free_port, try_for, wait_until};
+use waggle_testkit::{
+    Kafka, Process, SmallDisk,
+    faults::StoredKeys,
+    free_port,
+    http::{Connection, put},
+    try_for, wait_until,
+    writers::{Fate, Load, WriterLog, Writers, key},
+};
 
 /// Timeout of waits, for a busy machine.
 const PATIENCE: Duration = Duration::from_mins(5);

@@ -1,7 +1,6 @@
 //! The short form of `bench/faults`: every program is killed once.
 
-use std::path::Path;
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use waggle_testkit::faults::{Plan, run, schedule};
 

@@ -1,13 +1,14 @@
 //! The network between gateway and Kafka is slow, drops data, and cuts connections.
 
-use std::net::SocketAddr;
-use std::thread;
-use std::time::Duration;
+use std::{net::SocketAddr, thread, time::Duration};
 
 use tempfile::TempDir;
-use waggle_testkit::faults::StoredKeys;
-use waggle_testkit::writers::{Load, Writers};
-use waggle_testkit::{Kafka, Link, Process, Proxy, free_port, wait_until};
+use waggle_testkit::{
+    Kafka, Link, Process, Proxy,
+    faults::StoredKeys,
+    free_port, wait_until,
+    writers::{Load, Writers},
+};
 
 /// Timeout of waits, for a busy machine.
 const PATIENCE: Duration = Duration::from_mins(5);

@@ -1,7 +1,9 @@
 //! Queries with a log on Kafka: InfluxDB answers the same as the embedded store. No broker is needed.
 
-use std::net::TcpListener;
-use std::time::{Duration, Instant};
+use std::{
+    net::TcpListener,
+    time::{Duration, Instant},
+};
 
 use serde_json::Value;
 use waggle_testkit::Influxdb;

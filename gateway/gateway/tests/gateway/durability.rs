@@ -1,9 +1,11 @@
 //! A 204 means durable: after kill -9, after SIGTERM, and with a full disk.
 
-use std::collections::HashSet;
-use std::io::{Read, Write};
-use std::net::SocketAddr;
-use std::sync::mpsc;
+use std::{
+    collections::HashSet,
+    io::{Read, Write},
+    net::SocketAddr,
+    sync::mpsc,
+};
 
 use crate::support::{Client, Gateway, command, put, store};
 

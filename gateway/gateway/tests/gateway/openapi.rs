@@ -1,7 +1,6 @@
 //! The OpenAPI document: against its golden file, and against the calls that each configuration serves.
 
-use std::path::Path;
-use std::process::Command;
+use std::{path::Path, process::Command};
 
 use serde_json::Value;
 

@@ -1,7 +1,6 @@
 //! Queries over the sample readings, against a simple reference implementation.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use serde_json::Value;
 use waggle_record::{FieldValue, Precision, Record, line_protocol};

@@ -1,13 +1,17 @@
 //! Schemathesis tests gateways by their own documents, with all of its checks: what a document allows is taken, what it does not
 //! allow is refused, and every answer is one of the document's.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use waggle_testkit::http::{Reply, Server, answer};
 
-use crate::kafka::shared_broker;
-use crate::support::{Gateway, kafka_command, store};
+use crate::{
+    kafka::shared_broker,
+    support::{Gateway, kafka_command, store},
+};
 
 /// The module with bodies that no schema describes, and the pinned versions.
 const FOLDER: &str = "tests/schemathesis";

@@ -1,13 +1,17 @@
 //! A gateway process, and a client that sends exactly the given bytes.
 
-use std::io::{BufRead, BufReader};
-use std::net::{SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::{
+    io::{BufRead, BufReader},
+    net::{SocketAddr, TcpStream},
+    path::{Path, PathBuf},
+    process::{Child, ChildStderr, Command, ExitStatus, Stdio},
+};
 
 use waggle_testkit::http::Connection;
-pub(crate) use waggle_testkit::http::{Answer, put};
-pub(crate) use waggle_testkit::wait_until;
+pub(crate) use waggle_testkit::{
+    http::{Answer, put},
+    wait_until,
+};
 
 /// A running gateway; killed when dropped.
 pub(crate) struct Gateway {

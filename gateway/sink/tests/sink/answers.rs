@@ -1,13 +1,19 @@
 //! Answers that a small InfluxDB does not give: too large, overloaded.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+};
 
-use waggle_testkit::http::{Reply, Server};
-use waggle_testkit::wait_until;
+use waggle_testkit::{
+    http::{Reply, Server},
+    wait_until,
+};
 
-use crate::lab::{log, messages};
-use crate::process::Sink;
+use crate::{
+    lab::{log, messages},
+    process::Sink,
+};
 
 /// Chooses the answer, a status line and headers, by the body and the number of earlier requests.
 type Decide = fn(usize, &str) -> &'static str;

@@ -4,8 +4,10 @@ use std::fs;
 
 use waggle_testkit::{Influxdb, Kafka, wait_until};
 
-use crate::lab::{Log, database, keys, log, messages, wait_for_keys};
-use crate::process::Sink;
+use crate::{
+    lab::{Log, database, keys, log, messages, wait_for_keys},
+    process::Sink,
+};
 
 #[test]
 fn a_killed_sink_loses_nothing() {

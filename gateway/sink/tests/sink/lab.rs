@@ -1,15 +1,19 @@
 //! The servers of these tests: writes messages to Kafka, reads records from InfluxDB.
 
-use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, OnceLock};
-use std::time::{Duration, SystemTime};
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, MutexGuard, OnceLock},
+    time::{Duration, SystemTime},
+};
 
-use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
-use rdkafka::client::DefaultClientContext;
-use rdkafka::consumer::{BaseConsumer, Consumer};
-use rdkafka::message::{Headers, Message};
-use rdkafka::producer::{BaseRecord, DefaultProducerContext, Producer, ThreadedProducer};
-use rdkafka::{ClientConfig, Offset, TopicPartitionList};
+use rdkafka::{
+    ClientConfig, Offset, TopicPartitionList,
+    admin::{AdminClient, AdminOptions, NewTopic, TopicReplication},
+    client::DefaultClientContext,
+    consumer::{BaseConsumer, Consumer},
+    message::{Headers, Message},
+    producer::{BaseRecord, DefaultProducerContext, Producer, ThreadedProducer},
+};
 use waggle_testkit::{DEADLINE, Influxdb, Kafka, wait_until};
 
 /// The Kafka of all tests that do not stop it.

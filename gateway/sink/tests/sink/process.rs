@@ -1,11 +1,9 @@
 //! A sink process, with its metrics and readiness.
 
-use std::net::SocketAddr;
-use std::path::Path;
+use std::{net::SocketAddr, path::Path};
 
 use tempfile::TempDir;
-use waggle_testkit::http::get;
-use waggle_testkit::{DEADLINE, Process, try_for};
+use waggle_testkit::{DEADLINE, Process, http::get, try_for};
 
 /// A running sink; killed when dropped.
 pub(crate) struct Sink {

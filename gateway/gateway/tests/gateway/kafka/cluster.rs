@@ -1,12 +1,16 @@
 //! A broker that tests share, a consumer of its topics, and changes of topics.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::{
+    sync::{Arc, Mutex, PoisonError, Weak},
+    time::{Duration, Instant},
+};
 
-use rdkafka::admin::{AdminClient, AdminOptions, NewPartitions, NewTopic, TopicReplication};
-use rdkafka::client::DefaultClientContext;
-use rdkafka::consumer::{BaseConsumer, Consumer};
-use rdkafka::{ClientConfig, Message, Offset, Timestamp, TopicPartitionList};
+use rdkafka::{
+    ClientConfig, Message, Offset, Timestamp, TopicPartitionList,
+    admin::{AdminClient, AdminOptions, NewPartitions, NewTopic, TopicReplication},
+    client::DefaultClientContext,
+    consumer::{BaseConsumer, Consumer},
+};
 use waggle_testkit::Kafka;
 
 use crate::support::wait_until;

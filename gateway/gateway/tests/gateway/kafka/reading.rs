@@ -1,8 +1,10 @@
 //! The latest reading of a series, of acknowledged records.
 
 use super::cluster::shared_broker;
-use crate::latest::fetch_latest;
-use crate::support::{Gateway, kafka_command};
+use crate::{
+    latest::fetch_latest,
+    support::{Gateway, kafka_command},
+};
 
 #[test]
 fn the_latest_reading_is_visible_after_its_204() {

@@ -1,0 +1,193 @@
+//! The folder of a run while it is written: created whole, locked against a second waggle, resumed.
+//!
+//! What a trial writes is in `writer`; reading a run for a report is in `read` and needs no lock.
+
+use std::{
+    cell::RefCell,
+    fs::{self, File},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use crate::{
+    AddedTrial, ReadError, RunInfo, TrialKey, WriteError,
+    files::{
+        disk::{json, sync_folder, write_synced},
+        names::{RUN_FILE, STUDY_FILE, SYSTEM_FILE, TRIALS, folder_name},
+        read,
+        writer::TrialWriter,
+    },
+};
+
+const LOCK_FILE: &str = ".lock";
+const RUN_PARTIAL: &str = ".run.json.partial";
+/// Files that an interrupted creation may leave.
+const OF_CREATION: [&str; 5] = [LOCK_FILE, STUDY_FILE, SYSTEM_FILE, RUN_PARTIAL, TRIALS];
+
+/// A run that this process may write to. The lock is released when it is dropped, or with the process.
+#[derive(Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+    /// Replaced as a whole, when trials are added.
+    info: RefCell<Arc<RunInfo>>,
+    _lock: File,
+}
+
+impl RunFolder {
+    /// Makes the folder of a new run; `run.json` comes last, so that a folder which has it is whole.
+    ///
+    /// # Errors
+    /// If the folder has other files, another waggle writes to it, or writing fails.
+    pub fn create(
+        path: &Path,
+        info: &RunInfo,
+        study: &str,
+        system: &str,
+    ) -> Result<Self, WriteError> {
+        fs::create_dir_all(path).map_err(WriteError::io("create", path))?;
+        refuse_occupied(path)?;
+        let lock = lock(path)?;
+        let trials = path.join(TRIALS);
+        fs::create_dir_all(&trials).map_err(WriteError::io("create", &trials))?;
+        write_synced(&path.join(STUDY_FILE), study.as_bytes())?;
+        write_synced(&path.join(SYSTEM_FILE), system.as_bytes())?;
+        write_info(path, info)?;
+        Ok(Self {
+            path: path.to_owned(),
+            info: RefCell::new(Arc::new(info.clone())),
+            _lock: lock,
+        })
+    }
+
+    /// Opens the folder of an earlier run, to continue it.
+    ///
+    /// # Errors
+    /// If it is no run, has another format, or another waggle writes to it.
+    pub fn open(path: &Path) -> Result<Self, WriteError> {
+        let info = read::run_info(path)?;
+        let lock = lock(path)?;
+        let trials = path.join(TRIALS);
+        fs::create_dir_all(&trials).map_err(WriteError::io("create", &trials))?;
+        Ok(Self {
+            path: path.to_owned(),
+            info: RefCell::new(Arc::new(info)),
+            _lock: lock,
+        })
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The content of `run.json`.
+    #[must_use]
+    pub fn info(&self) -> Arc<RunInfo> {
+        Arc::clone(&self.info.borrow())
+    }
+
+    /// Adds trials to the order of execution, right after the trial `after`, and writes `run.json` with them.
+    ///
+    /// # Errors
+    /// If `after` is not planned, or writing fails.
+    pub fn add_trials(&self, added: &[AddedTrial], after: TrialKey) -> Result<(), WriteError> {
+        let mut info = RunInfo::clone(&self.info());
+        let before = info.order.iter().position(|key| *key == after);
+        let index = before.ok_or(WriteError::NotPlanned { key: after })? + 1;
+        info.order
+            .splice(index..index, added.iter().map(|added| added.key));
+        info.added.extend_from_slice(added);
+        write_info(&self.path, &info)?;
+        self.info.replace(Arc::new(info));
+        Ok(())
+    }
+
+    /// The trials that have a result, in the order of execution; failed ones are results too.
+    ///
+    /// # Errors
+    /// If a result cannot be read.
+    pub fn finished_trials(&self) -> Result<Vec<TrialKey>, ReadError> {
+        read::finished_trials(&self.path, &self.info())
+    }
+
+    /// Removes the result of a trial, so that it can run again.
+    ///
+    /// # Errors
+    /// If the trial is not planned, or removing fails.
+    pub fn discard(&self, key: TrialKey) -> Result<(), WriteError> {
+        let position = self
+            .info()
+            .position(key)
+            .ok_or(WriteError::NotPlanned { key })?;
+        let folder = self.path.join(TRIALS).join(folder_name(key, position));
+        fs::remove_dir_all(&folder).map_err(WriteError::io("remove", &folder))
+    }
+
+    /// Begins a trial: in a hidden folder that gets its name at the end. Remains of an earlier attempt are removed.
+    ///
+    /// # Errors
+    /// If the trial is not planned, already has a result, or writing fails.
+    pub fn begin(&self, key: TrialKey) -> Result<TrialWriter, WriteError> {
+        let position = self
+            .info()
+            .position(key)
+            .ok_or(WriteError::NotPlanned { key })?;
+        TrialWriter::begin(&self.path.join(TRIALS), key, position)
+    }
+}
+
+/// Writes `run.json`; an interruption leaves the earlier one.
+fn write_info(path: &Path, info: &RunInfo) -> Result<(), WriteError> {
+    let partial = path.join(RUN_PARTIAL);
+    write_synced(&partial, &json(&partial, info)?)?;
+    let run_file = path.join(RUN_FILE);
+    fs::rename(&partial, &run_file).map_err(WriteError::io("rename", &partial))?;
+    sync_folder(path)
+}
+
+fn refuse_occupied(path: &Path) -> Result<(), WriteError> {
+    let occupied = || WriteError::Occupied {
+        path: path.to_owned(),
+    };
+    let mut names = Vec::new();
+    for entry in fs::read_dir(path).map_err(WriteError::io("list", path))? {
+        names.push(entry.map_err(WriteError::io("list", path))?.file_name());
+    }
+    let ours = names
+        .iter()
+        .all(|name| OF_CREATION.iter().any(|known| name == known));
+    // The lock shows that the other files are from an interrupted creation, and not the user's.
+    let marked = names.iter().any(|name| name == LOCK_FILE);
+    if names.is_empty() || (ours && marked) {
+        Ok(())
+    } else {
+        Err(occupied())
+    }
+}
+
+/// Whether a waggle writes to the run now.
+pub(crate) fn is_being_written(path: &Path) -> bool {
+    let file = File::open(path.join(LOCK_FILE));
+    file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
+}
+
+fn lock(path: &Path) -> Result<File, WriteError> {
+    let lock_file = path.join(LOCK_FILE);
+    let file = File::options()
+        .create(true)
+        .append(true)
+        .open(&lock_file)
+        .map_err(WriteError::io("open", &lock_file))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(fs::TryLockError::WouldBlock) => Err(WriteError::Locked {
+            path: path.to_owned(),
+        }),
+        Err(fs::TryLockError::Error(problem)) => Err(WriteError::Io {
+            attempt: "lock",
+            path: lock_file,
+            problem,
+        }),
+    }
+}

@@ -1,0 +1,504 @@
+//! A run's folder → [`Run`]: every file is checked, every mistake has file and line. Nothing is judged.
+
+use std::{
+    fs::{self, File},
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use hdrhistogram::Histogram;
+
+use crate::{
+    BacklogRow, HistogramLog, IntervalRow, ProbeInfo, ProbeLogs, ReadError, ResourceRow, RunInfo,
+    StepInfo, SystemMetricRow, TextError, TrialInfo, TrialKey,
+    files::{
+        folder,
+        names::{
+            ARRIVAL_DELAY, BACKLOG, CONNECT_TIME, DELIVERY_DELAY, EARLIEST_DELAY,
+            EARLIEST_END_TO_END_DELAY, END_TO_END_DELAY, FAILED_TIME, FIRST_BYTE_TIME,
+            HANDSHAKE_TIME, INTERVALS, LAG, METRICS, RESOURCES, RESPONSE_TIME, RUN_FILE,
+            SERVICE_TIME, SESSION_DURATION, STUDY_FILE, SYSTEM_FILE, TRIAL_FILE, TRIALS,
+            folder_name, probe_folder, step_folder,
+        },
+        parse,
+    },
+    histograms::hlog,
+    parallel_map,
+};
+
+/// How much is read; a larger file is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// `run.json`, `trial.json`, `study.yaml`, `system.yaml`.
+    pub document_max_bytes: u64,
+    /// `.ndjson` and `.hlog`.
+    pub series_max_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            document_max_bytes: 16 << 20,
+            series_max_bytes: 512 << 20,
+        }
+    }
+}
+
+/// A run as it is on disk.
+#[derive(Debug, Clone)]
+pub struct Run {
+    pub path: PathBuf,
+    pub info: RunInfo,
+    /// As the user gave it.
+    pub study_text: String,
+    pub system_text: String,
+    /// Whether a waggle wrote to it when it was read: trials may follow.
+    pub is_being_written: bool,
+    /// Those that have a result, in the order of execution.
+    pub trials: Vec<Trial>,
+}
+
+/// One trial as it is on disk. Histograms are in microseconds; their logs have one entry for each interval.
+#[derive(Debug, Clone)]
+pub struct Trial {
+    pub path: PathBuf,
+    pub info: TrialInfo,
+    pub intervals: Vec<IntervalRow>,
+    pub resources: Vec<ResourceRow>,
+    pub backlog: Vec<BacklogRow>,
+    pub response_time: HistogramLog,
+    pub service_time: HistogramLog,
+    pub failed_time: HistogramLog,
+    pub lag: HistogramLog,
+    /// `None` if delivery was not followed.
+    pub delivery_delay: Option<Histogram<u64>>,
+    /// From sent until a record may have been visible: [`Trial::delivery_delay`] is until it was seen, so that the true delay
+    /// lies between the two.
+    pub earliest_delay: Option<Histogram<u64>>,
+    /// From due until visible; `None` if requests fall due when they are sent.
+    pub end_to_end_delay: Option<Histogram<u64>>,
+    /// From due until it may have been visible.
+    pub earliest_end_to_end_delay: Option<Histogram<u64>>,
+    /// From sent until the store of the probe where records must arrive had them; `None` if the probe does not know that.
+    pub arrival_delay: Option<Histogram<u64>>,
+    /// In the order of [`TrialInfo::intermediate_probes`].
+    pub intermediate_probes: Vec<ProbeLogs>,
+    pub metrics: Vec<SystemMetricRow>,
+    /// Empty if they were not noted.
+    pub connect_time: HistogramLog,
+    pub handshake_time: HistogramLog,
+    /// Empty if answers were not inspected.
+    pub first_byte_time: HistogramLog,
+    /// Of completed sessions; empty without a scenario.
+    pub session_duration: HistogramLog,
+    /// In the order of [`TrialInfo::steps`].
+    pub steps: Vec<StepLogs>,
+}
+
+/// The histograms of one step, by interval.
+#[derive(Debug, Clone)]
+pub struct StepLogs {
+    pub response_time: HistogramLog,
+    pub service_time: HistogramLog,
+    pub failed_time: HistogramLog,
+}
+
+/// Merged histograms of one step over a stretch of time, in microseconds.
+#[derive(Debug, Clone)]
+pub struct StepTimes {
+    pub response_time: Histogram<u64>,
+    pub service_time: Histogram<u64>,
+}
+
+impl StepLogs {
+    /// The histograms of `from_s..to_s`, added up.
+    #[must_use]
+    pub fn merge_range(&self, from_s: f64, to_s: f64) -> StepTimes {
+        StepTimes {
+            response_time: self.response_time.merge_range(from_s, to_s),
+            service_time: self.service_time.merge_range(from_s, to_s),
+        }
+    }
+}
+
+/// Merged histograms of a stretch of time, in microseconds.
+#[derive(Debug, Clone)]
+pub struct TrialHistograms {
+    pub response_time: Histogram<u64>,
+    pub service_time: Histogram<u64>,
+    pub failed_time: Histogram<u64>,
+    pub first_byte_time: Histogram<u64>,
+    pub session_duration: Histogram<u64>,
+}
+
+impl Run {
+    /// Reads the folder of a run, within the default [`Limits`].
+    ///
+    /// # Errors
+    /// If it is no run, has another format, or a file is damaged.
+    pub fn read(path: &Path) -> Result<Self, ReadError> {
+        Self::read_within(path, Limits::default())
+    }
+
+    /// Reads the folder of a run.
+    ///
+    /// # Errors
+    /// If it is no run, has another format, or a file is damaged or larger than the limits allow.
+    pub fn read_within(path: &Path, limits: Limits) -> Result<Self, ReadError> {
+        let info = run_info_within(path, limits)?;
+        let folders = trial_folders(path, &info, limits)?;
+        Self::from_folders(path, info, &folders, limits)
+    }
+
+    /// Reads the folder of a run with the one trial, if it has a result; the others are not read.
+    ///
+    /// # Errors
+    /// If it is no run, has another format, or a file is damaged or larger than the default limits allow.
+    pub fn read_with_trial(path: &Path, key: TrialKey) -> Result<Self, ReadError> {
+        let limits = Limits::default();
+        let info = run_info_within(path, limits)?;
+        let folder = trial_folder(path, &info, key, limits)?;
+        Self::from_folders(path, info, folder.as_slice(), limits)
+    }
+
+    /// With the trials of these folders.
+    fn from_folders(
+        path: &Path,
+        info: RunInfo,
+        folders: &[(PathBuf, TrialInfo)],
+        limits: Limits,
+    ) -> Result<Self, ReadError> {
+        let document = |name| -> Result<String, ReadError> {
+            let file = path.join(name);
+            let bytes = bytes(&file, limits.document_max_bytes)?;
+            parse::utf8(&bytes)
+                .map(ToOwned::to_owned)
+                .map_err(in_file(&file))
+        };
+        let trials = parallel_map(folders, |(folder, trial)| {
+            read_trial(folder.clone(), trial.clone(), limits)
+        });
+        let trials = trials.into_iter().collect::<Result<_, _>>()?;
+        Ok(Self {
+            path: path.to_owned(),
+            study_text: document(STUDY_FILE)?,
+            system_text: document(SYSTEM_FILE)?,
+            is_being_written: folder::is_being_written(path),
+            trials,
+            info,
+        })
+    }
+}
+
+impl Trial {
+    /// The intervals whose middle lies in `from_s..to_s`.
+    pub fn intervals_within(&self, from_s: f64, to_s: f64) -> impl Iterator<Item = &IntervalRow> {
+        self.intervals
+            .iter()
+            .filter(move |row| (from_s..to_s).contains(&(row.start_s + row.counts.seconds / 2.0)))
+    }
+
+    /// The histograms of `from_s..to_s`, added up.
+    #[must_use]
+    pub fn merge_range(&self, from_s: f64, to_s: f64) -> TrialHistograms {
+        TrialHistograms {
+            response_time: self.response_time.merge_range(from_s, to_s),
+            service_time: self.service_time.merge_range(from_s, to_s),
+            failed_time: self.failed_time.merge_range(from_s, to_s),
+            first_byte_time: self.first_byte_time.merge_range(from_s, to_s),
+            session_duration: self.session_duration.merge_range(from_s, to_s),
+        }
+    }
+
+    /// The histograms of the measured phase and of the answers after it; empty ones if the trial did not get that far.
+    #[must_use]
+    pub fn measured_histograms(&self) -> TrialHistograms {
+        let (from_s, to_s) = self.info.answers_within();
+        self.merge_range(from_s, to_s)
+    }
+}
+
+/// `run.json` alone.
+///
+/// # Errors
+/// If the folder is no run, has another format, or the file is damaged.
+pub fn run_info(path: &Path) -> Result<RunInfo, ReadError> {
+    run_info_within(path, Limits::default())
+}
+
+fn run_info_within(path: &Path, limits: Limits) -> Result<RunInfo, ReadError> {
+    let file = path.join(RUN_FILE);
+    if !file.exists() {
+        return Err(ReadError::NotARun {
+            path: path.to_owned(),
+        });
+    }
+    parse::read_run_info(&bytes(&file, limits.document_max_bytes)?).map_err(in_file(&file))
+}
+
+/// `trial.json` of one trial; `None`: it has no result. The others are not read.
+///
+/// # Errors
+/// If the folder is no run, has another format, or a file is damaged.
+pub fn trial_info(path: &Path, key: TrialKey) -> Result<Option<TrialInfo>, ReadError> {
+    let folder = trial_folder(path, &run_info(path)?, key, Limits::default())?;
+    Ok(folder.map(|(_, trial)| trial))
+}
+
+/// The trials of a run that have a result, in the order of execution; another process may be writing the run.
+/// # Errors
+/// A result cannot be read.
+pub fn finished_trials(path: &Path, info: &RunInfo) -> Result<Vec<TrialKey>, ReadError> {
+    let folders = trial_folders(path, info, Limits::default())?;
+    Ok(folders.into_iter().map(|(_, trial)| trial.key).collect())
+}
+
+/// The folders that have a `trial.json`, in the order of execution. Hidden ones are interrupted trials.
+fn trial_folders(
+    path: &Path,
+    info: &RunInfo,
+    limits: Limits,
+) -> Result<Vec<(PathBuf, TrialInfo)>, ReadError> {
+    let trials = path.join(TRIALS);
+    let failed = |problem| ReadError::Io {
+        path: trials.clone(),
+        problem,
+    };
+    if !trials.exists() {
+        return Ok(Vec::new());
+    }
+    let mut folders = Vec::new();
+    for entry in fs::read_dir(&trials).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !name.starts_with('.') {
+            folders.push((entry.path(), name));
+        }
+    }
+    let pairs = parallel_map(&folders, |(folder, name)| {
+        Ok(trial_in(info, folder, name, limits)?.map(|trial| (folder.clone(), trial)))
+    });
+    let pairs = pairs.into_iter().collect::<Result<Vec<_>, ReadError>>()?;
+    let mut pairs: Vec<(PathBuf, TrialInfo)> = pairs.into_iter().flatten().collect();
+    pairs.sort_by_key(|(_, trial)| trial.position);
+    Ok(pairs)
+}
+
+/// The folder of the one trial, if it has a result. Its name follows from the trial's position in the order.
+fn trial_folder(
+    path: &Path,
+    info: &RunInfo,
+    key: TrialKey,
+    limits: Limits,
+) -> Result<Option<(PathBuf, TrialInfo)>, ReadError> {
+    let Some(position) = info.position(key) else {
+        return Ok(None);
+    };
+    let name = folder_name(key, position);
+    let folder = path.join(TRIALS).join(&name);
+    Ok(trial_in(info, &folder, &name, limits)?.map(|trial| (folder, trial)))
+}
+
+/// `None` if the trial has no result.
+fn trial_in(
+    info: &RunInfo,
+    folder: &Path,
+    name: &str,
+    limits: Limits,
+) -> Result<Option<TrialInfo>, ReadError> {
+    let file = folder.join(TRIAL_FILE);
+    if !file.exists() {
+        return Ok(None);
+    }
+    let trial = parse::read_trial_info(&bytes(&file, limits.document_max_bytes)?)
+        .map_err(in_file(&file))?;
+    check_place(info, &trial, name).map_err(|problem| ReadError::Folder {
+        path: folder.to_owned(),
+        problem,
+    })?;
+    Ok(Some(trial))
+}
+
+fn check_place(info: &RunInfo, trial: &TrialInfo, name: &str) -> Result<(), String> {
+    if info.position(trial.key) != Some(trial.position) {
+        return Err(format!(
+            "{} at position {} is not in the order of {RUN_FILE}",
+            trial.key, trial.position
+        ));
+    }
+    let expected = folder_name(trial.key, trial.position);
+    if name == expected {
+        Ok(())
+    } else {
+        Err(format!("{TRIAL_FILE} is that of {expected}"))
+    }
+}
+
+fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial, ReadError> {
+    let series = Series {
+        folder: &folder,
+        max_bytes: limits.series_max_bytes,
+    };
+    let intervals = series.read(INTERVALS, parse::read_intervals)?;
+    check_steps(&folder, &info, &intervals)?;
+    let by_interval = |name: &str| {
+        let log = series.read(name, hlog::read_histograms)?;
+        if log.len() == intervals.len() {
+            return Ok(log);
+        }
+        let problem = format!(
+            "{} histograms, but {} rows in {INTERVALS}",
+            log.len(),
+            intervals.len()
+        );
+        Err(ReadError::Folder {
+            path: folder.join(name),
+            problem,
+        })
+    };
+    // Times that the engine did not note have no file.
+    let if_noted = |name: &str| {
+        if folder.join(name).exists() {
+            by_interval(name)
+        } else {
+            Ok(HistogramLog::default())
+        }
+    };
+    let of_step = |(index, step): (usize, &StepInfo)| {
+        let step_path = step_folder(index, &step.name);
+        Ok(StepLogs {
+            response_time: by_interval(&format!("{step_path}/{RESPONSE_TIME}"))?,
+            service_time: by_interval(&format!("{step_path}/{SERVICE_TIME}"))?,
+            failed_time: by_interval(&format!("{step_path}/{FAILED_TIME}"))?,
+        })
+    };
+    let steps = info.steps.iter().enumerate().map(of_step);
+    let delay = |name: &str| Ok(delay(&series.read(name, hlog::read_histograms)?));
+    let of_probe = |(index, account): (usize, &ProbeInfo)| {
+        series.probe_logs(&probe_folder(index, &account.delivery.probe))
+    };
+    let probes = info.intermediate_probes.iter().enumerate().map(of_probe);
+    Ok(Trial {
+        steps: steps.collect::<Result<_, ReadError>>()?,
+        intermediate_probes: probes.collect::<Result<_, ReadError>>()?,
+        metrics: series.read(METRICS, parse::read_metrics)?,
+        connect_time: if_noted(CONNECT_TIME)?,
+        handshake_time: if_noted(HANDSHAKE_TIME)?,
+        first_byte_time: if_noted(FIRST_BYTE_TIME)?,
+        session_duration: if_noted(SESSION_DURATION)?,
+        info,
+        resources: series.read(RESOURCES, parse::read_resources)?,
+        backlog: series.read(BACKLOG, parse::read_backlog)?,
+        response_time: by_interval(RESPONSE_TIME)?,
+        service_time: by_interval(SERVICE_TIME)?,
+        failed_time: by_interval(FAILED_TIME)?,
+        lag: by_interval(LAG)?,
+        delivery_delay: delay(DELIVERY_DELAY)?,
+        earliest_delay: delay(EARLIEST_DELAY)?,
+        end_to_end_delay: delay(END_TO_END_DELAY)?,
+        earliest_end_to_end_delay: delay(EARLIEST_END_TO_END_DELAY)?,
+        arrival_delay: delay(ARRIVAL_DELAY)?,
+        intervals,
+        path: folder,
+    })
+}
+
+/// Checks that each interval has every step.
+fn check_steps(
+    folder: &Path,
+    info: &TrialInfo,
+    intervals: &[IntervalRow],
+) -> Result<(), ReadError> {
+    let odd = (1..)
+        .zip(intervals)
+        .find(|(_, row)| row.steps.len() != info.steps.len());
+    match odd {
+        None => Ok(()),
+        Some((line, row)) => Err(ReadError::Text {
+            path: folder.join(INTERVALS),
+            problem: TextError::at_line(
+                line,
+                format!(
+                    "counts of {} steps, but {} steps in {TRIAL_FILE}",
+                    row.steps.len(),
+                    info.steps.len()
+                ),
+            ),
+        }),
+    }
+}
+
+fn delay(log: &HistogramLog) -> Option<Histogram<u64>> {
+    (!log.is_empty()).then(|| {
+        let mut sum = hlog::empty_histogram();
+        for entry in log.iter() {
+            sum.add(entry.histogram)
+                .expect("the sum grows to the range it needs");
+        }
+        sum
+    })
+}
+
+/// The files of one trial, which all have the same limit.
+struct Series<'a> {
+    folder: &'a Path,
+    max_bytes: u64,
+}
+
+impl Series<'_> {
+    /// A file that is not there is empty: a trial that failed early never opened it.
+    fn read<T>(
+        &self,
+        name: &str,
+        reader: fn(&[u8]) -> Result<T, TextError>,
+    ) -> Result<T, ReadError> {
+        let file = self.folder.join(name);
+        let bytes = if file.exists() {
+            bytes(&file, self.max_bytes)?
+        } else {
+            Vec::new()
+        };
+        reader(&bytes).map_err(in_file(&file))
+    }
+
+    /// The files of a probe on the records' way, in a folder of their own.
+    fn probe_logs(&self, folder: &str) -> Result<ProbeLogs, ReadError> {
+        let delay = |name: &str| {
+            let log = self.read(&format!("{folder}/{name}"), hlog::read_histograms)?;
+            Ok::<_, ReadError>(delay(&log))
+        };
+        Ok(ProbeLogs {
+            backlog: self.read(&format!("{folder}/{BACKLOG}"), parse::read_backlog)?,
+            delivery_delay: delay(DELIVERY_DELAY)?,
+            earliest_delay: delay(EARLIEST_DELAY)?,
+            end_to_end_delay: delay(END_TO_END_DELAY)?,
+            earliest_end_to_end_delay: delay(EARLIEST_END_TO_END_DELAY)?,
+            arrival_delay: delay(ARRIVAL_DELAY)?,
+        })
+    }
+}
+
+fn in_file(path: &Path) -> impl FnOnce(TextError) -> ReadError + use<> {
+    let path = path.to_owned();
+    move |problem| ReadError::Text { path, problem }
+}
+
+fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
+    let failed = |problem| ReadError::Io {
+        path: path.to_owned(),
+        problem,
+    };
+    let mut bytes = Vec::new();
+    File::open(path)
+        .map_err(failed)?
+        .take(limit + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    if bytes.len() as u64 > limit {
+        return Err(ReadError::TooLarge {
+            path: path.to_owned(),
+            limit,
+        });
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,156 @@
+//! Records that a worker has read in a cycle and not handed over yet, in the format of their log.
+
+use std::collections::HashMap;
+
+use crate::{
+    answers::problem::Problem,
+    http1,
+    ingest::{self, Ingest, Nowhere},
+    log::{
+        cycle::Share,
+        kafka, store,
+        store::{Entering, Store, TopicSlot},
+        ticket::ALL_PARTS,
+    },
+    shared::Shared,
+};
+
+use super::Backend;
+
+/// The staging area of one worker.
+pub(crate) enum Staged {
+    Embedded(Embedded),
+    Kafka(kafka::Staging),
+}
+
+/// Why a request's records were not staged.
+pub(crate) enum NotStaged {
+    Problem(Problem),
+    /// Its topic is new and is being looked up.
+    NoTopicYet,
+}
+
+impl From<Problem> for NotStaged {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+/// Staging for the embedded store, with the topics that this worker has seen.
+#[derive(Default)]
+pub(crate) struct Embedded {
+    pub(super) staged: store::Staged,
+    /// The topic of the last request; usually the next request has the same.
+    last: Option<(Box<str>, TopicSlot)>,
+    known: HashMap<Box<str>, TopicSlot>,
+}
+
+impl Staged {
+    /// Adds the request's records to the cycle, all or none of them; returns their share and number.
+    pub(crate) fn stage(
+        &mut self,
+        shared: &Shared,
+        target: Ingest<'_>,
+        request: &http1::Request<'_, '_>,
+    ) -> Result<(Share, u32), NotStaged> {
+        match (&shared.backend, self) {
+            (Backend::Embedded(store), Self::Embedded(staged)) => {
+                Ok(staged.stage(store, shared, target, request)?)
+            }
+            (Backend::Kafka(log), Self::Kafka(staging)) => {
+                let Some(topic) = staging.topic(target.topic, &log.topics) else {
+                    // A request without records must not create a topic, so the body is parsed first.
+                    ingest::check_topic(target.topic)?;
+                    ingest::body(target.query, request)?.give(&mut Nowhere, &shared.clock)?;
+                    log.ask_for(target.topic)?;
+                    return Err(NotStaged::NoTopicYet);
+                };
+                let body = ingest::body(target.query, request)?;
+                let mut adding = staging.add_to(&topic);
+                let count = body.give(&mut adding, &shared.clock)?;
+                let parts = adding.keep();
+                Ok((
+                    Share {
+                        topic: topic.number,
+                        parts,
+                    },
+                    count,
+                ))
+            }
+            _ => unreachable!("a worker stages in what its own log made"),
+        }
+    }
+}
+
+impl Staged {
+    /// The number of a topic that records were written to.
+    pub(crate) fn topic_number(&mut self, backend: &Backend, name: &str) -> Option<u32> {
+        match (backend, self) {
+            (Backend::Embedded(store), Self::Embedded(staged)) => {
+                staged.topic(name, store).map(|slot| slot.0)
+            }
+            (Backend::Kafka(log), Self::Kafka(staging)) => {
+                staging.topic(name, &log.topics).map(|topic| topic.number)
+            }
+            _ => unreachable!("a worker stages in what its own log made"),
+        }
+    }
+}
+
+impl Embedded {
+    fn stage(
+        &mut self,
+        store: &Store,
+        shared: &Shared,
+        target: Ingest<'_>,
+        request: &http1::Request<'_, '_>,
+    ) -> Result<(Share, u32), Problem> {
+        let known = self.topic(target.topic, store);
+        if known.is_none() {
+            ingest::check_topic(target.topic)?;
+        }
+        let body = ingest::body(target.query, request)?;
+        let slot = match known {
+            Some(slot) => slot,
+            // A request without records must not create a topic, so the body is parsed first.
+            None => {
+                body.give(&mut Nowhere, &shared.clock)?;
+                store
+                    .topics
+                    .slot(target.topic)
+                    .map_err(|_| Problem::too_many_topics())?
+            }
+        };
+        let chunk = self.staged.chunk(slot);
+        let count = body.give(&mut Entering::new(chunk), &shared.clock);
+        match count {
+            Ok(_) => self.staged.keep(),
+            Err(_) => self.staged.take_back(),
+        }
+        Ok((
+            Share {
+                topic: slot.0,
+                parts: ALL_PARTS,
+            },
+            count?,
+        ))
+    }
+
+    /// The slot of a topic that has one.
+    fn topic(&mut self, name: &str, store: &Store) -> Option<TopicSlot> {
+        if let Some((last, slot)) = &self.last
+            && **last == *name
+        {
+            return Some(*slot);
+        }
+        let slot = if let Some(slot) = self.known.get(name) {
+            *slot
+        } else {
+            let slot = store.topics.find_slot(name)?;
+            self.known.insert(name.into(), slot);
+            slot
+        };
+        self.last = Some((name.into(), slot));
+        Some(slot)
+    }
+}

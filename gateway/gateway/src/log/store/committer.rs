@@ -1,0 +1,302 @@
+//! The only thread that writes: takes everything from the queue, writes it in one transaction, syncs, wakes the waiting tasks.
+
+use std::{
+    fs::File,
+    path::PathBuf,
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+use rusqlite::{Connection, params};
+use tokio::sync::Notify;
+
+use super::{
+    Store, file,
+    file::Opened,
+    merger::Merger,
+    queue::{Batch, Taken, TopicSlot},
+    settings::StoreSettings,
+};
+
+/// Interval of maintenance of an idle store, and of retries after a failure.
+const IDLE_ROUND: Duration = Duration::from_secs(1);
+/// Shortest time between two warnings of failed writes.
+const WARN_EVERY: Duration = Duration::from_secs(1);
+/// Size of a trial write.
+const TRIAL_WRITE_BYTES: i64 = 64 * 1024;
+/// Small chunks are merged in idle rounds, and at this interval while batches are small.
+const MERGE_EVERY: Duration = Duration::from_secs(1);
+/// A batch with fewer records leaves time for merging.
+const SMALL_BATCH_RECORDS: usize = 16;
+/// Most merge steps in an idle round.
+const MERGE_STEPS: usize = 16;
+/// Commits between two checks of the size of the write-ahead log.
+const LOOK_AT_LOG_EVERY: u32 = 64;
+
+/// The committer's state of a topic: its number in the file, if it has one, and the end of its log.
+#[derive(Debug, Clone, Copy, Default)]
+struct Log {
+    id: Option<i64>,
+    next_offset: i64,
+}
+
+pub(super) struct Committer {
+    connection: Connection,
+    /// By slot.
+    logs: Vec<Log>,
+    /// Changes of `logs` if the current transaction succeeds: slot and log.
+    changes: Vec<(usize, Log)>,
+    store: Store,
+    workers: Vec<Arc<Notify>>,
+    commit_delay: Duration,
+    wal: PathBuf,
+    wal_max_bytes: u64,
+    commits_until_look: u32,
+    merger: Merger,
+    merged: Instant,
+    /// Time of the last warning of a failed write.
+    warned: Option<Instant>,
+    /// AnswerMemory until the file is closed.
+    _lock: File,
+}
+
+impl Committer {
+    pub(super) fn new(
+        opened: Opened,
+        store: &Store,
+        settings: &StoreSettings,
+        workers: Vec<Arc<Notify>>,
+    ) -> Self {
+        let logs: Vec<Log> = opened
+            .topics
+            .iter()
+            .map(|topic| Log {
+                id: Some(topic.id),
+                next_offset: topic.next_offset,
+            })
+            .collect();
+        opened.connection.set_prepared_statement_cache_capacity(16);
+        let mut wal = settings.file.as_os_str().to_owned();
+        wal.push("-wal");
+        Self {
+            connection: opened.connection,
+            logs,
+            changes: Vec::new(),
+            store: store.clone(),
+            workers,
+            commit_delay: settings.commit_delay,
+            wal: wal.into(),
+            wal_max_bytes: settings.wal_max_bytes,
+            commits_until_look: LOOK_AT_LOG_EVERY,
+            merger: Merger::default(),
+            merged: Instant::now(),
+            warned: None,
+            _lock: opened.lock,
+        }
+    }
+
+    /// Runs until the queue is closed and empty.
+    pub(super) fn run(mut self) {
+        loop {
+            if !self.commit_delay.is_zero() {
+                self.store.queue.linger(self.commit_delay, IDLE_ROUND);
+            }
+            match self.store.queue.take(IDLE_ROUND) {
+                Taken::Batch(batch) => self.settle(batch),
+                Taken::Nothing => self.probe_writes(),
+                Taken::Closed => break,
+            }
+        }
+        // The write-ahead log is durable already; a checkpoint only makes the next start faster.
+        if let Err(error) = self
+            .connection
+            .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
+        {
+            waggle_service::log::warn(format_args!(
+                "checkpointing the write-ahead log at the end: {error}"
+            ));
+        }
+    }
+
+    /// Writes the batch and settles its ticket.
+    fn settle(&mut self, batch: Batch) {
+        let started = Instant::now();
+        let written = self.write(&batch);
+        let durable = written.is_ok();
+        match written {
+            Ok(()) => {
+                self.accept_changes();
+                self.note_latest(&batch);
+                self.store
+                    .metrics
+                    .note(batch.records, batch.bytes, started.elapsed());
+            }
+            Err(error) => {
+                self.store.metrics.failures.fetch_add(1, Ordering::Relaxed);
+                self.warn_of(&batch, &error);
+                self.roll_back();
+            }
+        }
+        self.store.writable.store(durable, Ordering::Relaxed);
+        batch.ticket.settle(durable);
+        for (number, worker) in self.workers.iter().enumerate() {
+            if batch.workers & (1 << number) != 0 {
+                worker.notify_one();
+            }
+        }
+        let is_small = batch.records < SMALL_BATCH_RECORDS;
+        self.store.queue.give_back(batch);
+        self.bound_log();
+        if durable && is_small && started.duration_since(self.merged) > MERGE_EVERY {
+            self.merge(1);
+        }
+    }
+
+    fn note_latest(&self, batch: &Batch) {
+        for topic in &batch.topics {
+            for chunk in &topic.chunks {
+                self.store.latest.note_chunk(topic.slot.0, &chunk.bytes);
+            }
+        }
+    }
+
+    /// Warns at most once per interval: while the store fails, every request may be a batch. The counter has all failures.
+    fn warn_of(&mut self, batch: &Batch, error: &rusqlite::Error) {
+        if self
+            .warned
+            .is_some_and(|instant| instant.elapsed() < WARN_EVERY)
+        {
+            return;
+        }
+        self.warned = Some(Instant::now());
+        waggle_service::log::warn(format_args!("writing {} records: {error}", batch.records));
+    }
+
+    fn write(&mut self, batch: &Batch) -> rusqlite::Result<()> {
+        self.changes.clear();
+        self.connection
+            .prepare_cached("BEGIN IMMEDIATE")?
+            .execute([])?;
+        for topic in &batch.topics {
+            if topic.chunks.iter().all(|chunk| chunk.count == 0) {
+                continue;
+            }
+            let slot = topic.slot.0 as usize;
+            let mut log = self.logs.get(slot).copied().unwrap_or_default();
+            let id = match log.id {
+                Some(id) => id,
+                None => self.make_topic(&self.store.topics.name(topic.slot))?,
+            };
+            log.id = Some(id);
+            let mut insert = self.connection.prepare_cached(file::INSERT_CHUNK)?;
+            for chunk in topic.chunks.iter().filter(|chunk| chunk.count > 0) {
+                let measurements = chunk.measurements.cast_signed();
+                insert.execute(params![
+                    file::key(id, log.next_offset),
+                    chunk.count,
+                    chunk.min_time,
+                    chunk.max_time,
+                    measurements,
+                    chunk.bytes
+                ])?;
+                log.next_offset += i64::from(chunk.count);
+            }
+            self.changes.push((slot, log));
+        }
+        self.connection.prepare_cached("COMMIT")?.execute([])?;
+        Ok(())
+    }
+
+    fn accept_changes(&mut self) {
+        let committed = self.changes.iter().filter_map(|(slot, log)| {
+            let topic = TopicSlot(u32::try_from(*slot).ok()?);
+            let first = self.logs.get(*slot).map_or(0, |log| log.next_offset);
+            Some((topic, first, log.next_offset))
+        });
+        self.store.commit_times.note(committed);
+        for (slot, log) in self.changes.drain(..) {
+            if self.logs.len() <= slot {
+                self.logs.resize(slot + 1, Log::default());
+            }
+            self.logs[slot] = log;
+        }
+    }
+
+    fn make_topic(&self, name: &str) -> rusqlite::Result<i64> {
+        self.connection
+            .prepare_cached("INSERT INTO topics (name) VALUES (?1)")?
+            .insert([name])
+    }
+
+    fn roll_back(&self) {
+        if self.connection.is_autocommit() {
+            return;
+        }
+        if let Err(error) = self.connection.execute_batch("ROLLBACK") {
+            waggle_service::log::warn(format_args!("rolling back: {error}"));
+        }
+    }
+
+    /// In an idle round after a failure: tries to write, so that the store becomes ready again.
+    fn probe_writes(&mut self) {
+        self.bound_log();
+        if self.store.writable.load(Ordering::Relaxed) {
+            self.merge(MERGE_STEPS);
+            return;
+        }
+        match self.try_to_write() {
+            Ok(()) => self.store.writable.store(true, Ordering::Relaxed),
+            Err(error) => waggle_service::log::warn(format_args!(
+                "the store still cannot be written: {error}"
+            )),
+        }
+    }
+
+    /// Allocates new pages each time, as records would, and frees them for records.
+    fn try_to_write(&self) -> rusqlite::Result<()> {
+        self.connection.execute("DELETE FROM trial_write", [])?;
+        self.connection.execute(
+            "INSERT INTO trial_write (filling) VALUES (zeroblob(?1))",
+            [TRIAL_WRITE_BYTES],
+        )?;
+        self.connection.execute("DELETE FROM trial_write", [])?;
+        Ok(())
+    }
+
+    /// Merges small chunks. A failure loses nothing and is retried.
+    fn merge(&mut self, steps: usize) {
+        let topics: Vec<i64> = self.logs.iter().filter_map(|log| log.id).collect();
+        for _ in 0..steps {
+            match self.merger.step(&self.connection, &topics) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    waggle_service::log::warn(format_args!("merging small chunks: {error}"));
+                    self.roll_back();
+                    break;
+                }
+            }
+        }
+        self.merged = Instant::now();
+    }
+
+    /// SQLite checkpoints by itself, but cannot reset the write-ahead log while reads overlap. In that case writes pause until it
+    /// can.
+    fn bound_log(&mut self) {
+        self.commits_until_look = self.commits_until_look.saturating_sub(1);
+        if self.commits_until_look > 0 {
+            return;
+        }
+        self.commits_until_look = LOOK_AT_LOG_EVERY;
+        let size = std::fs::metadata(&self.wal).map_or(0, |metadata| metadata.len());
+        if size <= self.wal_max_bytes {
+            return;
+        }
+        if let Err(error) = self
+            .connection
+            .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
+        {
+            waggle_service::log::warn(format_args!("checkpointing the write-ahead log: {error}"));
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Reads of a topic's log: a pool of connections, each used by one blocking thread at a time.
+
+use std::{
+    ops::ControlFlow,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use rusqlite::{Connection, OptionalExtension, params};
+use tokio::sync::Semaphore;
+
+use super::{chunk::Entries, file, file::StoreError};
+
+/// Reads that may wait for each one that runs.
+pub(super) const WAITING_PER_READER: usize = 16;
+/// Chunks read in one read transaction: a long one would keep the write-ahead log from being reset.
+const CHUNKS_PER_VIEW: i64 = 64;
+
+/// Why a read failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReadError {
+    #[error("too many reads wait already")]
+    Busy,
+    #[error("reading the store: {0}")]
+    Store(#[from] rusqlite::Error),
+    #[error("record {offset} of topic {topic} cannot be read")]
+    Corrupt { topic: String, offset: i64 },
+    #[error("a reading thread ended early")]
+    Lost,
+}
+
+/// The part of a log to read.
+#[derive(Debug, Clone)]
+pub(crate) struct Span {
+    pub(crate) topic: String,
+    /// First offset.
+    pub(crate) offset: i64,
+    /// Earliest time, included; nanoseconds.
+    pub(crate) from: i64,
+    /// Latest time, included.
+    pub(crate) until: i64,
+    /// Chunks with none of these measurement bits are skipped.
+    pub(crate) measurements: u64,
+}
+
+/// Consecutive records of the log, possibly with some outside the span's times and measurements. No record is in two blocks of a
+/// scan, and none is before the requested offset, even if chunks are merged meanwhile.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Block<'a> {
+    /// Offset of the first record.
+    pub(crate) offset: i64,
+    /// Iterate over it with [`super::Entries`].
+    pub(crate) bytes: &'a [u8],
+}
+
+/// A pool of connections for reads; cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Readers(Arc<Pool>);
+
+#[derive(Debug)]
+struct Pool {
+    connections: Mutex<Vec<Connection>>,
+    working: Arc<Semaphore>,
+    asked: Arc<Semaphore>,
+}
+
+impl Readers {
+    pub(super) fn open(file: &Path, count: usize) -> Result<Self, StoreError> {
+        let connections = (0..count)
+            .map(|_| file::open_for_reading(file))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Self(Arc::new(Pool {
+            connections: Mutex::new(connections),
+            working: Arc::new(Semaphore::new(count)),
+            asked: Arc::new(Semaphore::new(count * (1 + WAITING_PER_READER))),
+        })))
+    }
+
+    /// Runs the work on a blocking thread, when a connection is free.
+    ///
+    /// # Errors
+    /// [`ReadError::Busy`] if too many wait already; the work's own error.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, ReadError> + Send + 'static,
+    ) -> Result<T, ReadError> {
+        let asked = Arc::clone(&self.0.asked)
+            .try_acquire_owned()
+            .map_err(|_| ReadError::Busy)?;
+        let working = Arc::clone(&self.0.working)
+            .acquire_owned()
+            .await
+            .map_err(|_| ReadError::Lost)?;
+        let pool = Arc::clone(&self.0);
+        // The work owns the permits, so that they last as long as it does, even if the client has disconnected.
+        let done = tokio::task::spawn_blocking(move || {
+            let _permits = (asked, working);
+            let connection = pool.lock().pop();
+            let lent = Lent { connection, pool };
+            work(lent.connection.as_ref().ok_or(ReadError::Lost)?)
+        });
+        done.await.map_err(|_| ReadError::Lost)?
+    }
+}
+
+/// A connection of the pool; returned when dropped.
+struct Lent {
+    /// There are as many permits as connections, so it is always `Some`.
+    connection: Option<Connection>,
+    pool: Arc<Pool>,
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.pool.lock().extend(self.connection.take());
+    }
+}
+
+impl Pool {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
+        self.connections
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Visits the blocks of a span until the visitor breaks with the offset of the next scan. Returns that offset; else the end of
+/// the log when the scan started, or of the last block if that is later.
+///
+/// # Errors
+/// If the file cannot be read.
+pub(crate) fn scan(
+    connection: &Connection,
+    span: &Span,
+    mut visit: impl FnMut(Block<'_>) -> ControlFlow<i64>,
+) -> Result<i64, ReadError> {
+    let id: Option<i64> = connection
+        .prepare_cached("SELECT id FROM topics WHERE name = ?1")?
+        .query_row([&span.topic], |row| row.get(0))
+        .optional()?;
+    // A topic is created by its first record; until then its log is empty.
+    let Some(topic) = id else { return Ok(0) };
+    let end = connection
+        .prepare_cached(file::LAST_CHUNK)?
+        .query_row(
+            [file::key(topic, 0), file::key(topic + 1, 0)],
+            file::next_offset,
+        )
+        .optional()?
+        .unwrap_or(0);
+    let mut offset = span.offset.clamp(0, end);
+    while offset < end {
+        match view(connection, span, topic, offset..end, &mut visit)? {
+            ControlFlow::Continue((next, true)) => offset = next,
+            ControlFlow::Continue((next, false)) => return Ok(next.max(end)),
+            ControlFlow::Break(next) => return Ok(next),
+        }
+    }
+    Ok(offset.max(end))
+}
+
+/// The part of a scan in one read transaction; returns its end and whether there is more.
+fn view(
+    connection: &Connection,
+    span: &Span,
+    topic: i64,
+    offsets: std::ops::Range<i64>,
+    visit: &mut impl FnMut(Block<'_>) -> ControlFlow<i64>,
+) -> Result<ControlFlow<i64, (i64, bool)>, ReadError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT id, count, records FROM chunks
+         WHERE id >= coalesce((SELECT max(id) FROM chunks WHERE id >= ?1 AND id <= ?2), ?2) AND id < ?3
+           AND max_time >= ?4 AND min_time <= ?5 AND (measurements & ?6) != 0
+         ORDER BY id LIMIT ?7",
+    )?;
+    let mut rows = statement.query(params![
+        file::key(topic, 0),
+        file::key(topic, offsets.start),
+        file::key(topic, offsets.end),
+        span.from,
+        span.until,
+        span.measurements.cast_signed(),
+        CHUNKS_PER_VIEW
+    ])?;
+    let (mut seen, mut next) = (0, offsets.start);
+    while let Some(row) = rows.next()? {
+        let first = file::offset_of(row.get(0)?);
+        let count: i64 = row.get(1)?;
+        let bytes = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
+        // The first chunk may start earlier: it contains the offset, or it was merged since the last transaction.
+        let offset = first.max(offsets.start);
+        let bytes = Entries::new(bytes).skip_records(offset - first);
+        if let ControlFlow::Break(stopped_at) = visit(Block { offset, bytes }) {
+            return Ok(ControlFlow::Break(stopped_at));
+        }
+        seen += 1;
+        next = first + count;
+    }
+    Ok(ControlFlow::Continue((next, seen == CHUNKS_PER_VIEW)))
+}
