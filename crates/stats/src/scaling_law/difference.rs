@@ -11,7 +11,7 @@ use crate::{
     intervals::estimate::Estimate,
     scaling_law::{
         LawSettings, LawTrial,
-        levels::{Level, Levels, Usable},
+        levels::{Levels, Usable},
     },
 };
 
