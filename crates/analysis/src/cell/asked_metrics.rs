@@ -137,59 +137,65 @@ const SEVERAL: usize = 2;
 /// One for each metric that the study asks about, in the same order for every trial.
 pub(crate) fn asked_readings(info: &RunInfo, trial: &TrialModel) -> Vec<AskedReading> {
     let metrics = asked_metrics(info).into_iter();
-    let readings = metrics.map(|named| AskedReading {
-        aspect: aspect(named.row.metric),
+    metrics
+        .map(|named| asked_reading(&named, info, trial))
+        .collect()
+}
+
+fn asked_reading(named: &NamedMetric<'_>, info: &RunInfo, trial: &TrialModel) -> AskedReading {
+    let metric = named.row.metric;
+    let aspect = aspect(metric);
+    AskedReading {
+        aspect,
         over_trials: named.over_trials(),
-        limits: limits_of(info, &named),
-        reading: trial_value::reading_of(&named, trial),
-        scale: scale(&named, &[trial]),
-        biases: resolve_biases(
-            named.row.metric,
-            trial_biases(aspect(named.row.metric), trial, SEVERAL),
-        ),
-        has_lag: has_lag(aspect(named.row.metric), &trial.reasons),
-    });
-    readings.collect()
+        limits: limits_of(info, named),
+        reading: trial_value::reading_of(named, trial),
+        scale: scale(named, &[trial]),
+        biases: resolve_biases(metric, trial_biases(aspect, trial, SEVERAL)),
+        has_lag: has_lag(aspect, &trial.reasons),
+    }
 }
 
 /// What trials that came to their end have of each metric that is asked about.
 pub(crate) fn estimate_readings(trials: &[&[AskedReading]]) -> Vec<Asked> {
     let metrics = trials.first().map_or(0, |readings| readings.len());
-    let estimate = |index: usize| {
-        let asked_readings: Vec<&AskedReading> =
-            trials.iter().filter_map(|trial| trial.get(index)).collect();
-        let first = asked_readings.first()?;
-        let scale = asked_readings
-            .iter()
-            .map(|entry| entry.scale)
-            .reduce(Scale::coarser)?;
-        let number = |reading: &dyn Fn(Reading) -> Reading| {
-            let readings = asked_readings
-                .iter()
-                .map(|entry| entry.reading.map(reading));
-            aggregate::aggregate(first.over_trials, &readings.collect::<Vec<_>>(), scale)
-        };
-        // More trials do not narrow the range in which a value is known.
-        let estimate = match number(&Reading::without_range) {
-            Some(Number::Estimate(estimate)) => Some(estimate),
-            Some(Number::Exact(_) | Number::Within(_)) | None => None,
-        };
-        let known = number(&|reading| reading);
-        let biases = asked_readings.iter().map(|entry| entry.biases.clone());
-        let biases = shared_biases(&biases.collect::<Vec<_>>());
-        let limits = first.limits.as_deref();
-        let is_wide = known.is_some_and(|number| number.shown_least().is_some());
-        let is_unbounded = asked_readings
-            .iter()
-            .any(|entry| entry.has_lag && !entry.biases.is_empty());
-        Some(Asked {
-            aspect: first.aspect,
-            estimate: estimate.filter(|entry| is_width_open(limits, entry)),
-            is_open: known.is_none_or(|number| is_doubt_open(limits, number, &biases)),
-            is_open_by_lag: is_wide || is_unbounded,
-        })
+    let of_metric = |index: usize| -> Vec<&AskedReading> {
+        trials.iter().filter_map(|trial| trial.get(index)).collect()
     };
-    (0..metrics).filter_map(estimate).collect()
+    (0..metrics)
+        .filter_map(|index| estimate_metric(&of_metric(index)))
+        .collect()
+}
+
+/// From the readings of one metric.
+fn estimate_metric(asked_readings: &[&AskedReading]) -> Option<Asked> {
+    let first = asked_readings.first()?;
+    let entries = asked_readings.iter();
+    let scale = entries.map(|entry| entry.scale).reduce(Scale::coarser)?;
+    let readings: Vec<Option<Reading>> = asked_readings.iter().map(|entry| entry.reading).collect();
+    // More trials do not narrow the range in which a value is known.
+    let without_ranges = readings
+        .iter()
+        .map(|reading| reading.map(Reading::without_range));
+    let without_ranges: Vec<Option<Reading>> = without_ranges.collect();
+    let estimate = match aggregate::aggregate(first.over_trials, &without_ranges, scale) {
+        Some(Number::Estimate(estimate)) => Some(estimate),
+        Some(Number::Exact(_) | Number::Within(_)) | None => None,
+    };
+    let known = aggregate::aggregate(first.over_trials, &readings, scale);
+    let biases = asked_readings.iter().map(|entry| entry.biases.clone());
+    let biases = shared_biases(&biases.collect::<Vec<_>>());
+    let limits = first.limits.as_deref();
+    let is_wide = known.is_some_and(|number| number.shown_least().is_some());
+    let is_unbounded = asked_readings
+        .iter()
+        .any(|entry| entry.has_lag && !entry.biases.is_empty());
+    Some(Asked {
+        aspect: first.aspect,
+        estimate: estimate.filter(|entry| is_width_open(limits, entry)),
+        is_open: known.is_none_or(|number| is_doubt_open(limits, number, &biases)),
+        is_open_by_lag: is_wide || is_unbounded,
+    })
 }
 
 /// A metric that the study asks about, in one cell.
@@ -218,26 +224,30 @@ pub(crate) fn estimate_asked_metrics(
     counted: &[&TrialModel],
     of_cell: &[Reason],
 ) -> Vec<AskedMetric> {
-    let metric = |outcome: Outcome<'_>| {
-        let named = &outcome.named;
-        let aspect = aspect(named.row.metric);
-        let is_clean = |trial: &&&TrialModel| !has_doubt(aspect, &trial.reasons);
-        let clean: Vec<&TrialModel> = counted.iter().filter(is_clean).copied().collect();
-        let doubtful = counted.len() - clean.len();
-        let known = Known::over_trials(named, counted, of_cell);
-        AskedMetric {
-            metric: named.row.metric,
-            unit: named.row.unit,
-            number: known.map(|known| known.number),
-            range: known.map(|known| known.range),
-            verdict: known.map_or(MetricVerdict::Unknown, |known| known.verdict()),
-            median: aggregate::median(named, counted),
-            without_doubtful: aggregate::over_trials(named, &clean).filter(|_| doubtful > 0),
-            doubtful,
-            name: outcome.name,
-        }
-    };
-    headline_outcomes(info).into_iter().map(metric).collect()
+    let outcomes = headline_outcomes(info).into_iter();
+    outcomes
+        .map(|outcome| asked_metric(outcome, counted, of_cell))
+        .collect()
+}
+
+fn asked_metric(outcome: Outcome<'_>, counted: &[&TrialModel], of_cell: &[Reason]) -> AskedMetric {
+    let named = &outcome.named;
+    let aspect = aspect(named.row.metric);
+    let is_clean = |trial: &&&TrialModel| !has_doubt(aspect, &trial.reasons);
+    let clean: Vec<&TrialModel> = counted.iter().filter(is_clean).copied().collect();
+    let doubtful = counted.len() - clean.len();
+    let known = Known::over_trials(named, counted, of_cell);
+    AskedMetric {
+        metric: named.row.metric,
+        unit: named.row.unit,
+        number: known.map(|known| known.number),
+        range: known.map(|known| known.range),
+        verdict: known.map_or(MetricVerdict::Unknown, |known| known.verdict()),
+        median: aggregate::median(named, counted),
+        without_doubtful: aggregate::over_trials(named, &clean).filter(|_| doubtful > 0),
+        doubtful,
+        name: outcome.name,
+    }
 }
 
 #[cfg(test)]

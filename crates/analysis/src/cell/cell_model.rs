@@ -2,13 +2,11 @@
 //!
 //! Estimates rest on every trial that came to its end, whatever its verdict: leaving out the bad ones would
 //! select. The cell's verdict says whether they may be believed.
-// long: a cell is one value with a line a field
 
 use waggle_metrics::{Metric, NamedMetric, Statistic, Subject};
 use waggle_results::{CellInfo, FailureKind, LedgerInfo, RunInfo, SampleInfo, Trial};
 use waggle_stats::{
-    Asked, Aspect, Bias, CellFinding, ChangeOverTrials, Estimate, MetricVerdict, Reason, Scale,
-    Verdict,
+    Asked, Aspect, Bias, CellFinding, ChangeOverTrials, Estimate, MetricVerdict, Reason, Verdict,
 };
 
 use crate::{
@@ -19,6 +17,7 @@ use crate::{
         causes::{self, CellCause},
         cell_number::{self, CellNumber},
         clients::{self, ClientsModel},
+        component_cores,
         contention::{self, ContentionModel},
         cpu_capacity::{CpuCapacity, cpu_capacity},
         distribution::{self, Distribution},
@@ -29,13 +28,12 @@ use crate::{
         system_over_trials::{self, SystemMetricModel},
         time_to_recover::{self, CellRecovery},
     },
-    info::{instrument::component_of, metric_path::resolve_path},
+    info::metric_path::resolve_path,
     metric::{
         aggregate,
         aspect::aspect,
         biases::{biases, distinct, resolve_biases, shared_biases, trial_biases},
         number::Number,
-        scale::scale,
         windows::Hidden,
     },
     recording::{
@@ -43,7 +41,7 @@ use crate::{
         histogram::{self, SpectrumPoint},
     },
     trial::{
-        bottleneck::{self, Bottleneck, whole_components},
+        bottleneck::{self, Bottleneck},
         limits::{self, ComponentLimits},
         trial_model::{TrialModel, TrialNumbers},
     },
@@ -216,15 +214,16 @@ impl CellModel {
     /// Whether a path names a metric of a background load that is absent in the cell, or of faults in a cell without any.
     #[must_use]
     pub fn lacks(&self, path: &[String]) -> bool {
-        resolve_path(path).is_some_and(|named| {
-            let mut absent = self.absent_background.iter();
-            let is_absent = |name: &&str| absent.any(|known| known == name);
-            match named.row.subject {
-                Subject::Fault => self.is_without_faults,
-                Subject::Background => named.of.as_ref().is_some_and(is_absent),
-                _ => false,
-            }
-        })
+        let Some(named) = resolve_path(path) else {
+            return false;
+        };
+        let mut absent = self.absent_background.iter();
+        let is_absent = |name: &&str| absent.any(|known| known == name);
+        match named.row.subject {
+            Subject::Fault => self.is_without_faults,
+            Subject::Background => named.of.as_ref().is_some_and(is_absent),
+            _ => false,
+        }
     }
 
     /// What is known of the number of a path that is that of a few windows of a sample; `None`: it is shown as well as any other.
@@ -257,7 +256,8 @@ pub(crate) fn changes<'a>(
 /// A cell with what [`changes`] found of it.
 #[expect(clippy::too_many_lines, reason = "a line a field")]
 pub(crate) fn cell(
-    (cell, change): (&CellInfo, Option<ChangeOverTrials>),
+    cell: &CellInfo,
+    change: Option<ChangeOverTrials>,
     info: &RunInfo,
     trials: &[TrialModel],
     raw: &[Trial],
@@ -278,7 +278,8 @@ pub(crate) fn cell(
     let point = |metric| aggregate::over_trials(&all(metric), &counted_trials).map(Number::point);
     let of_cell: Vec<Reason> = change_reason(change.as_ref()).into_iter().collect();
     let (verdict, reasons) = verdict(&ran, &estimate_asked(info, &counted_trials), &of_cell);
-    let (component_cores, whole_component_cores) = cores(&counted, &counted_trials);
+    let (component_cores, whole_component_cores) =
+        component_cores::over_trials(&counted, &counted_trials);
     CellModel {
         cell: cell.cell,
         name: cell.name.clone(),
@@ -397,16 +398,18 @@ fn change_reason(change: Option<&ChangeOverTrials>) -> Option<Reason> {
 }
 
 fn doubts(trials: &[&TrialModel], of_cell: &[Reason]) -> Vec<(Aspect, Vec<Bias>)> {
-    let aspects = Aspect::ALL.into_iter();
-    let all = aspects.map(|aspect| {
+    let mut doubts = Vec::new();
+    for aspect in Aspect::ALL {
         let each = trials
             .iter()
             .map(|trial| trial_biases(aspect, trial, trials.len()));
         let common_biases = shared_biases(&each.collect::<Vec<_>>());
-        let of_cell = biases(aspect, of_cell);
-        (aspect, distinct(common_biases.into_iter().chain(of_cell)))
-    });
-    all.filter(|(_, biases)| !biases.is_empty()).collect()
+        let all = distinct(common_biases.into_iter().chain(biases(aspect, of_cell)));
+        if !all.is_empty() {
+            doubts.push((aspect, all));
+        }
+    }
+    doubts
 }
 
 /// Every kind of failure in one of its lists in any cell, the most frequent first.
@@ -441,73 +444,12 @@ fn ledger(counted: &[(&TrialModel, &TrialNumbers)]) -> Option<LedgerInfo> {
         .reduce(probe_delays::sum)
 }
 
-/// Cores by name.
-type NamedCores = Vec<(String, Estimate)>;
-
-/// Of each replica, and of all replicas of each component together.
-fn cores(
-    counted: &[(&TrialModel, &TrialNumbers)],
-    trials: &[&TrialModel],
-) -> (NamedCores, NamedCores) {
-    let scale = scale(&NamedMetric::of_all(Metric::ComponentCpu), trials);
-    let replicas = component_cores(counted, scale);
-    let whole = whole_component_cores(counted, &replicas, scale);
-    (replicas, whole)
-}
-
-/// Of each replica.
-fn component_cores(
-    counted: &[(&TrialModel, &TrialNumbers)],
-    scale: Scale,
-) -> Vec<(String, Estimate)> {
-    let replicas = values_by_name(counted, |numbers| numbers.component_cores.clone());
-    let estimated = |(replica, values): (String, Vec<f64>)| {
-        Some((replica, waggle_stats::estimate(&values, scale)?))
-    };
-    replicas.into_iter().filter_map(estimated).collect()
-}
-
-/// All replicas of each component together; a single replica is estimated already.
-fn whole_component_cores(
-    counted: &[(&TrialModel, &TrialNumbers)],
-    replicas: &[(String, Estimate)],
-    scale: Scale,
-) -> Vec<(String, Estimate)> {
-    let whole = |(component, values): (String, Vec<f64>)| {
-        let mut component_replicas = replicas
-            .iter()
-            .filter(|(replica, _)| component_of(replica) == component);
-        let estimate = match (component_replicas.next(), component_replicas.next()) {
-            (Some((_, only)), None) => *only,
-            _ => waggle_stats::estimate(&values, scale)?,
-        };
-        Some((component, estimate))
-    };
-    let all = values_by_name(counted, whole_components);
-    all.into_iter().filter_map(whole).collect()
-}
-
 fn throttled_estimate(component: &str, trials: &[&TrialModel]) -> Option<Estimate> {
     let metric = NamedMetric {
         of: Some(component),
         ..NamedMetric::of_all(Metric::ComponentThrottled)
     };
     aggregate::estimate(&metric, trials)
-}
-
-/// What each trial has, by name, in the order in which names first come.
-fn values_by_name(
-    counted: &[(&TrialModel, &TrialNumbers)],
-    of_trial: impl Fn(&TrialNumbers) -> Vec<(String, f64)>,
-) -> Vec<(String, Vec<f64>)> {
-    let mut all: Vec<(String, Vec<f64>)> = Vec::new();
-    for (component, cores) in counted.iter().flat_map(|(_, numbers)| of_trial(numbers)) {
-        match all.iter_mut().find(|(name, _)| *name == component) {
-            Some((_, values)) => values.push(cores),
-            None => all.push((component, vec![cores])),
-        }
-    }
-    all
 }
 
 /// A cell's verdict (`None`: nothing of it has run) with its reasons: what statistics says of the cell, then why each

@@ -37,17 +37,12 @@ pub(crate) fn cpu_capacity(trials: &[&TrialModel], info: &RunInfo) -> Option<Cpu
     if info.load_model != LoadModel::Closed || is_duet(info) {
         return None;
     }
-    let saturated = |is_meant: &dyn Fn(&TrialModel, &TrialNumbers) -> bool| -> Vec<f64> {
-        let counted = trials.iter().filter_map(|trial| {
-            let numbers = trial.counts()?;
-            is_meant(trial, numbers).then(|| cost_us(numbers))?
-        });
-        counted.collect()
-    };
-    let quiet = saturated(&|trial, numbers| !is_contended(trial) && fills_its_cpus(trial, numbers));
+    let quiet = costs_us(trials, |trial, numbers| {
+        !is_contended(trial) && fills_its_cpus(trial, numbers)
+    });
     let costs = match quiet.is_empty() {
         false => quiet.clone(),
-        true => saturated(&|trial, numbers| {
+        true => costs_us(trials, |trial, numbers| {
             let is_full = 1.0 - numbers.cpu_idle.unwrap_or(1.0) >= CPU_FULL;
             let is_main = used_share(trial, numbers) >= BESIDE_OTHERS_MIN;
             is_contended(trial) && is_main && (is_full || fills_its_cpus(trial, numbers))
@@ -61,6 +56,20 @@ pub(crate) fn cpu_capacity(trials: &[&TrialModel], info: &RunInfo) -> Option<Cpu
         trials: costs.len(),
         is_contended: quiet.is_empty(),
     })
+}
+
+/// Of the trials that are meant.
+fn costs_us(
+    trials: &[&TrialModel],
+    is_meant: impl Fn(&TrialModel, &TrialNumbers) -> bool,
+) -> Vec<f64> {
+    let counted = trials
+        .iter()
+        .filter_map(|trial| Some((*trial, trial.counts()?)));
+    counted
+        .filter(|(trial, numbers)| is_meant(trial, numbers))
+        .filter_map(|(_, numbers)| cost_us(numbers))
+        .collect()
 }
 
 fn fills_its_cpus(trial: &TrialModel, numbers: &TrialNumbers) -> bool {

@@ -86,33 +86,31 @@ impl<'a> Outcome<'a> {
     pub(crate) fn samples(&self, cell: &CellModel, trials: &[TrialModel]) -> Vec<Sample> {
         let counted: Vec<&TrialModel> = counted_trials(cell, trials).collect();
         let biases = open_biases(&self.named, &counted, &cell.own_reasons());
-        let open = |sample: Sample| {
+        let mut samples = self.measured_samples(cell, trials);
+        for sample in &mut samples {
             let range = Range::new((sample.least, sample.most), biases.iter().copied());
-            Sample {
-                least: range.low,
-                most: range.high,
-                ..sample
-            }
-        };
-        let measured = self.measured_samples(cell, trials).into_iter();
-        measured.map(open).collect()
+            (sample.least, sample.most) = (range.low, range.high);
+        }
+        samples
     }
 
     /// The same without the doubts of the cell.
     pub(crate) fn measured_samples(&self, cell: &CellModel, trials: &[TrialModel]) -> Vec<Sample> {
-        let sample = |trial: &TrialModel| {
-            let bounded = trial_value::range_in_trial(&self.named, trial)?;
-            Some(Sample {
-                repetition: trial.key.repetition,
-                least: bounded.low,
-                value: bounded.value,
-                most: bounded.high,
-            })
-        };
-        match self.is_shown(cell, trials) {
-            true => counted_trials(cell, trials).filter_map(sample).collect(),
-            false => Vec::new(),
+        if !self.is_shown(cell, trials) {
+            return Vec::new();
         }
+        let counted = counted_trials(cell, trials);
+        counted.filter_map(|trial| self.sample(trial)).collect()
+    }
+
+    fn sample(&self, trial: &TrialModel) -> Option<Sample> {
+        let bounded = trial_value::range_in_trial(&self.named, trial)?;
+        Some(Sample {
+            repetition: trial.key.repetition,
+            least: bounded.low,
+            value: bounded.value,
+            most: bounded.high,
+        })
     }
 
     /// The outcome of a cell over its trials.
@@ -149,6 +147,13 @@ impl<'a> Outcome<'a> {
         };
         asked.iter().any(is_same)
     }
+}
+
+/// Cells with the trials of all of them.
+#[derive(Clone, Copy)]
+pub(crate) struct CellTrials<'a> {
+    pub(crate) cells: &'a [CellModel],
+    pub(crate) trials: &'a [TrialModel],
 }
 
 /// The trials of a cell that came to their end.
@@ -207,17 +212,19 @@ pub(crate) fn headline_outcomes(info: &RunInfo) -> Vec<Outcome<'_>> {
 /// What thresholds name and the study does not ask about otherwise, each with the places of its thresholds.
 pub(crate) fn threshold_outcomes(info: &RunInfo) -> Vec<(Outcome<'_>, Vec<usize>)> {
     let asked = headline(info);
-    let named = asked_metrics(info).into_iter();
-    let further = named.filter(|named| !asked.contains(named));
-    let with_places = further.map(|named| {
+    let mut outcomes = Vec::new();
+    for named in asked_metrics(info) {
+        if asked.contains(&named) {
+            continue;
+        }
         let all = info.thresholds.iter().enumerate();
         let thresholds = all.filter(|(_, threshold)| {
             metric_path::without_names(&threshold.metric, info) == Some(named)
         });
         let places = thresholds.map(|(place, _)| place).collect();
-        (Outcome::new(named).with_probe_name(info), places)
-    });
-    with_places.collect()
+        outcomes.push((Outcome::new(named).with_probe_name(info), places));
+    }
+    outcomes
 }
 
 fn usual_outcomes<'a>(cells: &[&'a CellModel]) -> impl Iterator<Item = Outcome<'a>> {

@@ -29,18 +29,22 @@ pub(crate) fn over_trials(trials: &[&TrialModel]) -> Vec<SystemMetricModel> {
             names.push(&metric.name);
         }
     }
-    let model = |name: &str| {
-        let named = |metric| NamedMetric {
-            of: Some(name),
-            ..NamedMetric::of_all(metric)
-        };
-        let point = |metric| aggregate::over_trials(&named(metric), trials).map(Number::point);
-        Some(SystemMetricModel {
-            name: name.to_owned(),
-            mean: aggregate::estimate(&named(Metric::SystemMetricMean), trials),
-            max: point(Metric::SystemMetricMax),
-            end: point(Metric::SystemMetricEnd)?,
-        })
+    let names = names.into_iter();
+    names
+        .filter_map(|name| system_metric(name, trials))
+        .collect()
+}
+
+fn system_metric(name: &str, trials: &[&TrialModel]) -> Option<SystemMetricModel> {
+    let named = |metric| NamedMetric {
+        of: Some(name),
+        ..NamedMetric::of_all(metric)
     };
-    names.into_iter().filter_map(model).collect()
+    let point = |metric| aggregate::over_trials(&named(metric), trials).map(Number::point);
+    Some(SystemMetricModel {
+        name: name.to_owned(),
+        mean: aggregate::estimate(&named(Metric::SystemMetricMean), trials),
+        max: point(Metric::SystemMetricMax),
+        end: point(Metric::SystemMetricEnd)?,
+    })
 }

@@ -145,7 +145,11 @@ pub(crate) fn best_and_worst(
     let asked = info.best_and_worst.as_ref()?;
     let reader = Reader::new(asked, info);
     Some(BestAndWorstModel {
-        order: reader.order.iter().map(OrderMetric::new).collect(),
+        order: reader
+            .order
+            .iter()
+            .map(|(named, is_lowest_best)| OrderMetric::new(named, *is_lowest_best))
+            .collect(),
         cells: cells.iter().map(|cell| reader.cell(cell, trials)).collect(),
         grid: TableGrid::new(&asked.rows, factors, cells),
         info: asked.clone(),
@@ -166,12 +170,12 @@ impl OrderMetric {
         self.row.in_column(value)
     }
 
-    fn new((named, is_lowest_best): &(NamedMetric<'_>, bool)) -> Self {
+    fn new(named: &NamedMetric<'_>, is_lowest_best: bool) -> Self {
         Self {
             name: named.heading(),
             column: named.column(),
             row: named.row,
-            is_lowest_best: *is_lowest_best,
+            is_lowest_best,
         }
     }
 }
@@ -181,16 +185,13 @@ impl<'a> Reader<'a> {
         let ordered = |metric: &'a OrderedMetricInfo| {
             Some((without_names(&metric.metric, info)?, metric.is_lowest_best))
         };
-        let failures = asked.failures.as_ref();
-        let successes = asked.successes.as_ref();
+        let resolve = |path: &'a Vec<String>| without_names(path, info);
         Self {
             order: asked.order.iter().filter_map(ordered).collect(),
-            failures: failures.and_then(|path| without_names(path, info)),
-            successes: successes.and_then(|successes| {
-                let totals = successes.of.iter();
-                let totals: Option<Vec<NamedMetric<'a>>> =
-                    totals.map(|path| without_names(path, info)).collect();
-                Some((without_names(&successes.metric, info)?, totals?))
+            failures: asked.failures.as_ref().and_then(resolve),
+            successes: asked.successes.as_ref().and_then(|successes| {
+                let totals: Option<Vec<_>> = successes.of.iter().map(resolve).collect();
+                Some((resolve(&successes.metric)?, totals?))
             }),
         }
     }
@@ -203,17 +204,7 @@ impl<'a> Reader<'a> {
             let by_metrics = self.compare(&a.values, &b.values);
             by_metrics.then(a.repetition.cmp(&b.repetition))
         });
-        let with_ties = |trial: &RankedTrial| {
-            let is_tie = |other: &&RankedTrial| {
-                other.repetition != trial.repetition
-                    && self.compare(&other.values, &trial.values) == Ordering::Equal
-            };
-            let ties = ordered.iter().filter(is_tie);
-            RankedTrial {
-                ties: ties.map(|other| other.repetition).collect(),
-                ..trial.clone()
-            }
-        };
+        let with_ties = |trial: &RankedTrial| self.with_ties(trial, &ordered);
         BestAndWorst {
             cell: cell.cell,
             ran: trials_of_cell(cell.cell, trials).len(),
@@ -225,6 +216,18 @@ impl<'a> Reader<'a> {
                 .iter()
                 .filter_map(|trial| trial.successes)
                 .any(SuccessCount::has_failure),
+        }
+    }
+
+    fn with_ties(&self, trial: &RankedTrial, all: &[RankedTrial]) -> RankedTrial {
+        let is_tie = |other: &&RankedTrial| {
+            other.repetition != trial.repetition
+                && self.compare(&other.values, &trial.values) == Ordering::Equal
+        };
+        let ties = all.iter().filter(is_tie);
+        RankedTrial {
+            ties: ties.map(|other| other.repetition).collect(),
+            ..trial.clone()
         }
     }
 
@@ -328,10 +331,7 @@ impl TableGrid {
     fn in_order_of_levels(&self, factors: &[Factor]) -> Vec<Vec<String>> {
         let place = |(name, level): (&String, &String)| {
             let factor = factors.iter().find(|factor| factor.name == *name)?;
-            factor
-                .levels
-                .iter()
-                .position(|candidate| candidate == level)
+            factor.levels.iter().position(|known| known == level)
         };
         let mut columns = self.columns.clone();
         columns.sort_by_key(|levels| -> Vec<Option<usize>> {

@@ -8,7 +8,7 @@ use waggle_stats::{Estimate, Part, ThinTail};
 use crate::{
     cell::{
         cell_model::{CellModel, failure_kinds},
-        outcome::{Outcome, outcomes},
+        outcome::{CellTrials, Outcome, outcomes},
     },
     factors::{
         growth::{Bound, PairModel, bounds, pairs},
@@ -23,7 +23,7 @@ use crate::{
     },
     metric::{aggregate, trial_value},
     recording::histogram::as_f64,
-    trial::trial_model::TrialModel,
+    trial::trial_model::{TrialModel, TrialNumbers},
 };
 
 /// A line through two points says nothing of a course.
@@ -131,8 +131,9 @@ pub(crate) fn curves(
     if cells.iter().all(|cell| cell.counted == 0) {
         return None;
     }
+    let data = CellTrials { cells, trials };
     let charts = parallel_map(&chart_outcomes(info, cells), |charted| {
-        charted.curve(&layout, cells, trials, reference, info.seed)
+        charted.curve(&layout, data, reference, info.seed)
     });
     let charts: Vec<Curve> = charts.into_iter().flatten().collect();
     if charts.is_empty() {
@@ -143,7 +144,7 @@ pub(crate) fn curves(
     Some(CurvesModel {
         kinds: kinds(&layout, cells),
         bounds: bounds(info, &charts),
-        pairs: pairs(info, factors, &layout, &charts, (cells, trials)),
+        pairs: pairs(info, factors, &layout, &charts, data),
         reference: reference
             .filter(|_| has_reference)
             .map(|reference| source(&reference.info)),
@@ -182,7 +183,8 @@ fn layout(factors: &[Factor], cells: &[CellModel]) -> Option<(Layout, Vec<Panel>
         return None;
     }
     let layout = Layout::new(Over::from_factor(over), &others, cells);
-    let panels = panels(&layout, others.split_at(in_lines));
+    let (in_lines, further) = others.split_at(in_lines);
+    let panels = panels(&layout, in_lines, further);
     (panels.len() <= PANELS_AT_MOST).then_some((layout, panels))
 }
 
@@ -199,7 +201,7 @@ fn line_factors(others: &[&Factor]) -> Option<usize> {
 }
 
 /// The lines of the layout by the levels of the factors that do not make lines. A panel without any cell is none.
-fn panels(layout: &Layout, (in_lines, further): (&[&Factor], &[&Factor])) -> Vec<Panel> {
+fn panels(layout: &Layout, in_lines: &[&Factor], further: &[&Factor]) -> Vec<Panel> {
     let mut panels: Vec<Panel> = Vec::new();
     let lines = layout.lines.iter().zip(&layout.cells).enumerate();
     for (line, (Line { places, .. }, cells)) in lines {
@@ -237,19 +239,20 @@ fn points(
     cells: &[CellModel],
     view: impl Fn(&CellModel) -> Shown,
 ) -> Vec<CurvePoint> {
-    let point = |(line, level, index): (usize, usize, usize)| {
+    let mut points = Vec::new();
+    for (line, level, index) in layout.places() {
         let cell = &cells[index];
         let shown = view(cell);
-        CurvePoint {
+        points.push(CurvePoint {
             line,
             level,
             cell: cell.cell,
             estimate: shown.estimate,
             thin: shown.thin,
             reference: shown.reference,
-        }
-    };
-    layout.places().map(point).collect()
+        });
+    }
+    points
 }
 
 /// A number that has a chart, if any cell has the number.
@@ -307,25 +310,12 @@ impl Charted<'_> {
     fn curve(
         &self,
         layout: &Layout,
-        cells: &[CellModel],
-        trials: &[TrialModel],
+        data: CellTrials<'_>,
         reference: Option<&ReferenceModel>,
         seed: u64,
     ) -> Option<Curve> {
-        let points = points(layout, cells, |cell| {
-            let cell_trials: Vec<&TrialModel> = trials
-                .iter()
-                .filter(|trial| trial.key.cell == cell.cell && trial.counts().is_some())
-                .collect();
-            let row = reference.and_then(|all| all.rows.iter().find(|row| row.cell == cell.cell));
-            Shown {
-                estimate: aggregate::estimate(&self.named, &cell_trials),
-                thin: trial_value::thin(&self.named, &cell_trials),
-                reference: self
-                    .column
-                    .and_then(|column| row?.values.get(column)?.reference),
-            }
-        });
+        let view = |cell: &CellModel| self.view(cell, data.trials, reference);
+        let points = points(layout, data.cells, view);
         let estimates = || points.iter().filter_map(|point| point.estimate);
         let has_any = estimates().any(|estimate| self.at_zero || estimate.point != 0.0);
         let is_beside = self.column.is_some() && estimates().next().is_some();
@@ -336,36 +326,55 @@ impl Charted<'_> {
             unit: self.named.row.unit,
             points,
             column: self.named.column(),
-            laws: laws(&self.named, layout, cells, trials, seed),
+            laws: laws(&self.named, layout, data, seed),
         })
+    }
+
+    fn view(
+        &self,
+        cell: &CellModel,
+        trials: &[TrialModel],
+        reference: Option<&ReferenceModel>,
+    ) -> Shown {
+        let cell_trials: Vec<&TrialModel> = trials
+            .iter()
+            .filter(|trial| trial.key.cell == cell.cell && trial.counts().is_some())
+            .collect();
+        let row = reference.and_then(|all| all.rows.iter().find(|row| row.cell == cell.cell));
+        Shown {
+            estimate: aggregate::estimate(&self.named, &cell_trials),
+            thin: trial_value::thin(&self.named, &cell_trials),
+            reference: self
+                .column
+                .and_then(|column| row?.values.get(column)?.reference),
+        }
     }
 }
 
 /// Of each trial that came to its end: failed, of all answered.
 pub(crate) fn failed_parts(cell: &CellModel, trials: &[TrialModel]) -> Vec<Part> {
     let cell_trials = trials.iter().filter(|trial| trial.key.cell == cell.cell);
+    let part = |numbers: &TrialNumbers| Part {
+        of: numbers.failed,
+        all: numbers.succeeded + numbers.failed,
+    };
     cell_trials
-        .filter_map(|trial| {
-            let numbers = trial.counts()?;
-            Some(Part {
-                of: numbers.failed,
-                all: numbers.succeeded + numbers.failed,
-            })
-        })
+        .filter_map(TrialModel::counts)
+        .map(part)
         .collect()
 }
 
 fn kinds(layout: &Layout, cells: &[CellModel]) -> Option<FailedOver> {
     let kinds = failure_kinds(cells, |cell| &cell.failures);
-    let shares = layout.places().map(|(line, level, index)| {
+    let mut shares = Vec::new();
+    for (line, level, index) in layout.places() {
         let cell = &cells[index];
         let answered = as_f64((cell.succeeded + cell.failed).max(1));
         let share = |kind: &FailureKind| {
             let failure = cell.failures.iter().find(|(name, _)| name == kind);
             failure.map_or(0.0, |(_, count)| as_f64(*count) / answered)
         };
-        (line, level, kinds.iter().map(share).collect())
-    });
-    let shares = shares.collect();
+        shares.push((line, level, kinds.iter().map(share).collect()));
+    }
     (!kinds.is_empty()).then_some(FailedOver { shares, kinds })
 }

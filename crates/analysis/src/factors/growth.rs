@@ -5,14 +5,16 @@ use waggle_results::{Comparison, PairInfo, RunInfo};
 use waggle_stats::{Crossing, DifferenceSlope, Estimate, Sample, ratio};
 
 use crate::{
-    cell::{asked_metrics::headline, cell_model::CellModel, outcome::Outcome},
+    cell::{
+        asked_metrics::headline,
+        outcome::{CellTrials, Outcome},
+    },
     factors::{
         curves::{Curve, CurvesModel},
         laws::is_mean,
         layout::{Layout, level_name},
     },
     info::{factor::Factor, metric_path::without_names},
-    trial::trial_model::TrialModel,
 };
 
 /// A bound on the metric of a chart.
@@ -79,23 +81,21 @@ impl CurvesModel {
     /// Every bound on every line that has values.
     #[must_use]
     pub fn bound_crossings(&self) -> Vec<BoundCrossing<'_>> {
-        let lines = 0..self.lines.len();
-        let of_bound = |bound| lines.clone().map(move |line| (bound, line));
-        let all = self.bounds.iter().flat_map(of_bound);
-        let crossing = |(bound, line): (&'_ Bound, usize)| {
-            let curve = self.charts[bound.chart].laws.curve(line)?;
-            Some((line, curve.cross_bound(bound.value), curve.is_law()))
-        };
-        all.filter_map(|(bound, line)| {
-            let (line, crossing, is_law) = crossing((bound, line))?;
-            Some(BoundCrossing {
-                bound,
-                line,
-                crossing,
-                is_law,
-            })
-        })
-        .collect()
+        let mut crossings = Vec::new();
+        for bound in &self.bounds {
+            for line in 0..self.lines.len() {
+                let Some(curve) = self.charts[bound.chart].laws.curve(line) else {
+                    continue;
+                };
+                crossings.push(BoundCrossing {
+                    bound,
+                    line,
+                    crossing: curve.cross_bound(bound.value),
+                    is_law: curve.is_law(),
+                });
+            }
+        }
+        crossings
     }
 
     /// From which level on the first of a pair is above or below the second; `None` if one of them has no values, or if they differ at no
@@ -152,7 +152,7 @@ pub(crate) fn pairs(
     factors: &[Factor],
     layout: &Layout,
     charts: &[Curve],
-    (cells, trials): (&[CellModel], &[TrialModel]),
+    data: CellTrials<'_>,
 ) -> Vec<PairModel> {
     let asked = info.scaling.iter().flat_map(|scaling| &scaling.pairs);
     let metrics: Vec<(usize, NamedMetric<'_>)> = headline(info)
@@ -183,11 +183,7 @@ pub(crate) fn pairs(
                     rest: rest(pair, factors, layout, lines[0]),
                     wish: named.row.wish,
                     difference: charts[*chart].laws.difference(lines),
-                    ratios: ratios(
-                        &outcome,
-                        lines.map(|line| &layout.cells[line][..]),
-                        (cells, trials),
-                    ),
+                    ratios: ratios(&outcome, lines.map(|line| &layout.cells[line][..]), data),
                 });
             }
         }
@@ -232,12 +228,12 @@ fn rest(pair: &PairInfo, factors: &[Factor], layout: &Layout, line: usize) -> St
 fn ratios(
     outcome: &Outcome<'_>,
     [first, second]: [&[Option<usize>]; 2],
-    (cells, trials): (&[CellModel], &[TrialModel]),
+    data: CellTrials<'_>,
 ) -> Vec<Option<Estimate>> {
     let at_level = |(first, second): (&Option<usize>, &Option<usize>)| {
-        let both = [&cells[(*first)?], &cells[(*second)?]];
-        let [old, new]: [Vec<Sample>; 2] = both.map(|cell| outcome.samples(cell, trials));
-        Some(ratio(&new, &old, outcome.resolution(&both, trials))?.estimate)
+        let both = [&data.cells[(*first)?], &data.cells[(*second)?]];
+        let [old, new]: [Vec<Sample>; 2] = both.map(|cell| outcome.samples(cell, data.trials));
+        Some(ratio(&new, &old, outcome.resolution(&both, data.trials))?.estimate)
     };
     first.iter().zip(second).map(at_level).collect()
 }

@@ -14,7 +14,10 @@ use waggle_stats::{
 };
 
 use crate::{
-    cell::{cell_model::CellModel, outcome::counted_trials},
+    cell::{
+        cell_model::CellModel,
+        outcome::{CellTrials, counted_trials},
+    },
     factors::{
         layout::{Layout, Over},
         levels::are_counts,
@@ -192,60 +195,53 @@ impl LineTrials {
 pub(crate) fn laws(
     named: &NamedMetric<'_>,
     layout: &Layout,
-    cells: &[CellModel],
-    trials: &[TrialModel],
+    data: CellTrials<'_>,
     seed: u64,
 ) -> CurveLaws {
-    let Some(position) = layout.over.at.as_ref().filter(|_| is_mean(named)) else {
+    if layout.over.at.is_none() || !is_mean(named) {
         return CurveLaws::default();
-    };
-    let of_line = |(line, places): (usize, &Vec<Option<usize>>)| {
-        let placed = || {
-            places
-                .iter()
-                .zip(position)
-                .filter_map(|(place, position)| Some(((*place)?, *position)))
-        };
-        let counted: Vec<(f64, &TrialModel)> = placed()
-            .flat_map(|(place, position)| {
-                counted_trials(&cells[place], trials).map(move |cell_trial| (position, cell_trial))
-            })
-            .collect();
-        let bounds = placed().filter_map(|(place, position)| {
-            let bound = bound(&cells[place].biases(named.row.metric))?;
-            Some((position, bound))
-        });
-        let bounds: Vec<(f64, LawBound)> = bounds.collect();
-        let values = with_bounds(values_over_resolution(named, &counted), &bounds);
-        let law_trials: Vec<&TrialModel> = counted.iter().map(|(_, trial)| *trial).collect();
-        LineTrials {
-            line,
-            scale: Scale {
-                resolution: finest(named, &law_trials),
-                ..scale(named, &law_trials)
-            },
-            kind: kind(named, &layout.over, &values),
-            doubtful: doubtful(&layout.over, places, cells),
-            bounded: layout
-                .over
-                .levels
-                .iter()
-                .zip(position)
-                .filter_map(|(name, level)| {
-                    let (_, bound) = bounds
-                        .iter()
-                        .find(|(bound_level, _)| bound_level == level)?;
-                    Some((name.clone(), *bound))
-                })
-                .collect(),
-            values,
-        }
-    };
+    }
     CurveLaws {
-        lines: layout.cells.iter().enumerate().map(of_line).collect(),
+        lines: (0..layout.cells.len())
+            .map(|line| line_trials(named, layout, line, data))
+            .collect(),
         band_at: band_levels(&layout.over),
         seed,
         fitted: OnceLock::new(),
+    }
+}
+
+fn line_trials(
+    named: &NamedMetric<'_>,
+    layout: &Layout,
+    line: usize,
+    data: CellTrials<'_>,
+) -> LineTrials {
+    let places = &layout.cells[line];
+    let positions = layout.over.at.as_deref().unwrap_or_default();
+    let placed = places.iter().zip(positions);
+    let placed = placed.filter_map(|(place, position)| Some((&data.cells[(*place)?], *position)));
+    let mut counted: Vec<(f64, &TrialModel)> = Vec::new();
+    let mut bounds: Vec<(f64, LawBound)> = Vec::new();
+    for (cell, position) in placed {
+        counted.extend(counted_trials(cell, data.trials).map(|trial| (position, trial)));
+        bounds.extend(bound(&cell.biases(named.row.metric)).map(|bound| (position, bound)));
+    }
+    let values = with_bounds(values_over_resolution(named, &counted), &bounds);
+    let law_trials: Vec<&TrialModel> = counted.iter().map(|(_, trial)| *trial).collect();
+    let levels = layout.over.levels.iter().zip(positions);
+    LineTrials {
+        line,
+        scale: Scale {
+            resolution: finest(named, &law_trials),
+            ..scale(named, &law_trials)
+        },
+        kind: kind(named, &layout.over, &values),
+        doubtful: doubtful(&layout.over, places, data.cells),
+        bounded: levels
+            .filter_map(|(name, level)| Some((name.clone(), bound_of_level(*level, &bounds)?)))
+            .collect(),
+        values,
     }
 }
 
@@ -260,12 +256,17 @@ fn bound(biases: &[Bias]) -> Option<LawBound> {
 
 /// The trials of these levels are bounds.
 fn with_bounds(trials: Vec<LawTrial>, bounds: &[(f64, LawBound)]) -> Vec<LawTrial> {
-    let of_level = |level: f64| bounds.iter().find(|(bound_level, _)| *bound_level == level);
     let bounded = |trial: LawTrial| LawTrial {
-        bound: of_level(trial.level).map(|(_, bound)| *bound),
+        bound: bound_of_level(trial.level, bounds),
         ..trial
     };
     trials.into_iter().map(bounded).collect()
+}
+
+fn bound_of_level(level: f64, bounds: &[(f64, LawBound)]) -> Option<LawBound> {
+    let mut bounds = bounds.iter();
+    let (_, bound) = bounds.find(|(bound_level, _)| *bound_level == level)?;
+    Some(*bound)
 }
 
 /// The value of each trial, but at least what it can tell apart: a level with few requests must not blur those with many. As they are
@@ -276,16 +277,15 @@ fn values_over_resolution(named: &NamedMetric<'_>, trials: &[(f64, &TrialModel)]
         .filter_map(|(level, trial)| Some((*level, *trial, trial_value::in_trial(named, trial)?)));
     let values: Vec<(f64, &TrialModel, f64)> = values.collect();
     let is_nothing = values.iter().all(|(.., value)| *value == 0.0);
-    let of_trial = |(level, trial, value): &(f64, &TrialModel, f64)| LawTrial {
-        level: *level,
-        value: match is_nothing {
-            true => 0.0,
-            false if *value >= 0.0 => value.max(finest(named, &[trial])),
-            false => *value,
-        },
-        bound: None,
+    let shown = |value: f64, trial: &TrialModel| match is_nothing {
+        true => 0.0,
+        false if value >= 0.0 => value.max(finest(named, &[trial])),
+        false => value,
     };
-    values.iter().map(of_trial).collect()
+    values
+        .iter()
+        .map(|(level, trial, value)| LawTrial::exact(*level, shown(*value, trial)))
+        .collect()
 }
 
 /// The finest resolution of the metric in these trials; 0: not known.

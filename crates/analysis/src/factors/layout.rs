@@ -63,29 +63,11 @@ impl Layout {
                 })
                 .collect();
         }
-        let level_of = |cell: &CellModel, factor: &str| -> Option<String> {
-            let (_, level) = cell.levels.iter().find(|(name, _)| name == factor)?;
-            Some(level.clone())
-        };
-        let of_line = |places: &Vec<usize>| -> Vec<Option<usize>> {
-            let is_of = |cell: &CellModel| {
-                let mut pairs = others.iter().zip(places);
-                pairs.all(|(other, place)| {
-                    level_of(cell, &other.name).is_some_and(|level| level == other.levels[*place])
-                })
-            };
-            let cell_index = |level: &String| {
-                let is_there = |cell: &CellModel| {
-                    is_of(cell)
-                        && level_of(cell, &over.factor)
-                            .is_some_and(|cell_level| cell_level == *level)
-                };
-                cells.iter().position(is_there)
-            };
-            over.levels.iter().map(cell_index).collect()
-        };
         Self {
-            cells: all.iter().map(of_line).collect(),
+            cells: all
+                .iter()
+                .map(|places| line_cells(&over, others, places, cells))
+                .collect(),
             lines: all
                 .into_iter()
                 .map(|places| Line {
@@ -106,6 +88,30 @@ impl Layout {
             levels.filter_map(move |(level, cell)| Some((line, level, (*cell)?)))
         })
     }
+}
+
+/// At each level the place of the cell that has these levels of the other factors.
+fn line_cells(
+    over: &Over,
+    others: &[&Factor],
+    places: &[usize],
+    cells: &[CellModel],
+) -> Vec<Option<usize>> {
+    let is_in_line = |cell: &CellModel| {
+        let mut pairs = others.iter().zip(places);
+        pairs.all(|(other, place)| has_level(cell, &other.name, &other.levels[*place]))
+    };
+    let cell_index = |level: &String| {
+        let is_there = |cell: &CellModel| is_in_line(cell) && has_level(cell, &over.factor, level);
+        cells.iter().position(is_there)
+    };
+    over.levels.iter().map(cell_index).collect()
+}
+
+fn has_level(cell: &CellModel, factor: &str, level: &str) -> bool {
+    let mut levels = cell.levels.iter();
+    let known = levels.find(|(name, _)| name == factor);
+    known.is_some_and(|(_, cell_level)| cell_level == level)
 }
 
 /// What levels of several factors are called together: one that is a number says nothing without its factor.

@@ -11,7 +11,7 @@ use waggle_stats::{Estimate, Factorial, Sample, TrialsNeeded};
 use crate::{
     cell::{
         cell_model::CellModel,
-        outcome::{Better, Outcome, headline_outcomes},
+        outcome::{Better, CellTrials, Outcome, headline_outcomes},
     },
     factors::{
         layout::{Layout, Over},
@@ -92,51 +92,58 @@ pub(crate) fn rankings(
     let is_ranked = |factor: &&&Factor| {
         factor.levels.len() >= LEVELS_AT_LEAST && numbers(&factor.levels).is_none()
     };
-    let ranking = |factor: &&Factor| {
-        let others: Vec<&Factor> = varying
-            .iter()
-            .copied()
-            .filter(|other| other.name != factor.name)
-            .collect();
-        let layout = Layout::new(Over::from_factor(factor), &others, cells);
-        let outcomes = headline_outcomes(info);
-        let outcomes = outcomes.iter();
-        let outcomes: Vec<RankedOutcome> = outcomes
-            .filter_map(|outcome| outcome_ranking(&layout, outcome, (cells, trials)))
-            .collect();
-        (!outcomes.is_empty()).then(|| RankingModel {
-            factor: factor.name.clone(),
-            others: others.iter().map(|other| other.name.clone()).collect(),
-            outcomes,
-        })
-    };
+    let data = CellTrials { cells, trials };
     varying
         .iter()
         .filter(is_ranked)
-        .filter_map(ranking)
+        .filter_map(|factor| ranking(factor, &varying, info, data))
         .collect()
+}
+
+/// `None` if no outcome has a ranking.
+fn ranking(
+    factor: &Factor,
+    varying: &[&Factor],
+    info: &RunInfo,
+    data: CellTrials<'_>,
+) -> Option<RankingModel> {
+    let others: Vec<&Factor> = varying
+        .iter()
+        .copied()
+        .filter(|other| other.name != factor.name)
+        .collect();
+    let layout = Layout::new(Over::from_factor(factor), &others, data.cells);
+    let outcomes = headline_outcomes(info);
+    let outcomes = outcomes.iter();
+    let outcomes: Vec<RankedOutcome> = outcomes
+        .filter_map(|outcome| outcome_ranking(&layout, outcome, data))
+        .collect();
+    (!outcomes.is_empty()).then(|| RankingModel {
+        factor: factor.name.clone(),
+        others: others.iter().map(|other| other.name.clone()).collect(),
+        outcomes,
+    })
 }
 
 /// `None` if the levels have no combination in common, or do not differ.
 fn outcome_ranking(
     layout: &Layout,
     outcome: &Outcome<'_>,
-    (cells, trials): (&[CellModel], &[TrialModel]),
+    data: CellTrials<'_>,
 ) -> Option<RankedOutcome> {
     let count = layout.over.levels.len();
-    let samples = |line: &Vec<Option<usize>>| -> Option<Vec<Vec<Sample>>> {
-        let of_cell = |place: &Option<usize>| {
-            let cell_samples = outcome.samples(&cells[(*place)?], trials);
-            (!cell_samples.is_empty()).then_some(cell_samples)
-        };
-        line.iter().map(of_cell).collect()
+    let samples = |place: &Option<usize>| {
+        let cell_samples = outcome.samples(&data.cells[(*place)?], data.trials);
+        (!cell_samples.is_empty()).then_some(cell_samples)
     };
-    let lines: Vec<Vec<Vec<Sample>>> = layout.cells.iter().filter_map(samples).collect();
+    let lines = layout.cells.iter();
+    let lines = lines.filter_map(|line| line.iter().map(samples).collect());
+    let lines: Vec<Vec<Vec<Sample>>> = lines.collect();
     let by_level: Vec<Vec<Sample>> = (0..count)
         .flat_map(|level| lines.iter().map(move |line| line[level].clone()))
         .collect();
-    let all: Vec<&CellModel> = cells.iter().collect();
-    let resolution = outcome.resolution(&all, trials);
+    let all: Vec<&CellModel> = data.cells.iter().collect();
+    let resolution = outcome.resolution(&all, data.trials);
     let design = Factorial::of_levels(count, lines.len(), &by_level, resolution).ok()?;
     let mut order: Vec<(usize, Estimate)> = (0..count)
         .map(|level| (level, design.mean_of_level(0, level)))
@@ -155,30 +162,31 @@ fn outcome_ranking(
     };
     // About the limit at which a pair is shown: that of all pairs of one ranking by themselves.
     let limit = ALONE / as_f64((count * (count - 1) / 2) as u64);
-    let level = |place: usize| {
-        let (level, mean) = order[place];
+    let best = order[0].0;
+    let mut levels = Vec::new();
+    for (level, mean) in order.iter().copied() {
         let doubtful = layout.cells.iter().filter_map(|line| line[level]);
-        RankedLevel {
+        levels.push(RankedLevel {
             level: layout.over.levels[level].clone(),
             mean,
-            ratio: (place > 0).then(|| design.ratio_of_levels(0, level, order[0].0).estimate),
+            ratio: (level != best).then(|| design.ratio_of_levels(0, level, best).estimate),
             doubtful: doubtful
-                .filter(|cell| !cells[*cell].is_free_of_doubt())
+                .filter(|cell| !data.cells[*cell].is_free_of_doubt())
                 .count(),
             places: (1, count),
-            trials_needed: (place > 0)
-                .then(|| design.trials_to_differ(0, (level, order[0].0), limit))
+            trials_needed: (level != best)
+                .then(|| design.trials_to_differ(0, (level, best), limit))
                 .flatten(),
             alike: Vec::new(),
-        }
-    };
+        });
+    }
     let mut ranked = RankedOutcome {
         name: outcome.name.clone(),
         unit: outcome.unit(),
         better: outcome.better(),
         combinations: lines.len(),
         of_combinations: layout.lines.len(),
-        levels: (0..count).map(level).collect(),
+        levels,
         pairs: pairs.map(pair).collect(),
     };
     ranked.hold(-1.0);

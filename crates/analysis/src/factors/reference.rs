@@ -44,33 +44,8 @@ pub fn level<'a>(cell: &'a CellModel, factor: &str) -> Option<&'a String> {
 
 pub(crate) fn reference_model(info: &RunInfo, cells: &[CellModel]) -> Option<ReferenceModel> {
     let reference = info.reference.as_ref()?;
-    let row_of = |cell: &CellModel| -> Option<&ReferenceRowInfo> {
-        let levels: Vec<&String> = reference
-            .match_on
-            .iter()
-            .map(|by| level(cell, by))
-            .collect::<Option<_>>()?;
-        let mut rows = reference.rows.iter();
-        rows.find(|row| row.levels.iter().eq(levels.iter().copied()))
-    };
-    let rows = cells.iter().filter_map(|cell| {
-        let values = reference.columns.iter().zip(&row_of(cell)?.values);
-        let values = values.map(|(column, value)| {
-            let number = cell.number(&column.metric);
-            ReferenceValue {
-                reference: *value,
-                point: number.map(Number::point),
-                estimate: match number {
-                    Some(Number::Estimate(estimate)) => Some(estimate),
-                    _ => None,
-                },
-            }
-        });
-        Some(ReferenceRow {
-            cell: cell.cell,
-            values: values.collect(),
-        })
-    });
+    let rows = cells.iter();
+    let rows = rows.filter_map(|cell| reference_row(reference, cell));
     Some(ReferenceModel {
         units: reference
             .columns
@@ -80,4 +55,36 @@ pub(crate) fn reference_model(info: &RunInfo, cells: &[CellModel]) -> Option<Ref
         rows: rows.collect(),
         info: reference.clone(),
     })
+}
+
+fn reference_row(reference: &ReferenceInfo, cell: &CellModel) -> Option<ReferenceRow> {
+    let row = matching_row(reference, cell)?;
+    let values = reference.columns.iter().zip(&row.values);
+    Some(ReferenceRow {
+        cell: cell.cell,
+        values: values
+            .map(|(column, value)| reference_value(*value, cell.number(&column.metric)))
+            .collect(),
+    })
+}
+
+fn matching_row<'a>(
+    reference: &'a ReferenceInfo,
+    cell: &CellModel,
+) -> Option<&'a ReferenceRowInfo> {
+    let levels = reference.match_on.iter().map(|by| level(cell, by));
+    let levels: Vec<&String> = levels.collect::<Option<_>>()?;
+    let mut rows = reference.rows.iter();
+    rows.find(|row| row.levels.iter().eq(levels.iter().copied()))
+}
+
+fn reference_value(reference: Option<f64>, number: Option<Number>) -> ReferenceValue {
+    ReferenceValue {
+        reference,
+        point: number.map(Number::point),
+        estimate: match number {
+            Some(Number::Estimate(estimate)) => Some(estimate),
+            _ => None,
+        },
+    }
 }

@@ -162,19 +162,19 @@ impl Statements<'_> {
 
 /// Whether a source with the factor is shown, or none was tested.
 fn is_open(effects: Option<&EffectsModel>, factor: &str, outcome: &str) -> bool {
-    let tested = effects.and_then(|effects| {
-        let place = effects
-            .factors
-            .iter()
-            .position(|candidate| candidate.name == factor)?;
-        let outcome = effects
-            .outcomes
-            .iter()
-            .find(|candidate| candidate.name == outcome)?;
-        outcome.source_p_values().next()?;
-        Some(outcome.is_open(place))
-    });
-    tested.unwrap_or(true)
+    effects
+        .and_then(|effects| is_source_shown(effects, factor, outcome))
+        .unwrap_or(true)
+}
+
+/// `None`: none was tested.
+fn is_source_shown(effects: &EffectsModel, factor: &str, outcome: &str) -> Option<bool> {
+    let mut factors = effects.factors.iter();
+    let place = factors.position(|candidate| candidate.name == factor)?;
+    let mut outcomes = effects.outcomes.iter();
+    let outcome = outcomes.find(|candidate| candidate.name == outcome)?;
+    outcome.source_p_values().next()?;
+    Some(outcome.is_open(place))
 }
 
 fn p_value(result: &Found) -> Option<f64> {

@@ -27,18 +27,21 @@ pub(crate) fn percentiles_without_lag(
     lag: &LagInfo,
 ) -> Option<TrialPercentiles> {
     let known = known_lags(lag);
-    let least = |quantile: f64| {
-        let by_lag = known.iter().map(|(of_requests, lag_us)| {
-            let lower_quantile = quantile - (1.0 - of_requests);
-            match lower_quantile > 0.0 {
-                true => as_f64(measured.value_at_quantile(lower_quantile)) - lag_us,
-                false => 0.0,
-            }
-        });
-        by_lag.fold(0.0, f64::max)
-    };
+    let least = |quantile: f64| least_at_quantile(measured, &known, quantile);
     let mean = (measured.mean() - mean_at_most(&known)).max(0.0);
     (!measured.is_empty()).then(|| of_values(measured.len(), least, Some(mean)))
+}
+
+/// By the lags of each of these shares.
+fn least_at_quantile(measured: &Histogram<u64>, known: &[(f64, f64)], quantile: f64) -> f64 {
+    let mut least: f64 = 0.0;
+    for (of_requests, lag_us) in known {
+        let lower_quantile = quantile - (1.0 - of_requests);
+        if lower_quantile > 0.0 {
+            least = least.max(as_f64(measured.value_at_quantile(lower_quantile)) - lag_us);
+        }
+    }
+    least
 }
 
 /// Shares of the requests, each with the lag that they do not exceed.

@@ -32,6 +32,18 @@ pub struct Spread {
     pub cells: Vec<(u32, u64)>,
 }
 
+impl Spread {
+    /// Of each cell, its number and its count.
+    fn new(counts: impl Iterator<Item = (u32, u64)>) -> Self {
+        let mut cells: Vec<(u32, u64)> = counts.filter(|(_, count)| *count > 0).collect();
+        cells.sort_by_key(|(_, count)| Reverse(*count));
+        Self {
+            sum: cells.iter().map(|(_, count)| count).sum(),
+            cells,
+        }
+    }
+}
+
 /// `None` if no account was kept.
 pub(crate) fn account(cells: &[CellModel]) -> Option<Account> {
     let all: Vec<(u32, &LedgerInfo)> = cells
@@ -43,13 +55,7 @@ pub(crate) fn account(cells: &[CellModel]) -> Option<Account> {
     }
     let sum = |pick: fn(&LedgerInfo) -> u64| all.iter().map(|(_, ledger)| pick(ledger)).sum();
     let spread = |pick: fn(&LedgerInfo) -> u64| {
-        let counts = all.iter().map(|(cell, ledger)| (*cell, pick(ledger)));
-        let mut cells: Vec<(u32, u64)> = counts.filter(|(_, count)| *count > 0).collect();
-        cells.sort_by_key(|(_, count)| Reverse(*count));
-        Spread {
-            sum: sum(pick),
-            cells,
-        }
+        Spread::new(all.iter().map(|(cell, ledger)| (*cell, pick(ledger))))
     };
     Some(Account {
         cells: all.len(),

@@ -14,7 +14,7 @@ use crate::{
     cell::{
         cell_model::CellModel,
         cpu_capacity::{CPU_FULL, CpuCapacity},
-        outcome::{Outcome, headline_outcomes, threshold_outcomes},
+        outcome::{CellTrials, Outcome, headline_outcomes, threshold_outcomes},
     },
     factors::together::ORDER,
     info::{instrument::INSTRUMENT, system_kind::is_duet},
@@ -204,21 +204,16 @@ fn metric_answer(
     trials: &[TrialModel],
 ) -> Option<MetricAnswer> {
     let row = outcome.named.row;
-    let value = |cell: &CellModel| {
-        let known = outcome.known_value(cell, trials)?;
-        Some(CellValue {
-            cell: cell.cell,
-            number: known.number,
-            range: known.range,
-            verdict: known.verdict(),
-        })
-    };
-    let all: Vec<CellValue> = cells.iter().filter_map(value).collect();
+    let all = cells.iter();
+    let all: Vec<CellValue> = all
+        .filter_map(|cell| cell_value(outcome, cell, trials))
+        .collect();
     let is_known = |value: &&CellValue| value.verdict != MetricVerdict::Unknown;
     let known: Vec<CellValue> = all.iter().filter(is_known).copied().collect();
     let shown = if known.is_empty() { &all } else { &known };
     let best = best_of(shown, row.wish)?;
-    let (tied, comparisons) = indistinguishable_cells(outcome, (cells, shown), best, trials);
+    let data = CellTrials { cells, trials };
+    let (tied, comparisons) = indistinguishable_cells(outcome, shown, best, data);
     Some(MetricAnswer {
         name: outcome.name.clone(),
         metric: row.metric,
@@ -231,6 +226,16 @@ fn metric_answer(
         worst: worst_of(shown, row.wish).filter(|worst| worst.cell != best.cell),
         tied,
         comparisons,
+    })
+}
+
+fn cell_value(outcome: &Outcome<'_>, cell: &CellModel, trials: &[TrialModel]) -> Option<CellValue> {
+    let known = outcome.known_value(cell, trials)?;
+    Some(CellValue {
+        cell: cell.cell,
+        number: known.number,
+        range: known.range,
+        verdict: known.verdict(),
     })
 }
 
@@ -257,50 +262,51 @@ fn worst_of(values: &[CellValue], wish: Wish) -> Option<CellValue> {
 /// strict than Holm's procedure over all pairs.
 fn indistinguishable_cells(
     outcome: &Outcome<'_>,
-    (cells, shown): (&[CellModel], &[CellValue]),
+    shown: &[CellValue],
     best: CellValue,
-    trials: &[TrialModel],
+    data: CellTrials<'_>,
 ) -> (Vec<TiedCell>, usize) {
-    let candidates: Vec<&CellModel> = cells
+    let candidates: Vec<&CellModel> = data
+        .cells
         .iter()
         .filter(|cell| shown.iter().any(|value| value.cell == cell.cell))
         .collect();
-    let resolution = outcome.resolution(&candidates, trials);
+    let resolution = outcome.resolution(&candidates, data.trials);
     let samples: Vec<(u32, Vec<Sample>)> = candidates
         .iter()
-        .map(|cell| (cell.cell, outcome.samples(cell, trials)))
+        .map(|cell| (cell.cell, outcome.samples(cell, data.trials)))
         .collect();
-    let p_value = |(_, a): &(u32, Vec<Sample>), (_, b): &(u32, Vec<Sample>)| {
-        // A ratio to nothing has no test, but its inverse may have one.
+    // A ratio to nothing has no test, but its inverse may have one.
+    let p_value = |a: &[Sample], b: &[Sample]| {
         let ratio = waggle_stats::ratio(a, b, resolution);
-        ratio
-            .or_else(|| waggle_stats::ratio(b, a, resolution))?
-            .p_value
+        let tested = ratio.or_else(|| waggle_stats::ratio(b, a, resolution))?;
+        tested.p_value
     };
     let pairs = samples.len() * samples.len().saturating_sub(1) / 2;
     let limit = if pairs <= PAIRS_MAX {
         let pairs = (0..samples.len()).flat_map(|a| (a + 1..samples.len()).map(move |b| (a, b)));
         let all: Vec<f64> = pairs
-            .filter_map(|(a, b)| p_value(&samples[a], &samples[b]))
+            .filter_map(|(a, b)| p_value(&samples[a].1, &samples[b].1))
             .collect();
         waggle_stats::rejection_limit(&all, ORDER)
     } else {
         ORDER / as_f64(pairs as u64)
     };
-    let Some(first) = samples.iter().find(|(cell, _)| *cell == best.cell) else {
+    let Some((_, first)) = samples.iter().find(|(cell, _)| *cell == best.cell) else {
         return (Vec::new(), pairs);
     };
-    let tied = |other: &(u32, Vec<Sample>)| {
+    let mut tied = Vec::new();
+    for (cell, other) in samples.iter().filter(|(cell, _)| *cell != best.cell) {
         let p_value = p_value(first, other);
-        let value = shown.iter().find(|value| value.cell == other.0)?;
-        let is_other = other.0 != best.cell && p_value.is_none_or(|p_value| p_value > limit);
-        is_other.then(|| TiedCell {
+        let value = shown.iter().find(|value| value.cell == *cell);
+        let is_tied = p_value.is_none_or(|p_value| p_value > limit);
+        tied.extend(value.filter(|_| is_tied).map(|value| TiedCell {
             value: *value,
             is_alone: p_value.is_some_and(|p_value| p_value <= ALONE),
-            trials_needed: waggle_stats::trials_to_differ(&first.1, &other.1, resolution, limit),
-        })
-    };
-    (samples.iter().filter_map(tied).collect(), pairs)
+            trials_needed: waggle_stats::trials_to_differ(first, other, resolution, limit),
+        }));
+    }
+    (tied, pairs)
 }
 
 fn of_search(info: &RunInfo, cells: &[CellModel], search: &SearchModel) -> Answer {
@@ -358,11 +364,14 @@ fn limit(cell: &CellModel, info: &RunInfo) -> Option<Limit> {
 
 /// The component that is closest to its limit of CPUs, if it is near it.
 fn component_limit(cell: &CellModel) -> Option<LimitedBy> {
+    let cores_of = |component: &str| {
+        let mut used = cell.whole_component_cores.iter();
+        used.find(|(name, _)| name == component)
+    };
     let limited = cell.component_limits.iter().filter_map(|limit| {
         let cpus = limit.cpus?.cpus * as_f64(limit.replicas as u64);
-        let mut used = cell.whole_component_cores.iter();
-        let (_, cores) = used.find(|(component, _)| *component == limit.component)?;
-        Some((limit.component.clone(), cores.point, cpus))
+        let (component, cores) = cores_of(&limit.component)?;
+        Some((component.clone(), cores.point, cpus))
     });
     let near = limited.filter(|(_, cores, cpus)| *cores >= CPU_FULL * cpus);
     let (component, cores, cpus) = near.max_by(|a, b| (a.1 / a.2).total_cmp(&(b.1 / b.2)))?;

@@ -119,13 +119,12 @@ fn repetition_drift(named: &NamedMetric<'_>, trials: &[TrialModel]) -> Option<Re
         .map(|(blocks, (first, second))| blocks.p_value(first, second));
     let p_values: Vec<f64> = p_values.collect();
     let limit = rejection_limit(&p_values, SHOWN);
+    let size =
+        |blocks: &Blocks, (first, second): (usize, usize)| blocks.log_ratio(first, second).abs();
     // The largest of those that are shown, else the largest.
     let largest = pairs.clone().zip(&p_values).max_by(|(a, p_a), (b, p_b)| {
-        let rank = |(blocks, (first, second)): &(&Blocks, (usize, usize)), p_value: f64| {
-            (p_value <= limit, blocks.log_ratio(*first, *second).abs())
-        };
-        let (a, b) = (rank(a, **p_a), rank(b, **p_b));
-        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+        let by_size = size(a.0, a.1).total_cmp(&size(b.0, b.1));
+        (**p_a <= limit).cmp(&(**p_b <= limit)).then(by_size)
     });
     let ((blocks, pair), p_value) = largest?;
     let resolution = scale(named, &counted).resolution;

@@ -48,16 +48,17 @@ pub(crate) fn cells(trials: &[TrialModel], search: Option<&SearchModel>) -> Vec<
         .map(|trial| trial.key.cell)
         .collect();
     numbers.dedup();
-    let cell_faults = |cell: u32| {
+    let mut cells = Vec::new();
+    for cell in numbers {
         let cell_trials = trials.iter().filter(|trial| trial.key.cell == cell);
         let cell_trials =
             cell_trials.filter(|trial| search.is_none_or(|search| search.is_at_answer(trial.key)));
         let counted = cell_trials.filter(|trial| trial.counts().is_some());
         let counted: Vec<&TrialFaults> =
             counted.filter_map(|trial| trial.faults.as_ref()).collect();
-        of_cell(cell, &counted)
-    };
-    numbers.into_iter().map(cell_faults).collect()
+        cells.push(of_cell(cell, &counted));
+    }
+    cells
 }
 
 fn of_cell(cell: u32, counted: &[&TrialFaults]) -> CellFaults {
@@ -94,18 +95,23 @@ fn kills(counted: &[&TrialFaults]) -> Vec<Kill> {
             }
         }
     }
-    let kill = |((replica, _), same): ((String, usize), Vec<&FaultInfo>)| {
-        let times: Vec<f64> = same.iter().map(|fault| fault.killed_s * 1e6).collect();
-        let ready: Vec<Option<f64>> = same
-            .iter()
-            .map(|fault| Some((fault.ready_s? - fault.killed_s) * 1e6))
-            .collect();
-        let time_to_ready = NamedMetric::of_all(Metric::TimeToReady);
-        Kill {
-            replica,
-            at_us: waggle_stats::estimate(&times, Scale::default()),
-            ready_after_us: aggregate::estimate_of(&time_to_ready, &ready, Scale::default()),
-        }
-    };
-    groups.into_iter().map(kill).collect()
+    groups
+        .into_iter()
+        .map(|((replica, _), same)| kill(replica, &same))
+        .collect()
+}
+
+/// One kill in each trial.
+fn kill(replica: String, faults: &[&FaultInfo]) -> Kill {
+    let times: Vec<f64> = faults.iter().map(|fault| fault.killed_s * 1e6).collect();
+    let ready: Vec<Option<f64>> = faults
+        .iter()
+        .map(|fault| Some((fault.ready_s? - fault.killed_s) * 1e6))
+        .collect();
+    let time_to_ready = NamedMetric::of_all(Metric::TimeToReady);
+    Kill {
+        replica,
+        at_us: waggle_stats::estimate(&times, Scale::default()),
+        ready_after_us: aggregate::estimate_of(&time_to_ready, &ready, Scale::default()),
+    }
 }

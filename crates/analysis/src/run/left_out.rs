@@ -33,18 +33,19 @@ pub fn left_out_groups(kept: &[CellInfo], left_out: &[LeftOutInfo]) -> Vec<LeftO
             reasons.push(&omission.reason);
         }
     }
-    let group = |reason: &LeftOutReason| {
+    let mut groups = Vec::new();
+    for reason in reasons {
         let group_cells = left_out
             .iter()
             .filter(|omission| omission.reason == *reason);
         let group_cells: Vec<&CellInfo> = group_cells.map(|omission| &omission.cell).collect();
-        LeftOutGroup {
+        groups.push(LeftOutGroup {
             cells: cell_group(&group_cells, &all),
             reason: reason.clone(),
             count: group_cells.len(),
-        }
-    };
-    reasons.into_iter().map(group).collect()
+        });
+    }
+    groups
 }
 
 #[cfg(test)]

@@ -41,8 +41,8 @@ pub(crate) fn operating_points(
     let Some(points) = &search.info.operating_points else {
         return Vec::new();
     };
-    let shares = points.shares.iter().enumerate();
-    let at_share = |(place, share): (usize, &f64)| {
+    let mut models = Vec::new();
+    for (place, share) in points.shares.iter().enumerate() {
         let is_own = |key: TrialKey| search.info.operating_point(key) == Some(place);
         let point_trials = trials.iter().filter(|trial| is_own(trial.key));
         let point_trials: Vec<TrialModel> = point_trials.cloned().collect();
@@ -56,13 +56,13 @@ pub(crate) fn operating_points(
         });
         let cells: Vec<OperatingCell> = cells.collect();
         let info = info_of_point(info, points.repeat, &cells, &is_own);
-        OperatingPointModel {
+        models.push(OperatingPointModel {
             share: *share,
             model: of_trials(&info, ["", ""], point_trials, raw),
             cells,
-        }
-    };
-    shares.map(at_share).collect()
+        });
+    }
+    models
 }
 
 /// The plan of the trials at one operating point of each cell.
@@ -97,13 +97,16 @@ fn info_of_point(
 
 /// The shares of the capacity at which trials are missing.
 pub(crate) fn warnings(points: &[OperatingPointModel]) -> Vec<Warning> {
-    let warning = |point: &OperatingPointModel| {
+    let mut warnings = Vec::new();
+    for point in points {
         let (ran, planned) = (point.model.trials.len(), point.model.info.order.len());
-        (ran < planned).then_some(Warning::PartialPoint {
-            share: point.share,
-            ran,
-            planned,
-        })
-    };
-    points.iter().filter_map(warning).collect()
+        if ran < planned {
+            warnings.push(Warning::PartialPoint {
+                share: point.share,
+                ran,
+                planned,
+            });
+        }
+    }
+    warnings
 }

@@ -73,15 +73,20 @@ pub fn power(model: &Model) -> Option<PowerModel> {
     let cells: Vec<&CellModel> = model.cells.iter().collect();
     let between = compared_pair(cells.len());
     let outcomes = headline_outcomes(&model.info);
+    let sources = [(model, cells)];
     let metrics = parallel_map(&outcomes, |outcome| {
-        let groups = cells
-            .iter()
-            .map(|cell| outcome.samples(cell, &model.trials));
-        let fewest = groups.map(|group| group.len()).min()?;
-        let scatter = scatter(outcome, &[(model, cells.clone())], between)?;
-        Some(metric_power(outcome, scatter, fewest))
+        let trials = fewest_trials(outcome, model)?;
+        let scatter = scatter(outcome, &sources, between)?;
+        Some(metric_power(outcome, scatter, trials))
     });
     PowerModel::new(between, metrics.into_iter().flatten().collect())
+}
+
+/// Of any cell, with the metric.
+fn fewest_trials(outcome: &Outcome<'_>, model: &Model) -> Option<usize> {
+    let cells = model.cells.iter();
+    let samples = cells.map(|cell| outcome.samples(cell, &model.trials));
+    samples.map(|samples| samples.len()).min()
 }
 
 /// Which difference so many repetitions of these cells show, by the scatter in earlier runs of them. `None` if these have no two
@@ -129,23 +134,30 @@ fn scatter(
     sources: &[(&Model, Vec<&CellModel>)],
     between: Between,
 ) -> Option<TrialScatter> {
-    let of_run = |(model, cells): &(&Model, Vec<&CellModel>)| {
-        let groups = cells
-            .iter()
-            .map(|cell| outcome.samples(cell, &model.trials));
-        let scale = Scale::from_resolution(outcome.resolution(cells, &model.trials));
-        match between {
-            Between::Cells => TrialScatter::from_groups(&groups.collect::<Vec<_>>(), scale),
-            // Repetitions of another run are no pairs of these.
-            Between::Runs => {
-                let alone = groups.map(|group| TrialScatter::from_groups(&[group], scale));
-                TrialScatter::pool(&alone.flatten().collect::<Vec<_>>())
-            }
-        }
-    };
-    let runs: Vec<TrialScatter> = sources.iter().filter_map(of_run).collect();
-    let pooled = TrialScatter::pool(&runs)?;
+    let runs = sources.iter();
+    let runs = runs.filter_map(|(model, cells)| run_scatter(outcome, model, cells, between));
+    let pooled = TrialScatter::pool(&runs.collect::<Vec<_>>())?;
     (pooled.deviation > 0.0).then_some(pooled)
+}
+
+fn run_scatter(
+    outcome: &Outcome<'_>,
+    model: &Model,
+    cells: &[&CellModel],
+    between: Between,
+) -> Option<TrialScatter> {
+    let groups = cells
+        .iter()
+        .map(|cell| outcome.samples(cell, &model.trials));
+    let scale = Scale::from_resolution(outcome.resolution(cells, &model.trials));
+    match between {
+        Between::Cells => TrialScatter::from_groups(&groups.collect::<Vec<_>>(), scale),
+        // Repetitions of another run are no pairs of these.
+        Between::Runs => {
+            let alone = groups.map(|group| TrialScatter::from_groups(&[group], scale));
+            TrialScatter::pool(&alone.flatten().collect::<Vec<_>>())
+        }
+    }
 }
 
 fn metric_power(outcome: &Outcome<'_>, scatter: TrialScatter, trials: usize) -> MetricPower {

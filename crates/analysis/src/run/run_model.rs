@@ -193,7 +193,7 @@ pub(crate) fn of_trials(
     let changes = cell_model::changes(cell_trials.iter().map(|(_, trials)| &**trials));
     let cell_trials: Vec<_> = cell_trials.into_iter().zip(changes).collect();
     let cells = parallel_map(&cell_trials, |((cell, trials), change)| {
-        cell_model::cell((cell, *change), info, trials, raw)
+        cell_model::cell(cell, *change, info, trials, raw)
     });
     let operating_points = match &search {
         Some(search) => operating_points::operating_points(info, search, &trials, raw),

@@ -77,6 +77,16 @@ impl CellSearch {
     pub fn shortfalls(&self) -> &[Shortfall] {
         shortfalls_at_limit(&self.answer, &self.steps)
     }
+
+    fn is_at_answer(&self, key: TrialKey) -> bool {
+        let step = self.steps.iter().find(|step| step.key == key);
+        let Some((step, held)) = step.zip(self.answer.holds) else {
+            return false;
+        };
+        // Read from a text a level may differ in its last digit.
+        let is_near = (step.level - held.level).abs() <= 1e-9 * held.level;
+        is_near && step.evidence == Evidence::Met
+    }
 }
 
 /// Why a search went no higher, by the steps that it was told, in their order.
@@ -98,14 +108,8 @@ impl SearchModel {
 
     /// Whether it is one of the trials that the answer of its cell rests on.
     pub fn is_at_answer(&self, key: TrialKey) -> bool {
-        let is_one = |search: &CellSearch| {
-            let held = search.answer.holds?;
-            let step = search.steps.iter().find(|step| step.key == key)?;
-            // Read from a text a level may differ in its last digit.
-            let is_near = (step.level - held.level).abs() <= 1e-9 * held.level;
-            Some(is_near && step.evidence == Evidence::Met)
-        };
-        self.of_cell(key.cell).and_then(is_one).unwrap_or(false)
+        self.of_cell(key.cell)
+            .is_some_and(|search| search.is_at_answer(key))
     }
 
     pub fn of_cell(&self, number: u32) -> Option<&CellSearch> {
@@ -140,7 +144,8 @@ pub(crate) fn searches(
     raw: &[Trial],
 ) -> Option<SearchModel> {
     let asked = info.search.as_ref()?;
-    let cells = info.cells.iter().map(|cell| {
+    let mut cells = Vec::new();
+    for cell in &info.cells {
         let of_cell = trials.iter().filter(|trial| trial.key.cell == cell.cell);
         let of_cell = of_cell.filter(|trial| asked.operating_point(trial.key).is_none());
         let mut steps: Vec<SearchStep> = of_cell
@@ -149,6 +154,7 @@ pub(crate) fn searches(
                 step(info, asked, trial, raw)
             })
             .collect();
+        // Settings that cannot be searched come from no study of ours.
         let mut search = Search::new(settings(asked))?;
         for step in &steps {
             search.report(step.tried);
@@ -156,14 +162,12 @@ pub(crate) fn searches(
         for (step, evidence) in steps.iter_mut().zip(search.evidence()) {
             step.evidence = evidence;
         }
-        Some(CellSearch {
+        cells.push(CellSearch {
             cell: cell.cell,
             answer: search.answer(),
             steps,
-        })
-    });
-    // Settings that cannot be searched come from no study of ours.
-    let cells = cells.collect::<Option<Vec<CellSearch>>>()?;
+        });
+    }
     Some(SearchModel {
         info: asked.clone(),
         cells,
@@ -237,7 +241,8 @@ const WAITED_FOR: [Metric; 7] = [
 /// How the load's pool of connections was used; `None`: the load has none beside its level, or measured nothing.
 fn pool_use(
     info: &RunInfo,
-    (trial, raw): (&TrialModel, &Trial),
+    trial: &TrialModel,
+    raw: &Trial,
     conditions: &[(&ThresholdInfo, &ThresholdCell)],
 ) -> Option<PoolUse> {
     let generator = raw.info.generator.as_ref()?;
@@ -249,18 +254,6 @@ fn pool_use(
         Decision::Holds => true,
         _ => metric_path::metric(&condition.metric)
             .is_some_and(|metric| WAITED_FOR.contains(&metric)),
-    };
-    let is_of_requests = |reason: &Reason| {
-        matches!(
-            reason.finding,
-            Finding::System(
-                SystemFinding::Unanswered { .. }
-                    | SystemFinding::Grew {
-                        what: Backlog::Requests,
-                        ..
-                    }
-            )
-        )
     };
     let mut overloads = trial
         .reasons
@@ -280,6 +273,19 @@ fn pool_use(
     })
 }
 
+fn is_of_requests(reason: &Reason) -> bool {
+    matches!(
+        reason.finding,
+        Finding::System(
+            SystemFinding::Unanswered { .. }
+                | SystemFinding::Grew {
+                    what: Backlog::Requests,
+                    ..
+                }
+        )
+    )
+}
+
 /// Connections that a load in search of a rate had.
 fn connections(asked: &SearchInfo, raw: &Trial) -> Option<u32> {
     let generator = raw.info.generator.as_ref()?;
@@ -292,7 +298,8 @@ fn step(info: &RunInfo, asked: &SearchInfo, trial: &TrialModel, raw: &Trial) -> 
     let level = trial.level?;
     let cell_info = info.cell(trial.key.cell)?;
     let alone: CellModel = cell_model::cell(
-        (cell_info, None),
+        cell_info,
+        None,
         info,
         std::slice::from_ref(trial),
         std::slice::from_ref(raw),
@@ -313,7 +320,7 @@ fn step(info: &RunInfo, asked: &SearchInfo, trial: &TrialModel, raw: &Trial) -> 
         level,
         evidence,
         connections: connections(asked, raw),
-        pool: pool_use(info, (trial, raw), &conditions),
+        pool: pool_use(info, trial, raw, &conditions),
         lag_us: trial
             .numbers
             .as_ref()

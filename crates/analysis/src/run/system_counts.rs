@@ -46,18 +46,20 @@ pub(crate) fn count_comparisons(
     cells: &[CellModel],
     trials: &[TrialModel],
 ) -> Vec<CountComparisonModel> {
-    let compared = info.metrics.iter().filter_map(|metric| {
-        let info = metric.comparison?;
-        Some(CountComparisonModel {
+    let mut comparisons = Vec::new();
+    for metric in &info.metrics {
+        let Some(info) = metric.comparison else {
+            continue;
+        };
+        let counts = cells.iter();
+        let counts = counts.map(|cell| cell_counts(&metric.name, info, cell, trials));
+        comparisons.push(CountComparisonModel {
             metric: metric.name.clone(),
-            cells: cells
-                .iter()
-                .map(|cell| cell_counts(&metric.name, info, cell, trials))
-                .collect(),
+            cells: counts.collect(),
             info,
-        })
-    });
-    compared.collect()
+        });
+    }
+    comparisons
 }
 
 fn cell_counts(
@@ -68,10 +70,8 @@ fn cell_counts(
 ) -> CellCounts {
     let of_trial = |trial: &TrialModel| {
         let mut metrics = trial.counts()?.metrics.iter();
-        let growth = metrics
-            .find(|trial_metric| trial_metric.name == metric)?
-            .growth?;
-        Some((client_count(info.count, &trial.totals), growth))
+        let known = metrics.find(|known| known.name == metric)?;
+        Some((client_count(info.count, &trial.totals), known.growth?))
     };
     let counts: Vec<(f64, f64)> = counted_trials(cell, trials).filter_map(of_trial).collect();
     CellCounts {

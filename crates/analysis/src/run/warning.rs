@@ -149,35 +149,43 @@ fn selection(info: &RunInfo) -> Option<Warning> {
 /// The delays that a study is usually asked for, where they are shown and not known.
 pub(crate) fn few_windows(cells: &[CellModel], info: &RunInfo) -> Vec<Warning> {
     let all: Vec<&CellModel> = cells.iter().collect();
-    let of_outcome = |outcome: &Outcome<'_>| {
-        let thin = |cell: &CellModel| {
-            let distribution = match outcome.named.of {
-                None => &cell.delay,
-                Some(name) => {
-                    let mut probes = cell.intermediate_probes.iter();
-                    &probes.find(|probe| probe.name == name)?.delay
-                }
-            };
-            let thin = distribution.percentile(outcome.named.statistic?)?.thin?;
-            thin.is_of_windows().then_some(thin.drawn)
-        };
-        let draws: Vec<Drawn> = cells.iter().filter_map(thin).collect();
-        let windows = draws.iter().map(|drawn| match drawn {
-            Drawn::Windows(windows) => *windows,
-            Drawn::Values(_) => None,
-        });
-        Some(Warning::FewWindows {
-            name: outcome.name.clone(),
-            windows: windows.min()?,
-            cells: draws.len(),
-            of: cells.len(),
-        })
-    };
     let outcomes = outcomes(&all, info);
     let delays = outcomes
         .iter()
         .filter(|outcome| outcome.named.row.metric == Metric::Delay);
-    delays.filter_map(of_outcome).collect()
+    delays
+        .filter_map(|outcome| few_windows_of_outcome(outcome, cells))
+        .collect()
+}
+
+fn few_windows_of_outcome(outcome: &Outcome<'_>, cells: &[CellModel]) -> Option<Warning> {
+    let draws = cells.iter();
+    let draws: Vec<Drawn> = draws
+        .filter_map(|cell| drawn_windows(outcome, cell))
+        .collect();
+    let windows = draws.iter().map(|drawn| match drawn {
+        Drawn::Windows(windows) => *windows,
+        Drawn::Values(_) => None,
+    });
+    Some(Warning::FewWindows {
+        name: outcome.name.clone(),
+        windows: windows.min()?,
+        cells: draws.len(),
+        of: cells.len(),
+    })
+}
+
+/// The windows that a percentile of delays rests on, if they are too few.
+fn drawn_windows(outcome: &Outcome<'_>, cell: &CellModel) -> Option<Drawn> {
+    let distribution = match outcome.named.of {
+        None => &cell.delay,
+        Some(name) => {
+            let mut probes = cell.intermediate_probes.iter();
+            &probes.find(|probe| probe.name == name)?.delay
+        }
+    };
+    let thin = distribution.percentile(outcome.named.statistic?)?.thin?;
+    thin.is_of_windows().then_some(thin.drawn)
 }
 
 fn came_late(trials: &[TrialModel]) -> Option<Warning> {

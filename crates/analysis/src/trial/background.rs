@@ -59,24 +59,25 @@ impl TrialBackgroundLoad {
 
 /// In the order of the study.
 pub(crate) fn of_trial(info: &TrialInfo) -> Vec<TrialBackground> {
-    let load = |load: &BackgroundLoadInfo| {
-        let times = |quantiles: &Option<_>| {
-            let quantiles = quantiles.as_ref()?;
-            let count = load.measured.succeeded;
-            Some(histogram::of_quantiles(quantiles, count))
-        };
-        TrialBackgroundLoad {
-            response: times(&load.response_time),
-            service: times(&load.service_time),
-            info: load.clone(),
-        }
-    };
     let all = info.background.iter();
     all.map(|background: &BackgroundInfo| TrialBackground {
         name: background.name.clone(),
-        load: background.load.as_ref().map(load),
+        load: background.load.as_ref().map(background_load),
     })
     .collect()
+}
+
+fn background_load(load: &BackgroundLoadInfo) -> TrialBackgroundLoad {
+    let times = |quantiles: &Option<_>| {
+        let quantiles = quantiles.as_ref()?;
+        let count = load.measured.succeeded;
+        Some(histogram::of_quantiles(quantiles, count))
+    };
+    TrialBackgroundLoad {
+        response: times(&load.response_time),
+        service: times(&load.service_time),
+        info: load.clone(),
+    }
 }
 
 /// The highest utilization of a worker thread of the load generator: of the measured load, or of one beside it.

@@ -178,15 +178,7 @@ fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {
             Some(_) => Sender::Waggle,
             None => Sender::OtherTool,
         },
-        machine: load.machine.map(|machine| Machine {
-            cpu_steal: machine.cpu_steal,
-            cpu_idle: machine.cpu_idle,
-            idle_poll: load.kept_awake,
-            cpus: load.cpus,
-            own_cores: machine.own_cores,
-            system_cores: machine.system_cores,
-            other_cores: machine.other_cores,
-        }),
+        machine: machine(load),
         offered_per_s: load.offered_per_s,
         response_p50_us: (!response.is_empty()).then(|| as_f64(response.value_at_quantile(0.5))),
         service_mean_us: mean_us(service),
@@ -209,6 +201,19 @@ fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {
     }
 }
 
+fn machine(load: &LoadFacts<'_>) -> Option<Machine> {
+    let machine = load.machine?;
+    Some(Machine {
+        cpu_steal: machine.cpu_steal,
+        cpu_idle: machine.cpu_idle,
+        idle_poll: load.kept_awake,
+        cpus: load.cpus,
+        own_cores: machine.own_cores,
+        system_cores: machine.system_cores,
+        other_cores: machine.other_cores,
+    })
+}
+
 /// `None` without a value.
 fn mean_us(times: &Histogram<u64>) -> Option<f64> {
     (!times.is_empty()).then(|| times.mean())
@@ -217,10 +222,8 @@ fn mean_us(times: &Histogram<u64>) -> Option<f64> {
 /// Of the probe that saw the largest share of its records before they were sent.
 fn negative_delay_share(info: &results::TrialInfo) -> Option<f64> {
     let share = |delivery: &results::DeliveryInfo, ledger: &results::LedgerInfo| {
-        let seen = match delivery.sample {
-            Some(sample) => sample.followed,
-            None => ledger.delivered,
-        };
+        let sample = delivery.sample.as_ref();
+        let seen = sample.map_or(ledger.delivered, |sample| sample.followed);
         (seen > 0).then(|| as_f64(delivery.negative_delays) / as_f64(seen))
     };
     let probes = info.intermediate_probes.iter();

@@ -35,15 +35,13 @@ pub(crate) fn throttled_shares(limits: &[LimitInfo]) -> Vec<(String, f64)> {
             None => sums.push((component, throttled, all)),
         }
     }
-    let share = |(name, throttled, all): (&str, u64, u64)| {
-        let share = if all > 0 {
-            as_f64(throttled) / as_f64(all)
-        } else {
-            0.0
-        };
-        (name.to_owned(), share)
+    let share = |throttled: u64, all: u64| match all {
+        0 => 0.0,
+        _ => as_f64(throttled) / as_f64(all),
     };
-    sums.into_iter().map(share).collect()
+    sums.into_iter()
+        .map(|(name, throttled, all)| (name.to_owned(), share(throttled, all)))
+        .collect()
 }
 
 /// A component without a limit is never throttled: notes that in a run that limits any. In other runs the metric would be zeros only.

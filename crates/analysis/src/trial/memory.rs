@@ -33,7 +33,8 @@ pub(crate) fn of_trial(samples: &Samples<'_>, within: (f64, f64)) -> TrialMemory
         let known = processes
             .iter()
             .position(|process| process.name == row.component);
-        let place = known.unwrap_or_else(|| {
+        let place = known.unwrap_or(processes.len());
+        if known.is_none() {
             processes.push(Process {
                 name: &row.component,
                 component: place_of(component_of(&row.component), &mut components),
@@ -41,8 +42,7 @@ pub(crate) fn of_trial(samples: &Samples<'_>, within: (f64, f64)) -> TrialMemory
                 sum: 0.0,
                 samples: 0.0,
             });
-            processes.len() - 1
-        });
+        }
         let process = &mut processes[place];
         for together in [&mut components[process.component].1, &mut system] {
             together.note(process.last, row.rss_bytes);

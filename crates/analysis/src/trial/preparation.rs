@@ -50,23 +50,24 @@ impl TrialPrepareLoad {
 /// `None`: the trial prepared nothing.
 pub(crate) fn of_trial(info: &TrialInfo) -> Option<TrialPreparation> {
     let preparation = info.preparation.as_ref()?;
-    let load = |load: &PrepareLoadInfo| {
-        let times = |quantiles: &Option<_>, count| {
-            let quantiles = quantiles.as_ref()?;
-            Some(histogram::of_quantiles(quantiles, count))
-        };
-        let steps = load.steps.iter();
-        TrialPrepareLoad {
-            response: times(&load.response_time, load.counts.succeeded),
-            steps: steps
-                .map(|step| times(&step.response_time, step.counts.succeeded))
-                .collect(),
-            info: load.clone(),
-        }
-    };
     Some(TrialPreparation {
-        loads: preparation.loads.iter().map(load).collect(),
+        loads: preparation.loads.iter().map(prepare_load).collect(),
         settle_s: preparation.settle_s,
         snapshot: preparation.snapshot.clone(),
     })
+}
+
+fn prepare_load(load: &PrepareLoadInfo) -> TrialPrepareLoad {
+    let times = |quantiles: &Option<_>, count| {
+        let quantiles = quantiles.as_ref()?;
+        Some(histogram::of_quantiles(quantiles, count))
+    };
+    let steps = load.steps.iter();
+    TrialPrepareLoad {
+        response: times(&load.response_time, load.counts.succeeded),
+        steps: steps
+            .map(|step| times(&step.response_time, step.counts.succeeded))
+            .collect(),
+        info: load.clone(),
+    }
 }

@@ -1,6 +1,6 @@
 //! Probes on the records' way to where they must arrive: of one trial.
 
-use waggle_results::{DeliveryInfo, LedgerInfo, ProbeInfo, ProbeLogs};
+use waggle_results::{DeliveryInfo, LedgerInfo};
 
 use crate::recording::{
     delays::{DelayLogs, DelaySource},
@@ -38,9 +38,11 @@ pub(crate) fn of_trial(view: &TrialView<'_>) -> Vec<TrialProbe> {
         measured,
         ..
     } = view;
-    let probe = |(info, logs): (&ProbeInfo, &ProbeLogs)| {
+    let mut probes = Vec::new();
+    let infos = trial.info.intermediate_probes.iter();
+    for (info, logs) in infos.zip(&trial.intermediate_probes) {
         let delays = DelayLogs::of_intermediate_probe(&info.delivery, logs).percentiles();
-        TrialProbe {
+        probes.push(TrialProbe {
             name: info.delivery.probe.clone(),
             ledger: info.ledger.clone(),
             delivery: info.delivery.clone(),
@@ -51,14 +53,9 @@ pub(crate) fn of_trial(view: &TrialView<'_>) -> Vec<TrialProbe> {
             earliest_end_to_end: delays.earliest_end_to_end,
             arrival: delays.arrival,
             backlog_max: accepted.waiting_max(&logs.backlog, *measured),
-        }
-    };
-    let probes = trial
-        .info
-        .intermediate_probes
-        .iter()
-        .zip(&trial.intermediate_probes);
-    probes.map(probe).collect()
+        });
+    }
+    probes
 }
 
 /// The longest time that a record of the measured phase may have been visible before it was seen.

@@ -94,16 +94,14 @@ fn stretches(intervals: &[IntervalRow], merge: usize) -> Vec<&[IntervalRow]> {
 
 fn points(trial: &Trial, merge: usize, counted: Counted) -> Vec<SeriesPoint> {
     let mut times = histogram::empty();
-    let point = |rows| {
+    let mut points = Vec::new();
+    for rows in stretches(&trial.intervals, merge) {
         let span = span(rows);
         times.reset();
         trial.response_time.add_to(&mut times, span.0, span.1);
-        point(rows, span, &times, counted)
-    };
-    stretches(&trial.intervals, merge)
-        .into_iter()
-        .map(point)
-        .collect()
+        points.push(point(rows, span, &times, counted));
+    }
+    points
 }
 
 /// Start and end.

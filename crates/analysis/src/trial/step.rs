@@ -34,25 +34,24 @@ pub(crate) fn of_trial(trial: &Trial) -> Vec<TrialStep> {
     let (from_s, to_s) = trial.info.answers_within();
     let seconds = trial.info.measured.seconds;
     let per_s = |count: u64| as_f64(count) / seconds;
-    let steps = trial.info.steps.iter().zip(&trial.steps);
     let generator = trial.info.generator.as_ref();
     let lag = generator.and_then(|generator| generator.lag.as_ref());
+    let mut steps = Vec::new();
+    for (step, logs) in trial.info.steps.iter().zip(&trial.steps) {
+        let times = logs.merge_range(from_s, to_s);
+        let counts = &step.measured;
+        steps.push(TrialStep {
+            name: step.name.clone(),
+            goodput_per_s: per_s(counts.succeeded),
+            throughput_per_s: per_s(counts.succeeded + counts.failed),
+            succeeded: counts.succeeded,
+            failed: counts.failed,
+            failures: counts.failures.clone(),
+            response: histogram::of_trial(&times.response_time),
+            response_without_lag: lag
+                .and_then(|lag| percentiles_without_lag(&times.response_time, lag)),
+            service: histogram::of_trial(&times.service_time),
+        });
+    }
     steps
-        .map(|(step, logs)| {
-            let times = logs.merge_range(from_s, to_s);
-            let counts = &step.measured;
-            TrialStep {
-                name: step.name.clone(),
-                goodput_per_s: per_s(counts.succeeded),
-                throughput_per_s: per_s(counts.succeeded + counts.failed),
-                succeeded: counts.succeeded,
-                failed: counts.failed,
-                failures: counts.failures.clone(),
-                response: histogram::of_trial(&times.response_time),
-                response_without_lag: lag
-                    .and_then(|lag| percentiles_without_lag(&times.response_time, lag)),
-                service: histogram::of_trial(&times.service_time),
-            }
-        })
-        .collect()
 }

@@ -36,18 +36,19 @@ pub(crate) fn of_trial(
             None => all.push((&row.metric, vec![row])),
         }
     }
-    let of_one = |(name, rows): (&str, Vec<&SystemMetricRow>)| {
+    let mut metrics = Vec::new();
+    for (name, rows) in all {
         let within = rows
             .iter()
             .filter(|row| (from_s..=to_s).contains(&row.at_s));
-        Some(TrialSystemMetric {
+        metrics.extend(rows.last().map(|last| TrialSystemMetric {
             name: name.to_owned(),
             measured: metric_summary(within.map(|row| row.value)),
-            end: rows.last()?.value,
+            end: last.value,
             growth: growth(&rows),
-        })
-    };
-    all.into_iter().filter_map(of_one).collect()
+        }));
+    }
+    metrics
 }
 
 /// From the reading before the load, which is noted at its start, to the last one.

@@ -41,19 +41,17 @@ pub(crate) fn of_trial(
     if !waits_for_answers || trial.response_time.is_empty() {
         return None;
     }
-    let rows = trial.intervals_within(from_s, to_s);
-    let intervals: Vec<Interval> = rows
-        .map(|row| {
-            let mut times = Vec::new();
-            let end_s = row.start_s + row.counts.seconds;
-            let log = &trial.response_time;
-            log.each_count(row.start_s, end_s, |us, count| times.push((us, count)));
-            Interval {
-                seconds: row.counts.seconds,
-                times,
-            }
-        })
-        .collect();
+    let mut intervals = Vec::new();
+    for row in trial.intervals_within(from_s, to_s) {
+        let mut times = Vec::new();
+        let end_s = row.start_s + row.counts.seconds;
+        let log = &trial.response_time;
+        log.each_count(row.start_s, end_s, |us, count| times.push((us, count)));
+        intervals.push(Interval {
+            seconds: row.counts.seconds,
+            times,
+        });
+    }
     percentiles(&intervals, stalls, first_answer_s(trial, to_s) - to_s)
 }
 

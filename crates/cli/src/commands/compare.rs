@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use waggle_analysis::{
     Model,
-    compare::{CompareModel, CompareSettings, Outcomes, compare},
+    compare::{CompareModel, CompareSettings, NamedRuns, Outcomes, compare},
     model,
 };
 use waggle_report::{
@@ -51,11 +51,15 @@ pub(crate) fn compare_folders(
     let [first_name, second_name] = names(first, second);
     refuse_same_runs(&run_folders(first)?, &run_folders(second)?)?;
     let sides = [read_side(first)?, read_side(second)?];
-    let comparison = compare(
-        (&first_name, &sides[0]),
-        (&second_name, &sides[1]),
-        settings,
-    );
+    let first = NamedRuns {
+        name: &first_name,
+        runs: &sides[0],
+    };
+    let second = NamedRuns {
+        name: &second_name,
+        runs: &sides[1],
+    };
+    let comparison = compare(first, second, settings);
     match comparison {
         Ok(comparison) => show(&comparison, files, run),
         Err(why) => bail!("{}", error(&why)),

@@ -6,7 +6,7 @@ use std::slice::from_ref;
 
 use waggle_analysis::{
     Model,
-    compare::{CompareModel, CompareSettings, Judgement, Outcomes, compare},
+    compare::{CompareModel, CompareSettings, Judgement, NamedRuns, Outcomes, compare},
 };
 use waggle_report::{
     compare_html, compare_json, compare_junit, compare_markdown, compare_schema, compare_terminal,
@@ -85,12 +85,12 @@ fn change_run(mut model: Model, factors: &[f64]) -> Model {
 }
 
 fn compare_runs(first: &Model, second: &Model) -> CompareModel {
-    compare(
-        ("main", from_ref(first)),
-        ("change", from_ref(second)),
-        &SETTINGS,
-    )
-    .unwrap()
+    let sides = [("main", first), ("change", second)];
+    let [first, second] = sides.map(|(name, run)| NamedRuns {
+        name,
+        runs: from_ref(run),
+    });
+    compare(first, second, &SETTINGS).unwrap()
 }
 
 #[test]
@@ -224,7 +224,10 @@ fn junit_is_xml_whatever_a_study_is_called() {
 #[test]
 fn searches_are_not_compared() {
     let run = seeded_model(&Seeded::search());
-    let side = ("main", from_ref(&run));
+    let side = NamedRuns {
+        name: "main",
+        runs: from_ref(&run),
+    };
     let failure = compare(side, side, &SETTINGS).unwrap_err();
     let text = waggle_report::wording::compare::error(&failure);
     assert!(text.contains("its answer is a bracket"), "{text}");

@@ -207,8 +207,9 @@ impl Factorial {
     pub fn ratios(&self, factor: usize) -> Vec<Estimate> {
         (1..self.levels[factor])
             .map(|level| {
-                let sides = (factor, level, 0);
-                self.ratio(sides, self.pooled_variance(), |_| true).estimate
+                let sides = (level, 0);
+                self.ratio(factor, sides, self.pooled_variance(), |_| true)
+                    .estimate
             })
             .collect()
     }
@@ -220,8 +221,8 @@ impl Factorial {
         let pooled = self.pooled_variance().filter(|_| self.levels.len() > 2);
         (0..self.levels[by])
             .map(|held| {
-                let sides = (factor, level, 0);
-                self.ratio(sides, pooled, |cell| self.level(cell, by) == held)
+                let is_held = |cell: usize| self.level(cell, by) == held;
+                self.ratio(factor, (level, 0), pooled, is_held)
             })
             .collect()
     }
@@ -229,7 +230,7 @@ impl Factorial {
     /// A level of a factor as a ratio to another one: of geometric means over all cells that have it.
     #[must_use]
     pub fn ratio_of_levels(&self, factor: usize, level: usize, base: usize) -> TestedEstimate {
-        self.ratio((factor, level, base), self.pooled_variance(), |_| true)
+        self.ratio(factor, (level, base), self.pooled_variance(), |_| true)
     }
 
     /// Trials of each cell that show that two levels of a factor differ, by a p-value up to this limit; `None` as in
@@ -285,7 +286,8 @@ impl Factorial {
     /// One level of a factor ÷ another one.
     fn ratio(
         &self,
-        (factor, level, base): (usize, usize, usize),
+        factor: usize,
+        (level, base): (usize, usize),
         pooled: Pooled,
         among: impl Fn(usize) -> bool,
     ) -> TestedEstimate {

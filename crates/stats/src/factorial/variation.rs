@@ -86,17 +86,17 @@ impl Factorial {
     }
 
     fn pairs(&self, mains: &[(Source, f64, usize)]) -> Vec<(Source, f64, usize)> {
-        let factors = mains.len();
-        let all = (0..factors).flat_map(|a| (a + 1..factors).map(move |b| (a, b)));
-        all.map(|(a, b)| {
-            // The design is balanced (every cell counts alike), so the parts are orthogonal: an interaction is the joint effect
-            // less both main effects.
-            let both = self.squares(&self.effects(&[a, b]));
-            let ((_, of_a, degrees_a), (_, of_b, degrees_b)) = (mains[a], mains[b]);
-            let together = (both - of_a - of_b).max(0.0);
-            (Source::Pair(a, b), together, degrees_a * degrees_b)
-        })
-        .collect()
+        let mut pairs = Vec::new();
+        for (a, (_, of_a, degrees_a)) in mains.iter().enumerate() {
+            for (b, (_, of_b, degrees_b)) in mains.iter().enumerate().skip(a + 1) {
+                // The design is balanced (every cell counts alike), so the parts are orthogonal: an interaction is the joint
+                // effect less both main effects.
+                let both = self.squares(&self.effects(&[a, b]));
+                let together = (both - of_a - of_b).max(0.0);
+                pairs.push((Source::Pair(a, b), together, degrees_a * degrees_b));
+            }
+        }
+        pairs
     }
 
     /// For each cell the mean of all cells with the same levels of `factors`, less the mean of all; of no factors: of the cell
@@ -156,34 +156,17 @@ impl Factorial {
     /// Of what factors do together at each of their levels but the first.
     fn joint_p_values(&self, factors: &[usize]) -> Vec<f64> {
         let steps = factors.iter().map(|factor| self.levels[*factor] - 1);
-        let count: usize = steps.clone().product();
-        let levels = |index: usize| -> Vec<usize> {
-            let mut rest = index;
-            let digit = |steps: usize| {
-                let level = 1 + rest % steps;
-                rest /= steps;
-                level
-            };
-            steps.clone().map(digit).collect()
-        };
-        let p_value = |index: usize| self.joint_p_value(factors, &levels(index));
+        let steps: Vec<usize> = steps.collect();
+        let count: usize = steps.iter().product();
+        let p_value = |index: usize| self.joint_p_value(factors, &combination(index, &steps));
         (0..count).filter_map(p_value).collect()
     }
 
     /// Of these levels of the factors against their first ones: the ratio of ratios.
     fn joint_p_value(&self, factors: &[usize], levels: &[usize]) -> Option<f64> {
-        // A level is on one side, the first on the other; cells with another level are on none.
-        let sign = |cell: usize| -> Option<f64> {
-            let each = factors.iter().zip(levels);
-            let each = each.map(|(factor, level)| match self.level(cell, *factor) {
-                0 => Some(-1.0),
-                cell_level => (cell_level == *level).then_some(1.0),
-            });
-            each.product()
-        };
         let signed = self.cells.iter().enumerate();
         let signed: Vec<(f64, &Cell)> = signed
-            .filter_map(|(index, cell)| Some((sign(index)?, cell)))
+            .filter_map(|(index, cell)| Some((self.sign(index, factors, levels)?, cell)))
             .collect();
         let weight = size(1 << factors.len()) / size(signed.len());
         let terms: Vec<Term<'_>> = signed
@@ -195,6 +178,27 @@ impl Factorial {
             .collect();
         contrast(&terms, self.pooled_variance()).p_value()
     }
+
+    /// Of a cell in a ratio of ratios: a level is on one side, the first on the other; cells with another level are on none.
+    fn sign(&self, cell: usize, factors: &[usize], levels: &[usize]) -> Option<f64> {
+        let signs = factors.iter().zip(levels);
+        let signs = signs.map(|(factor, level)| match self.level(cell, *factor) {
+            0 => Some(-1.0),
+            cell_level => (cell_level == *level).then_some(1.0),
+        });
+        signs.product()
+    }
+}
+
+/// The levels of some factors in one of their combinations without a first level; the first factor changes quickest.
+fn combination(index: usize, steps: &[usize]) -> Vec<usize> {
+    let mut rest = index;
+    let mut levels = Vec::new();
+    for count in steps {
+        levels.push(1 + rest % count);
+        rest /= count;
+    }
+    levels
 }
 
 /// All sets of so many factors.

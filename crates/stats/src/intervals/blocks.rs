@@ -126,15 +126,15 @@ impl Blocks {
     ) -> Option<Estimate> {
         let (old, new) = (self.means[first], self.means[second]);
         let off = critical(TAIL / size(comparisons.max(1)), self.degrees) * self.error;
+        let difference = new - old;
         let resolved = resolved_ratio((new.exp(), old.exp()), resolution);
         let interval = resolved.map(|(low, high)| {
-            let difference = new - old;
             (
                 (difference - off).exp().min(low),
                 (difference + off).exp().max(high),
             )
         });
-        Estimate::finite((new - old).exp(), interval, 2 * self.groups)
+        Estimate::finite(difference.exp(), interval, 2 * self.groups)
     }
 }
 

@@ -28,15 +28,8 @@ const ROUNDING: f64 = 1e-4;
 pub fn is_equivalent(bins: &[f64], tolerance: f64, resolution: f64) -> bool {
     let windows = WINDOWS.iter().filter(|window| **window <= bins.len());
     windows
-        .map(|window| &bins[bins.len() - window..])
-        .any(|window| {
-            let Some(halves) = Halves::new(window) else {
-                return false;
-            };
-            let level = halves.level.exp();
-            let tolerance = tolerance.max(if level > 0.0 { resolution / level } else { 0.0 });
-            halves.bound() <= tolerance.ln_1p()
-        })
+        .filter_map(|window| Halves::new(&bins[bins.len() - window..]))
+        .any(|halves| halves.is_equivalent(tolerance, resolution))
 }
 
 /// Second half ÷ first half of the bins of one trial, as a logarithm; `None` of fewer than [`MIN_EQUIVALENT_BINS`], or if one of them
@@ -142,6 +135,12 @@ impl Halves {
             error: (variance * 2.0 / size(half)).sqrt() * autocorrelation_factor(&residuals),
             degrees,
         })
+    }
+
+    fn is_equivalent(&self, tolerance: f64, resolution: f64) -> bool {
+        let level = self.level.exp();
+        let tolerance = tolerance.max(if level > 0.0 { resolution / level } else { 0.0 });
+        self.bound() <= tolerance.ln_1p()
     }
 
     /// The largest change that the 90 % interval leaves open.

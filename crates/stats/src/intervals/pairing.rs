@@ -32,17 +32,6 @@ const ROUNDING: f64 = 1e-9;
 /// `None` if the groups are better compared by all of their trials. `pooled`: the degrees of freedom of the variance of groups with a
 /// single trial.
 pub(crate) fn shared_table<'a>(terms: &[Term<'a>], pooled: Option<f64>) -> Option<Table<'a>> {
-    let by_repetition = |term: &Term<'a>| -> BTreeMap<u32, Option<&'a Sample>> {
-        let mut samples = BTreeMap::new();
-        for trial in term.trials {
-            let known = samples.entry(trial.repetition);
-            // Twice the same repetition is no pair.
-            known
-                .and_modify(|known| *known = None)
-                .or_insert(Some(trial));
-        }
-        samples
-    };
     if let Some(whole) = whole_table(terms) {
         return is_narrower(terms, whole.first()?.len(), pooled).then_some(whole);
     }
@@ -53,15 +42,28 @@ pub(crate) fn shared_table<'a>(terms: &[Term<'a>], pooled: Option<f64>) -> Optio
         groups.all(|samples| samples.get(repetition).is_some_and(Option::is_some))
     };
     let shared: Vec<u32> = first.keys().copied().filter(has).collect();
-    is_narrower(terms, shared.len(), pooled).then(|| {
-        let samples = |samples: &BTreeMap<u32, Option<&'a Sample>>| -> Vec<&'a Sample> {
-            let shared = shared.iter();
-            shared
-                .filter_map(|repetition| samples.get(repetition).copied()?)
-                .collect()
-        };
-        groups.iter().map(samples).collect()
-    })
+    if !is_narrower(terms, shared.len(), pooled) {
+        return None;
+    }
+    let mut table = Table::new();
+    for samples in &groups {
+        let shared = shared.iter();
+        let paired = shared.filter_map(|repetition| samples.get(repetition).copied()?);
+        table.push(paired.collect());
+    }
+    Some(table)
+}
+
+/// `None` for a repetition that a group has twice: that is no pair.
+fn by_repetition<'a>(term: &Term<'a>) -> BTreeMap<u32, Option<&'a Sample>> {
+    let mut samples = BTreeMap::new();
+    for trial in term.trials {
+        let known = samples.entry(trial.repetition);
+        known
+            .and_modify(|known| *known = None)
+            .or_insert(Some(trial));
+    }
+    samples
 }
 
 /// All trials, if all groups have the same repetitions in ascending order; the usual case, and the quickest.
@@ -98,19 +100,22 @@ fn is_narrower(terms: &[Term<'_>], shared: usize, pooled: Option<f64>) -> bool {
     let squares: f64 = terms.iter().map(|term| term.weight * term.weight).sum();
     let degrees = size(shared - 1) * size(terms.len() - 1);
     let of_pairs = critical_95(degrees).powi(2) * (1.0 - SHARED_VARIANCE) * squares / size(shared);
-    let part = |term: &Term<'_>| {
-        let count = size(term.trials.len());
-        let trial_degrees = match term.trials.len() {
-            1 => pooled?,
-            _ => count - 1.0,
-        };
-        Some((term.weight * term.weight / count, trial_degrees))
-    };
-    let parts: Option<Vec<(f64, f64)>> = terms.iter().map(part).collect();
+    let parts = terms.iter().map(|term| squared_error(term, pooled));
+    let parts: Option<Vec<(f64, f64)>> = parts.collect();
     parts.is_none_or(|parts| {
         let variance: f64 = parts.iter().map(|(error2, _)| error2).sum();
         of_pairs <= critical_95(satterthwaite(&parts)).powi(2) * variance
     })
+}
+
+/// Of all trials of a group, as a share of the variance of a trial, with its degrees of freedom; `None` if they are not known.
+fn squared_error(term: &Term<'_>, pooled: Option<f64>) -> Option<(f64, f64)> {
+    let count = size(term.trials.len());
+    let trial_degrees = match term.trials.len() {
+        1 => pooled?,
+        _ => count - 1.0,
+    };
+    Some((term.weight * term.weight / count, trial_degrees))
 }
 
 /// Whether what all groups have in common cancels.

@@ -228,12 +228,8 @@ fn normal_below(value: f64) -> f64 {
 
 /// By the differences of every two groups in the repetitions that both have; `None` if no two have two of them.
 fn scatter_of_pairs(groups: &[Vec<Sample>]) -> Option<TrialScatter> {
-    let by_repetition = |group: &Vec<Sample>| -> BTreeMap<u32, f64> {
-        let trials = group.iter();
-        trials
-            .map(|trial| (trial.repetition, trial.value))
-            .collect()
-    };
+    let value = |trial: &Sample| (trial.repetition, trial.value);
+    let by_repetition = |group: &Vec<Sample>| group.iter().map(value).collect();
     let groups: Vec<BTreeMap<u32, f64>> = groups.iter().map(by_repetition).collect();
     let (mut squares, mut degrees) = (0.0, 0_usize);
     for (index, group) in groups.iter().enumerate() {

@@ -26,17 +26,9 @@ pub struct Part {
 #[must_use]
 pub fn proportion(trials: &[Part]) -> Option<Estimate> {
     let proportion = Proportion::from_trials(trials)?;
-    let interval = proportion.degrees.map(|degrees| {
-        let margin = critical_95(degrees) * proportion.error2.sqrt();
-        let (low, high) = proportion.wilson_interval();
-        (
-            (proportion.point - margin).max(0.0).min(low),
-            (proportion.point + margin).min(1.0).max(high),
-        )
-    });
     Some(Estimate {
         point: proportion.point,
-        interval,
+        interval: proportion.interval(),
         count: proportion.count,
         least: None,
     })
@@ -48,16 +40,7 @@ pub fn proportion(trials: &[Part]) -> Option<Estimate> {
 pub fn proportion_difference(new: &[Part], old: &[Part]) -> Option<TestedEstimate> {
     let (new, old) = (Proportion::from_trials(new)?, Proportion::from_trials(old)?);
     let point = new.point - old.point;
-    let scatter = new.degrees.zip(old.degrees).map(|(of_new, of_old)| {
-        let degrees = satterthwaite(&[(new.error2, of_new), (old.error2, of_old)]);
-        let margin = critical_95(degrees) * (new.error2 + old.error2).sqrt();
-        let (low, high) = newcombe_interval(&new, &old);
-        let interval = (
-            (point - margin).max(-1.0).min(low),
-            (point + margin).min(1.0).max(high),
-        );
-        (interval, degrees)
-    });
+    let scatter = difference_interval(&new, &old);
     Some(TestedEstimate {
         p_value: scatter.map(|(ends, degrees)| p_value(point, ends, degrees)),
         is_paired: false,
@@ -68,6 +51,20 @@ pub fn proportion_difference(new: &[Part], old: &[Part]) -> Option<TestedEstimat
             least: None,
         },
     })
+}
+
+/// Of `new - old`, with its degrees of freedom.
+fn difference_interval(new: &Proportion, old: &Proportion) -> Option<((f64, f64), f64)> {
+    let (of_new, of_old) = new.degrees.zip(old.degrees)?;
+    let point = new.point - old.point;
+    let degrees = satterthwaite(&[(new.error2, of_new), (old.error2, of_old)]);
+    let margin = critical_95(degrees) * (new.error2 + old.error2).sqrt();
+    let (low, high) = newcombe_interval(new, old);
+    let interval = (
+        (point - margin).max(-1.0).min(low),
+        (point + margin).min(1.0).max(high),
+    );
+    Some((interval, degrees))
 }
 
 /// That of the test whose 95 % interval this is.
@@ -137,6 +134,15 @@ impl Proportion {
             degrees,
             count: trials.len(),
         })
+    }
+
+    fn interval(&self) -> Option<(f64, f64)> {
+        let margin = critical_95(self.degrees?) * self.error2.sqrt();
+        let (low, high) = self.wilson_interval();
+        Some((
+            (self.point - margin).max(0.0).min(low),
+            (self.point + margin).min(1.0).max(high),
+        ))
     }
 
     /// The 95 % interval of a share of so many independent requests.

@@ -55,6 +55,26 @@ pub(crate) struct Aim {
     pub(crate) has_two_ends: bool,
 }
 
+impl Aim {
+    /// Whether so many trials of each group decide, if one of them has this variance.
+    fn is_reached(&self, count: usize, variance: f64, is_paired: bool) -> bool {
+        let degrees = match is_paired {
+            true => size(count - 1),
+            false => 2.0 * size(count - 1),
+        };
+        let error = (variance / size(count)).sqrt();
+        let off = match self.tail == INTERVAL_TAIL {
+            true => critical_95(degrees),
+            false => critical(self.tail, degrees),
+        };
+        let power = match self.has_two_ends {
+            true => POWER_OF_BOTH,
+            false => POWER,
+        };
+        (off + power) * error <= self.distance
+    }
+}
+
 /// Trials of each of two groups that show that they differ, by a p-value up to this limit; of a metric with this resolution (0: not
 /// known). `None`: more than [`MAX_TRIALS_NEEDED`], or not known, or what more trials do not show, because the values are known only to
 /// within ranges that leave it open.
@@ -100,25 +120,10 @@ pub(crate) fn trials_needed(
         None => 2.0 / (1.0 / size(new) + 1.0 / size(old)),
     };
     let variance = error * error * each;
-    let power = if aim.has_two_ends {
-        POWER_OF_BOTH
-    } else {
-        POWER
-    };
     let least_count = new.max(old) + 1;
+    let is_paired = contrast.is_paired();
     let count = |scatter: f64| {
-        let decides = |count: usize| {
-            let degrees = match contrast.is_paired() {
-                true => size(count - 1),
-                false => 2.0 * size(count - 1),
-            };
-            let error = (variance * scatter / size(count)).sqrt();
-            let off = match aim.tail == INTERVAL_TAIL {
-                true => critical_95(degrees),
-                false => critical(aim.tail, degrees),
-            };
-            (off + power) * error <= aim.distance
-        };
+        let decides = |count: usize| aim.is_reached(count, variance * scatter, is_paired);
         smallest(least_count, decides)
     };
     let least = count(1.0 / quantile_share(degrees, SCATTER))?;

@@ -28,7 +28,12 @@ impl LevelChange {
     /// The change that the reasons of a trial with a measured phase of so many seconds name; `None` without one, and if a level is 0.
     #[must_use]
     pub fn from_reasons(reasons: &[Reason], seconds: f64) -> Option<Self> {
-        reasons.iter().find_map(|reason| match &reason.finding {
+        let mut findings = reasons.iter().map(|reason| &reason.finding);
+        findings.find_map(|finding| Self::from_finding(finding, seconds))
+    }
+
+    fn from_finding(finding: &Finding, seconds: f64) -> Option<Self> {
+        match finding {
             Finding::System(SystemFinding::Changed {
                 what,
                 from,
@@ -36,7 +41,7 @@ impl LevelChange {
                 how,
             }) => Self::new(*what, to / from, *how, seconds),
             _ => None,
-        })
+        }
     }
 
     fn new(series: Series, ratio: f64, how: Change, seconds: f64) -> Option<Self> {

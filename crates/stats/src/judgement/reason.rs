@@ -64,7 +64,8 @@ pub fn cell_reasons(trials: &[&[Reason]], asked: &[Asked]) -> Vec<Reason> {
         .collect();
     kinds.sort_unstable_by(|a, b| b.cmp(a));
     kinds.dedup();
-    let of_trials = kinds.into_iter().filter_map(|verdict| {
+    let mut reasons = Vec::new();
+    for verdict in kinds {
         let has_it = |trial: &&&[Reason]| {
             let mut reasons = trial.iter().filter(|reason| concerns(reason));
             reasons.any(|reason| reason.verdict == verdict)
@@ -80,12 +81,14 @@ pub fn cell_reasons(trials: &[&[Reason]], asked: &[Asked]) -> Vec<Reason> {
             count,
             trials: trials.len(),
         };
-        counts.then(|| Reason {
-            verdict,
-            finding: finding.into(),
-        })
-    });
-    of_trials.collect()
+        if counts {
+            reasons.push(Reason {
+                verdict,
+                finding: finding.into(),
+            });
+        }
+    }
+    reasons
 }
 
 fn is_change(reason: &Reason) -> bool {

@@ -118,11 +118,11 @@ pub fn recovery(intervals: &[AfterDrop], p99_us: f64, control: Control) -> Optio
     let first_good = kinds.iter().position(|kind| *kind == Kind::Good);
     // It can have recovered at the start, and at the end of each bad interval.
     let starts = (0..kinds.len()).filter(|start| *start == 0 || kinds[start - 1] == Kind::Bad);
+    let is_bad_at_once =
+        |start: usize| kinds[start..].iter().find(|kind| **kind != Kind::Quiet) == Some(&Kind::Bad);
     let is_well = |start: &usize| {
         let (bad, good) = (count(*start, Kind::Bad), count(*start, Kind::Good));
-        let is_bad_at_once =
-            kinds[*start..].iter().find(|kind| **kind != Kind::Quiet) == Some(&Kind::Bad);
-        good > 0 && (bad == 0 || !is_bad_at_once) && bad <= control.max_bad(bad + good)
+        good > 0 && (bad == 0 || !is_bad_at_once(*start)) && bad <= control.max_bad(bad + good)
     };
     let ends_bad = kinds.iter().rev().find(|kind| **kind != Kind::Quiet) == Some(&Kind::Bad);
     if first_good.is_some() && !control.is_reference() {

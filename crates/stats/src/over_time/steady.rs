@@ -130,31 +130,34 @@ struct Change {
     p_value: f64,
 }
 
-fn change(what: Series, values: &[f64], least: f64) -> Option<Change> {
-    let logs = Logs::from_values(values);
-    if logs.values.len() < MIN_STEADY_BINS {
-        return None;
-    }
-    let min_change = match (what == Series::P99, logs.values.len() < MANY_BINS) {
-        (false, false) => MIN_CHANGE,
-        (false, true) => MIN_CHANGE_FEW,
-        (true, false) => MIN_CHANGE_P99,
-        (true, true) => MIN_CHANGE_P99_FEW,
-    };
-    let allowed = FALSE_ALARMS / TESTS;
-    let matters = |change: &Change| {
-        let size = (change.to - change.from).abs();
-        if (change.to.exp() - change.from.exp()).abs() < least {
+impl Change {
+    /// Whether it is large and clear enough for a series with so many bins, and at least as large as what is of interest.
+    fn matters(&self, what: Series, bins: usize, least: f64) -> bool {
+        if (self.to.exp() - self.from.exp()).abs() < least {
             return false;
         }
-        let few =
-            logs.values.len() < FEW_BINS && what != Series::P99 && size >= LARGE_CHANGE.ln_1p();
-        few || (size >= min_change.ln_1p() && change.p_value <= allowed)
-    };
+        let min_change = match (what == Series::P99, bins < MANY_BINS) {
+            (false, false) => MIN_CHANGE,
+            (false, true) => MIN_CHANGE_FEW,
+            (true, false) => MIN_CHANGE_P99,
+            (true, true) => MIN_CHANGE_P99_FEW,
+        };
+        let size = (self.to - self.from).abs();
+        let few = bins < FEW_BINS && what != Series::P99 && size >= LARGE_CHANGE.ln_1p();
+        few || (size >= min_change.ln_1p() && self.p_value <= FALSE_ALARMS / TESTS)
+    }
+}
+
+fn change(what: Series, values: &[f64], least: f64) -> Option<Change> {
+    let logs = Logs::from_values(values);
+    let bins = logs.values.len();
+    if bins < MIN_STEADY_BINS {
+        return None;
+    }
     let change = [logs.step(), logs.drift()]
         .into_iter()
         .flatten()
-        .filter(matters);
+        .filter(|change| change.matters(what, bins, least));
     change.min_by(|a, b| a.p_value.total_cmp(&b.p_value))
 }
 

@@ -40,18 +40,17 @@ impl Resamples {
         let form = grid.law.form;
         let misfit = Misfit::measure(form, levels, &fit);
         let mut random = Random::from_seed(settings.seed);
-        let draw = |random: &mut Random| {
+        let mut all = Vec::new();
+        for _ in 0..settings.resamples {
             let means: Vec<f64> = match misfit.ratio {
-                Some(ratio) => trials_means(levels, spread(form, &misfit, ratio), random),
-                None => residual_means(form, levels, &fit, misfit.level_degrees, random),
+                Some(ratio) => trials_means(levels, spread(form, &misfit, ratio), &mut random),
+                None => residual_means(form, levels, &fit, misfit.level_degrees, &mut random),
             };
-            grid.fit_near(&levels.with_means(means.into_iter()), fit)
-        };
+            all.extend(grid.fit_near(&levels.with_means(means.into_iter()), fit));
+        }
         Self {
             form,
-            all: (0..settings.resamples)
-                .filter_map(|_| draw(&mut random))
-                .collect(),
+            all,
             trials: levels.trials,
         }
     }
@@ -78,19 +77,21 @@ impl Resamples {
         let reach = LAW_REACH * levels.highest();
         let is_said =
             |level: &&f64| (**level > 0.0 || levels.has_zero()) && (0.0..=reach).contains(*level);
-        let point = |level: &f64| {
-            let value = |curve: &Fitted| curve.value(self.form, level / levels.unit);
-            let (point, ends) = (value(fit), self.interval(value));
-            let (low, high) = ends.unwrap_or((point, point));
-            BandPoint {
-                level: *level,
-                value: point,
-                low: low.min(point),
-                high: high.max(point),
-            }
-        };
-        let points = band_at.iter().filter(is_said).map(point);
+        let said = band_at.iter().filter(is_said);
+        let points = said.map(|level| self.band_point(*level, levels, fit));
         points.take_while(|point| point.low >= 0.0).collect()
+    }
+
+    fn band_point(&self, level: f64, levels: &Levels, fit: &Fitted) -> BandPoint {
+        let value = |curve: &Fitted| curve.value(self.form, level / levels.unit);
+        let (point, ends) = (value(fit), self.interval(value));
+        let (low, high) = ends.unwrap_or((point, point));
+        BandPoint {
+            level,
+            value: point,
+            low: low.min(point),
+            high: high.max(point),
+        }
     }
 
     pub(super) fn coefficient(

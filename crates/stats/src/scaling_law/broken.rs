@@ -118,11 +118,12 @@ fn evidence(levels: &Levels, simple: &Fitted, broken: &Fitted) -> f64 {
         false => (size(levels.trials), levels.scatter().0),
     };
     let least = size(levels.trials) * MIN_DEVIATION * MIN_DEVIATION;
+    let squares =
+        |form: Form, fit: &Fitted| (sum_of_squares(form, levels, fit) + within).max(least);
     let criterion = |form: Form, fit: &Fitted| {
-        let squares = (sum_of_squares(form, levels, fit) + within).max(least);
         let coefficients = size(form.coefficients());
         let left = count - coefficients - 2.0;
-        (left > 0.0).then(|| count * (squares.ln() + coefficients * count.ln() / left))
+        (left > 0.0).then(|| count * (squares(form, fit).ln() + coefficients * count.ln() / left))
     };
     let both = criterion(Form::Power, simple).zip(criterion(FORM, broken));
     both.map_or(f64::NEG_INFINITY, |(simple, broken)| simple - broken)

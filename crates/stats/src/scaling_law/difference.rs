@@ -11,7 +11,7 @@ use crate::{
     intervals::estimate::Estimate,
     scaling_law::{
         LawSettings, LawTrial,
-        levels::{Level, Levels, Usable},
+        levels::{Levels, Usable},
     },
 };
 
@@ -101,31 +101,37 @@ pub fn difference_slope(
 
 /// Second less first at each level that both have.
 fn differences(first: &Levels, second: &Levels) -> Vec<Difference> {
-    let pair = |level: &Level| {
-        let other = second.all.iter().find(|other| other.level == level.level)?;
+    let mut differences = Vec::new();
+    for level in &first.all {
+        let mut others = second.all.iter();
+        let Some(other) = others.find(|other| other.level == level.level) else {
+            continue;
+        };
         let (value, of_other) = (first.restore(level.mean), second.restore(other.mean));
-        Some(Difference {
+        differences.push(Difference {
             level: level.level,
             value: of_other - value,
             variance: value * value / level.weight() + of_other * of_other / other.weight(),
-        })
-    };
-    first.all.iter().filter_map(pair).collect()
+        });
+    }
+    differences
 }
 
 /// Its middle (level and value), its slope, and the weighted sum of squares of the levels about their mean; `None` if all levels are
 /// the same.
 fn line(differences: &[Difference]) -> Option<((f64, f64), f64, f64)> {
-    let sum = |term: &dyn Fn(&Difference) -> f64| -> f64 {
-        let terms = differences.iter();
-        terms
-            .map(|difference| term(difference) / difference.variance)
-            .sum()
-    };
+    let sum = |term: &dyn Fn(&Difference) -> f64| weighted_sum(differences, term);
     let weights = sum(&|_| 1.0);
     let level = sum(&|difference| difference.level) / weights;
     let value = sum(&|difference| difference.value) / weights;
     let width = sum(&|difference| (difference.level - level).powi(2));
     let slope = sum(&|difference| (difference.level - level) * (difference.value - value)) / width;
     slope.is_finite().then_some(((level, value), slope, width))
+}
+
+fn weighted_sum(differences: &[Difference], term: impl Fn(&Difference) -> f64) -> f64 {
+    let terms = differences.iter();
+    terms
+        .map(|difference| term(difference) / difference.variance)
+        .sum()
 }

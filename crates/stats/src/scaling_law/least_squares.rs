@@ -28,31 +28,25 @@ pub(super) struct Grid {
 
 impl Grid {
     pub(super) fn new(law: Law, levels: &Levels, starts: impl Iterator<Item = Shape>) -> Self {
-        let values = |shape: Shape| {
-            let levels_of = levels.all.iter();
-            levels_of
-                .map(|level| levels.transform(law.form.shape(shape, level.x)))
-                .collect()
-        };
-        Self {
-            law,
-            shapes: starts.map(|shape| (shape, values(shape))).collect(),
+        let mut shapes = Vec::new();
+        for shape in starts {
+            let values = levels.all.iter();
+            let values = values.map(|level| levels.transform(law.form.shape(shape, level.x)));
+            shapes.push((shape, values.collect()));
         }
+        Self { law, shapes }
     }
 
     /// Each start with its sum of squares, with the scale that suits it best; the best one first.
     fn starts(&self, levels: &Levels) -> Vec<(f64, Fitted)> {
-        let starts = self.shapes.iter().map(|(shape, values)| {
+        let mut starts = Vec::new();
+        for (shape, values) in &self.shapes {
             let (scale, squares) = best_scale(levels, values);
-            let start = Fitted {
-                scale,
-                shape: *shape,
-            };
-            (squares, start)
-        });
-        let mut starts: Vec<(f64, Fitted)> = starts
-            .filter(|(squares, start)| squares.is_finite() && start.scale > 0.0)
-            .collect();
+            if squares.is_finite() && scale > 0.0 {
+                let shape = *shape;
+                starts.push((squares, Fitted { scale, shape }));
+            }
+        }
         starts.sort_by(|a, b| a.0.total_cmp(&b.0));
         starts
     }

@@ -109,21 +109,22 @@ impl Levels {
             Errors::Absolute => all_values,
         }
         .into_iter();
-        let levels = by_level.iter().map(|(level, values)| {
+        let mut all = Vec::new();
+        for (level, values) in &by_level {
             let level_values: Vec<f64> = transformed.by_ref().take(values.len()).collect();
             let middle = mean(&level_values);
             let bound = bounds.get(level).copied();
             let level = f64::from_bits(*level);
-            Level {
+            all.push(Level {
                 level,
                 x: level / unit,
                 mean: middle,
                 bound,
                 offsets: level_values.iter().map(|value| value - middle).collect(),
-            }
-        });
+            });
+        }
         Ok(Self {
-            all: levels.collect(),
+            all,
             errors: settings.errors,
             unit,
             trials: trials.len(),

@@ -145,7 +145,8 @@ impl Answer {
 
     pub(super) fn new(
         level_states: &[LevelState],
-        (tried, pools): (&[SearchTrial], &Pools<'_>),
+        tried: &[SearchTrial],
+        pools: &Pools<'_>,
         end: End,
     ) -> Self {
         let ends = Ends::new(level_states);

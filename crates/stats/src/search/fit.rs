@@ -61,14 +61,7 @@ impl FittedLevel {
         });
         let weights: Vec<f64> = weights.collect();
         let whole: f64 = weights.iter().sum();
-        let quantile = |share: f64| {
-            let mut below = 0.0;
-            let place = (0..POINTS).zip(&weights).find(|(_, weight)| {
-                below += **weight;
-                below >= share * whole
-            });
-            log_level(place.map_or(POINTS, |(point, _)| point)).exp()
-        };
+        let quantile = |share: f64| log_level(point_below(share * whole, &weights)).exp();
         Some(Self {
             level: quantile(0.5),
             low: quantile(TAIL),
@@ -78,19 +71,35 @@ impl FittedLevel {
     }
 }
 
+/// The first point up to which the weights add up to the sum; behind all points if they never do.
+fn point_below(sum: f64, weights: &[f64]) -> u32 {
+    let mut below = 0.0;
+    for (point, weight) in (0..POINTS).zip(weights) {
+        below += weight;
+        if below >= sum {
+            return point;
+        }
+    }
+    POINTS
+}
+
 /// Of the trials with this median, for each scatter, with its prior.
 fn log_likelihoods(judged: &[&LevelSummary], median: f64) -> Vec<f64> {
-    let of_scatter = |power: i32| {
-        let scatter = SCATTER * SCATTER_STEP.powi(power);
-        let deviation = f64::from(power) * SCATTER_STEP.ln() / SCATTER_SPREAD;
-        let of_level = |seen: &&LevelSummary| {
-            let holds = normal((median - seen.level.ln()) / scatter);
-            let holds = BAD_TRIALS / 2.0 + (1.0 - BAD_TRIALS) * holds;
-            f64::from(seen.met) * holds.ln() + f64::from(seen.not_met) * (1.0 - holds).ln()
-        };
-        judged.iter().map(of_level).sum::<f64>() - deviation * deviation / 2.0
+    let powers = SCATTERS;
+    powers
+        .map(|power| log_likelihood(judged, median, power))
+        .collect()
+}
+
+fn log_likelihood(judged: &[&LevelSummary], median: f64, power: i32) -> f64 {
+    let scatter = SCATTER * SCATTER_STEP.powi(power);
+    let deviation = f64::from(power) * SCATTER_STEP.ln() / SCATTER_SPREAD;
+    let of_level = |seen: &&LevelSummary| {
+        let holds = normal((median - seen.level.ln()) / scatter);
+        let holds = BAD_TRIALS / 2.0 + (1.0 - BAD_TRIALS) * holds;
+        f64::from(seen.met) * holds.ln() + f64::from(seen.not_met) * (1.0 - holds).ln()
     };
-    SCATTERS.map(of_scatter).collect()
+    judged.iter().map(of_level).sum::<f64>() - deviation * deviation / 2.0
 }
 
 /// The normal distribution function, to seven digits (Abramowitz and Stegun 26.2.17).

@@ -133,7 +133,7 @@ impl Search {
         let level_states = level_states(&self.settings, &pools.counted_trials());
         match self.plan(&Ends::new(&level_states), &level_states) {
             Planned::Level(level) => self.step(level, &level_states),
-            Planned::End(end) => Step::Done(Answer::new(&level_states, (&self.tried, &pools), end)),
+            Planned::End(end) => Step::Done(Answer::new(&level_states, &self.tried, &pools, end)),
         }
     }
 
@@ -145,7 +145,7 @@ impl Search {
             _ => {
                 let pools = Pools::new(&self.settings, &self.tried);
                 let level_states = level_states(&self.settings, &pools.counted_trials());
-                Answer::new(&level_states, (&self.tried, &pools), End::Unfinished)
+                Answer::new(&level_states, &self.tried, &pools, End::Unfinished)
             }
         }
     }

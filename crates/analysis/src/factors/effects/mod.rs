@@ -166,20 +166,19 @@ pub fn effects(
 /// Index of the outcome that the study asks about first; else that which a study is most often about: how late at the end of the
 /// way, else the response time, else any.
 fn headline_outcome(outcomes: &[OutcomeEffects], info: &RunInfo) -> usize {
-    let mut asked = headline(info).into_iter().map(|named| named.column());
-    let first =
-        asked.find_map(|column| outcomes.iter().position(|outcome| outcome.column == column));
-    let position = |metric: Metric| {
-        let named = NamedMetric {
-            statistic: Some(Statistic::P99),
-            ..NamedMetric::of_all(metric)
-        };
+    let position = |named: NamedMetric<'_>| {
         let column = named.column();
         outcomes.iter().position(|outcome| outcome.column == column)
     };
-    first
-        .or_else(|| position(Metric::Delay))
-        .or_else(|| position(Metric::ResponseTime))
+    let p99 = |metric: Metric| NamedMetric {
+        statistic: Some(Statistic::P99),
+        ..NamedMetric::of_all(metric)
+    };
+    let mut asked = headline(info).into_iter();
+    asked
+        .find_map(position)
+        .or_else(|| position(p99(Metric::Delay)))
+        .or_else(|| position(p99(Metric::ResponseTime)))
         .unwrap_or(0)
 }
 
@@ -193,18 +192,20 @@ fn grid<'a>(factors: &[Factor], cells: &'a [CellModel]) -> Option<Vec<&'a CellMo
     }
     let mut placed: Vec<Option<&CellModel>> = vec![None; size];
     for cell in cells {
-        let place = factors.iter().try_fold(0, |place, factor| {
-            let (_, level) = cell.levels.iter().find(|(name, _)| *name == factor.name)?;
-            let level = factor
-                .levels
-                .iter()
-                .position(|candidate| candidate == level)?;
-            Some(place * factor.levels.len() + level)
-        })?;
         // The second cell of one combination leaves another empty.
-        placed[place] = Some(cell);
+        placed[place_in_grid(cell, factors)?] = Some(cell);
     }
     placed.into_iter().collect()
+}
+
+fn place_in_grid(cell: &CellModel, factors: &[Factor]) -> Option<usize> {
+    let mut place = 0;
+    for factor in factors {
+        let (_, level) = cell.levels.iter().find(|(name, _)| *name == factor.name)?;
+        let level = factor.levels.iter().position(|known| known == level)?;
+        place = place * factor.levels.len() + level;
+    }
+    Some(place)
 }
 
 /// Nothing where no trial has the outcome; `Err` where it has no effects, with why.
@@ -302,7 +303,7 @@ fn comparisons(levels: &[usize], design: &Factorial, parts: &[Variation]) -> Vec
             if !is_larger && !is_always_compared(levels, factor) {
                 continue;
             }
-            comparisons.extend((1..levels[factor]).map(|level| {
+            for level in 1..levels[factor] {
                 // In a grid of two factors that is one cell against another, as in the section of comparisons.
                 let ratios = design.ratios_by(factor, level, by);
                 let mut comparison = Comparison {
@@ -315,8 +316,8 @@ fn comparisons(levels: &[usize], design: &Factorial, parts: &[Variation]) -> Vec
                     ratios,
                 };
                 comparison.hold(POINTWISE);
-                comparison
-            }));
+                comparisons.push(comparison);
+            }
         }
     }
     comparisons
@@ -368,17 +369,9 @@ impl OutcomeEffects {
         for part in &mut self.parts {
             part.hold(limit);
         }
-        let shown = |ratios: &Vec<Estimate>, p_values: &Vec<Option<f64>>| -> Vec<Shown> {
-            // A factor's p-value is the smallest of its ratios', times their number.
-            let count = as_f64(ratios.len() as u64);
-            let is_shown = |p_value: &Option<f64>| p_value.is_none_or(|p| p * count <= limit);
-            let each = ratios.iter().zip(p_values);
-            each.map(|(ratio, p_value)| Shown::of_ratio(ratio, is_shown(p_value)))
-                .collect()
-        };
-        let each = self.ratios.iter().zip(&self.p_values);
-        self.shown = each
-            .map(|(ratios, p_values)| shown(ratios, p_values))
+        let factors = self.ratios.iter().zip(&self.p_values);
+        self.shown = factors
+            .map(|(ratios, p_values)| shown_ratios(ratios, p_values, limit))
             .collect();
         let parts = &self.parts;
         let levels: Vec<usize> = self.ratios.iter().map(|ratios| ratios.len() + 1).collect();
@@ -434,4 +427,14 @@ impl OutcomeEffects {
         open.flat_map(|comparison| &comparison.ratios)
             .filter_map(|ratio| ratio.p_value)
     }
+}
+
+/// What each ratio of one factor shows by p-values up to a limit.
+fn shown_ratios(ratios: &[Estimate], p_values: &[Option<f64>], limit: f64) -> Vec<Shown> {
+    // A factor's p-value is the smallest of its ratios', times their number.
+    let count = as_f64(ratios.len() as u64);
+    let is_shown = |p_value: &Option<f64>| p_value.is_none_or(|p| p * count <= limit);
+    let each = ratios.iter().zip(p_values);
+    each.map(|(ratio, p_value)| Shown::of_ratio(ratio, is_shown(p_value)))
+        .collect()
 }

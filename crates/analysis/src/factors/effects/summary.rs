@@ -75,16 +75,9 @@ impl OutcomeEffects {
     }
 
     fn strongest(&self) -> Strongest {
-        let mains = |wanted: &dyn Fn(&Variation) -> bool| {
-            let mains = self.parts.iter().filter_map(|part| match part.of {
-                Source::Factor(factor) if wanted(part) => Some((factor, part.share)),
-                _ => None,
-            });
-            mains.max_by(|a, b| a.1.total_cmp(&b.1))
-        };
-        let Some((factor, share)) = mains(&|part| part.is_significant) else {
+        let Some((factor, share)) = self.largest_main(|part| part.is_significant) else {
             return Strongest::Chance {
-                largest: mains(&|_| true).map(|(factor, share)| Largest {
+                largest: self.largest_main(|_| true).map(|(factor, share)| Largest {
                     factor,
                     share,
                     p_value: self
@@ -102,18 +95,18 @@ impl OutcomeEffects {
         }
     }
 
+    /// The factor with the largest share, among those that are wanted.
+    fn largest_main(&self, is_wanted: impl Fn(&Variation) -> bool) -> Option<(usize, f64)> {
+        let mains = self.parts.iter().filter_map(|part| match part.of {
+            Source::Factor(factor) if is_wanted(part) => Some((factor, part.share)),
+            _ => None,
+        });
+        mains.max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
     /// Of several levels of one factor by another, the one whose ratios differ most; a comparison that was made for its own sake
     /// only where the ratio changes sides.
     fn is_dependence(&self, comparison: &Comparison) -> bool {
-        let spread = |comparison: &Comparison| {
-            let logs = || {
-                comparison
-                    .ratios
-                    .iter()
-                    .map(|ratio| ratio.estimate.point.ln())
-            };
-            logs().fold(f64::NEG_INFINITY, f64::max) - logs().fold(f64::INFINITY, f64::min)
-        };
         let alike = self
             .comparisons
             .iter()
@@ -130,6 +123,13 @@ impl OutcomeEffects {
             Source::Factor(_) | Source::Pair(..) => None,
         }
     }
+}
+
+/// The logarithm of the largest ÷ the smallest ratio.
+fn spread(comparison: &Comparison) -> f64 {
+    let ratios = || comparison.ratios.iter();
+    let logs = || ratios().map(|ratio| ratio.estimate.point.ln());
+    logs().fold(f64::NEG_INFINITY, f64::max) - logs().fold(f64::INFINITY, f64::min)
 }
 
 /// The level furthest from the first, on the log scale; levels count from 0.

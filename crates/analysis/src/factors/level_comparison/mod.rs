@@ -8,7 +8,7 @@ mod compared;
 
 use waggle_metrics::{Metric, NamedMetric, Statistic};
 use waggle_results::{RunInfo, parallel_map};
-use waggle_stats::{Verdict, proportion_difference};
+use waggle_stats::{Sample, TestedEstimate, Verdict, proportion_difference};
 
 pub use compared::{Ahead, Compared, Difference, Found, Lead, Measure, NoSuccess, Without};
 
@@ -16,7 +16,7 @@ use crate::{
     cell::{
         asked_metrics::headline,
         cell_model::CellModel,
-        outcome::{Better, Outcome, outcomes},
+        outcome::{Better, CellTrials, Outcome, outcomes},
     },
     factors::{
         curves::failed_parts,
@@ -163,9 +163,10 @@ fn comparison(
         .iter()
         .find(|outcome| outcome.matches(Metric::Goodput, None))?;
     let asked = headline(info);
+    let data = CellTrials { cells, trials };
     let all = parallel_map(&outcomes, |outcome| {
-        let outcome = (outcome, outcome.is_asked(&asked));
-        ratios(pairs, (cells, trials), outcome, successes)
+        let is_asked = outcome.is_asked(&asked);
+        RatioTest::new(pairs, data, outcome, successes, is_asked).compare(pairs)
     });
     let mut compared_outcomes = Vec::new();
     for (outcome, ratios) in outcomes.iter().zip(all) {
@@ -175,7 +176,7 @@ fn comparison(
                 metric.row.metric == Metric::ErrorRate && metric.of.is_none()
             };
             let is_asked = asked.iter().any(is_error_rate);
-            compared_outcomes.extend(errors(pairs, (cells, trials), is_asked));
+            compared_outcomes.extend(errors(pairs, data, is_asked));
         }
     }
     compared_outcomes.retain(is_compared);
@@ -199,18 +200,20 @@ fn doubtful(
     cells: &[CellModel],
     levels: &[String; 2],
 ) -> Vec<Vec<Vec<(String, Verdict)>>> {
-    let all = pairs.map(|first, second| {
-        let sides = [first, second].into_iter().zip(levels);
-        let doubtful = sides.filter_map(|(index, level)| {
-            let verdict = cells[index].verdict?;
-            (verdict != Verdict::Valid).then(|| (level.clone(), verdict))
-        });
-        doubtful.collect::<Vec<_>>()
-    });
+    let all = pairs.map(|first, second| doubtful_cells([&cells[first], &cells[second]], levels));
     let lines = all.into_iter();
     lines
         .map(|line| line.into_iter().map(Option::unwrap_or_default).collect())
         .collect()
+}
+
+fn doubtful_cells(pair: [&CellModel; 2], levels: &[String; 2]) -> Vec<(String, Verdict)> {
+    let sides = pair.into_iter().zip(levels);
+    let doubtful = sides.filter_map(|(cell, level)| {
+        let verdict = cell.verdict?;
+        (verdict != Verdict::Valid).then(|| (level.clone(), verdict))
+    });
+    doubtful.collect()
 }
 
 /// Whether there is anything to show: that one of the two had no success is shown once, of what succeeded.
@@ -223,70 +226,95 @@ fn is_compared(outcome: &Compared) -> bool {
     outcome.at.iter().flatten().any(shows)
 }
 
-fn ratios(
-    pairs: &Pairs<'_>,
-    (cells, trials): (&[CellModel], &[TrialModel]),
-    (outcome, is_asked): (&Outcome, bool),
-    successes: &Outcome,
-) -> Compared {
-    let places = pairs.cells.iter().flatten().flatten();
-    let compared: Vec<&CellModel> = places
-        .flat_map(|(first, second)| [&cells[*first], &cells[*second]])
-        .collect();
-    let resolution = outcome.resolution(&compared, trials);
-    // About the limit at which it would be shown: that of the comparisons of one outcome by themselves.
-    let limit = ALONE / as_f64(compared.len().max(2) as u64 / 2);
-    let result = |first: usize, second: usize| {
-        let samples = |result: &Outcome, index: usize| result.samples(&cells[index], trials);
-        let values = |index: usize| -> Vec<f64> {
-            let trial_samples = samples(successes, index).into_iter();
-            trial_samples.map(|trial| trial.value).collect()
-        };
-        let none = NoSuccess::from_successes(&values(first), &values(second));
+/// One outcome, cell against cell.
+struct RatioTest<'a> {
+    data: CellTrials<'a>,
+    outcome: &'a Outcome<'a>,
+    successes: &'a Outcome<'a>,
+    is_asked: bool,
+    resolution: f64,
+    /// About the p-value up to which it would be shown: that of the comparisons of one outcome by themselves.
+    limit: f64,
+}
+
+impl<'a> RatioTest<'a> {
+    fn new(
+        pairs: &Pairs<'_>,
+        data: CellTrials<'a>,
+        outcome: &'a Outcome<'a>,
+        successes: &'a Outcome<'a>,
+        is_asked: bool,
+    ) -> Self {
+        let places = pairs.cells.iter().flatten().flatten();
+        let compared: Vec<&CellModel> = places
+            .flat_map(|(first, second)| [&data.cells[*first], &data.cells[*second]])
+            .collect();
+        Self {
+            data,
+            outcome,
+            successes,
+            is_asked,
+            resolution: outcome.resolution(&compared, data.trials),
+            limit: ALONE / as_f64(compared.len().max(2) as u64 / 2),
+        }
+    }
+
+    fn compare(&self, pairs: &Pairs<'_>) -> Compared {
+        Compared {
+            name: self.outcome.name.clone(),
+            better: self.outcome.better(),
+            is_asked: self.is_asked,
+            family: 1,
+            measure: Measure::Ratio,
+            at: without_holes(pairs.map(|first, second| self.ratio(first, second))),
+        }
+    }
+
+    fn ratio(&self, first: usize, second: usize) -> Found {
+        let none = NoSuccess::from_successes(&self.successes(first), &self.successes(second));
         // What failed has its cost, too.
-        let none = none.filter(|_| outcome.better() != Better::Cheaper);
-        let (first, second) = (samples(outcome, first), samples(outcome, second));
-        let ratio = waggle_stats::ratio(&second, &first, resolution);
+        let none = none.filter(|_| self.outcome.better() != Better::Cheaper);
+        let [first, second] = [first, second].map(|place| self.samples(self.outcome, place));
+        let ratio = waggle_stats::ratio(&second, &first, self.resolution);
         let p_value = ratio.and_then(|ratio| ratio.p_value);
         // What may be shown alone, but not together with the others.
-        let is_open = p_value.is_some_and(|p_value| p_value > limit && p_value <= POINTWISE);
-        let needed = (is_asked && is_open)
+        let is_open = p_value.is_some_and(|p_value| p_value > self.limit && p_value <= POINTWISE);
+        let (resolution, limit) = (self.resolution, self.limit);
+        let needed = (self.is_asked && is_open)
             .then(|| waggle_stats::trials_to_differ(&second, &first, resolution, limit))
             .flatten();
         Found::ratio(ratio, none).with_trials_needed(needed)
-    };
-    Compared {
-        name: outcome.name.clone(),
-        better: outcome.better(),
-        is_asked,
-        family: 1,
-        measure: Measure::Ratio,
-        at: without_holes(pairs.map(result)),
+    }
+
+    fn successes(&self, place: usize) -> Vec<f64> {
+        let samples = self.samples(self.successes, place).into_iter();
+        samples.map(|sample| sample.value).collect()
+    }
+
+    fn samples(&self, outcome: &Outcome<'_>, place: usize) -> Vec<Sample> {
+        outcome.samples(&self.data.cells[place], self.data.trials)
     }
 }
 
 /// `None` where no request failed.
-fn errors(
-    pairs: &Pairs<'_>,
-    (cells, trials): (&[CellModel], &[TrialModel]),
-    is_asked: bool,
-) -> Option<Compared> {
+fn errors(pairs: &Pairs<'_>, data: CellTrials<'_>, is_asked: bool) -> Option<Compared> {
     let places = pairs.cells.iter().flatten().flatten();
     let mut both = places.flat_map(|(first, second)| [*first, *second]);
-    if !both.any(|index| cells[index].failed > 0) {
+    if !both.any(|index| data.cells[index].failed > 0) {
         return None;
     }
-    let result = |first: usize, second: usize| {
-        let parts = |index: usize| failed_parts(&cells[index], trials);
-        proportion_difference(&parts(second), &parts(first)).map_or(Found::Nothing, |difference| {
-            Found::Number(Difference {
-                estimate: difference.estimate,
-                p_value: difference.p_value,
-                is_paired: false,
-                is_shown: true,
-                trials_needed: None,
-            })
+    let number = |difference: TestedEstimate| {
+        Found::Number(Difference {
+            estimate: difference.estimate,
+            p_value: difference.p_value,
+            is_paired: false,
+            is_shown: true,
+            trials_needed: None,
         })
+    };
+    let result = |first: usize, second: usize| {
+        let parts = |index: usize| failed_parts(&data.cells[index], data.trials);
+        proportion_difference(&parts(second), &parts(first)).map_or(Found::Nothing, number)
     };
     Some(Compared {
         name: NamedMetric::of_all(Metric::ErrorRate).heading(),

@@ -123,25 +123,16 @@ impl<'a> DelayLogs<'a> {
     /// The percentiles by the best that is known.
     pub(crate) fn percentiles(&self) -> Delays {
         let source = self.source();
-        let quantiles = |histogram: Option<&Histogram<u64>>| {
-            let all = histogram.and_then(histogram::of_trial)?;
-            Some(match source.by {
-                KnownBy::Windows(windows) => all.in_windows(windows),
-                KnownBy::Reads | KnownBy::Instants => all,
-            })
-        };
         let arrival = self.arrival.and_then(histogram::of_trial);
-        // Those from due are noted of what the probe has followed only.
-        let followed = |histogram: Option<&Histogram<u64>>| {
-            let all = histogram.and_then(histogram::of_trial)?;
-            let is_part = self.info.sample.is_some() && !covers(all.count, source.of);
-            let windows = self.info.measured.and_then(|measured| measured.windows);
-            Some(if is_part {
-                all.in_windows(windows)
-            } else {
-                all
-            })
+        let in_windows = |all: TrialPercentiles| match source.by {
+            KnownBy::Windows(windows) => all.in_windows(windows),
+            KnownBy::Reads | KnownBy::Instants => all,
         };
+        let quantiles = |histogram: Option<&Histogram<u64>>| {
+            histogram.and_then(histogram::of_trial).map(in_windows)
+        };
+        let since_due =
+            |histogram: Option<&Histogram<u64>>| self.percentiles_since_due(histogram?, source.of);
         let (delay, earliest) = match source.by {
             KnownBy::Instants => (
                 arrival
@@ -157,10 +148,24 @@ impl<'a> DelayLogs<'a> {
             source,
             delay,
             earliest,
-            end_to_end: followed(self.end_to_end),
-            earliest_end_to_end: followed(self.earliest_end_to_end),
+            end_to_end: since_due(self.end_to_end),
+            earliest_end_to_end: since_due(self.earliest_end_to_end),
             arrival,
         }
+    }
+
+    /// Delays from due are noted of what the probe has followed only.
+    fn percentiles_since_due(
+        &self,
+        histogram: &Histogram<u64>,
+        total: u64,
+    ) -> Option<TrialPercentiles> {
+        let all = histogram::of_trial(histogram)?;
+        if self.info.sample.is_none() || covers(all.count, total) {
+            return Some(all);
+        }
+        let windows = self.info.measured.and_then(|measured| measured.windows);
+        Some(all.in_windows(windows))
     }
 
     /// The histogram of the delays, at the latest, by the best that is known; `None` of a part of the records.
@@ -199,8 +204,12 @@ impl DelaySource {
     /// Of several trials: by what the delays of some are known least, and the sums of the records.
     #[must_use]
     pub fn over_trials(trials: impl Iterator<Item = Self>) -> Option<Self> {
-        trials.reduce(|sum, source| Self {
-            by: match (sum.by, source.by) {
+        trials.reduce(Self::combine)
+    }
+
+    fn combine(self, other: Self) -> Self {
+        Self {
+            by: match (self.by, other.by) {
                 (KnownBy::Windows(some), KnownBy::Windows(more)) => {
                     KnownBy::Windows(some.zip(more).map(|(some, more)| some + more))
                 }
@@ -208,9 +217,9 @@ impl DelaySource {
                 (KnownBy::Instants, KnownBy::Instants) => KnownBy::Instants,
                 _ => KnownBy::Reads,
             },
-            known: sum.known + source.known,
-            of: sum.of + source.of,
-        })
+            known: self.known + other.known,
+            of: self.of + other.of,
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use waggle_results::{LoadModel, RunInfo};
 
+use crate::run::run_model::Model;
+
 /// Something that differs, from the first side to the second.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConditionChange {
@@ -33,11 +35,9 @@ pub enum Condition {
     SystemText,
 }
 
-/// Of two runs with the texts of their studies and systems.
-pub(crate) fn conditions_changed(
-    (first, first_texts): (&RunInfo, [&str; 2]),
-    (second, second_texts): (&RunInfo, [&str; 2]),
-) -> Vec<ConditionChange> {
+/// With the texts of their studies and systems.
+pub(crate) fn conditions_changed(first_run: &Model, second_run: &Model) -> Vec<ConditionChange> {
+    let (first, second) = (&first_run.info, &second_run.info);
     let mut changes = Vec::new();
     let mut add = |what, first: String, second: String| {
         if first != second {
@@ -80,10 +80,11 @@ pub(crate) fn conditions_changed(
         let what = Condition::Component(name.clone());
         add(what, versions(first, name), versions(second, name));
     }
-    let texts = [Condition::Study, Condition::SystemText];
-    for ((what, first), second) in texts.into_iter().zip(first_texts).zip(second_texts) {
-        add(what, first.to_owned(), second.to_owned());
-    }
+    let mut text = |what, text: fn(&Model) -> &String| {
+        add(what, text(first_run).clone(), text(second_run).clone());
+    };
+    text(Condition::Study, |run| &run.study_text);
+    text(Condition::SystemText, |run| &run.system_text);
     changes
 }
 

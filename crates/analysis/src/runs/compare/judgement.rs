@@ -71,8 +71,8 @@ pub(super) fn judge(
     margin: f64,
     wish: Wish,
 ) -> Judgement {
+    let trials_needed = margin_test.and_then(|margin_test| margin_test.trials_needed);
     let open = |why| {
-        let trials_needed = margin_test.and_then(|margin_test| margin_test.trials_needed);
         Judgement::Undecided(Open {
             why,
             trials_needed: trials_needed.filter(|_| why == OpenReason::Interval),

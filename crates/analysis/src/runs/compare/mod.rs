@@ -30,10 +30,12 @@ use self::{
 use crate::{
     cell::{
         asked_metrics::headline,
+        cell_model::CellModel,
         outcome::{Outcome, outcomes_with},
     },
     info::{factor::Counted, metric_path::without_names},
     metric::{aspect::aspect, number::Number},
+    recording::histogram::as_f64,
     run::{left_out::LeftOutGroup, run_model::Model},
 };
 
@@ -179,13 +181,20 @@ impl CellPair {
     }
 }
 
-/// Compares two runs, or two sets of runs, of the same study, each with a name. None of the sets is empty.
+/// A run, or a set of runs, as a side of a comparison; not empty.
+#[derive(Debug, Clone, Copy)]
+pub struct NamedRuns<'a> {
+    pub name: &'a str,
+    pub runs: &'a [Model],
+}
+
+/// Compares two runs, or two sets of runs, of the same study.
 ///
 /// # Errors
 /// They cannot be compared.
 pub fn compare(
-    first: (&str, &[Model]),
-    second: (&str, &[Model]),
+    first: NamedRuns<'_>,
+    second: NamedRuns<'_>,
     settings: &CompareSettings,
 ) -> Result<CompareModel, CompareError> {
     compare_sides(&Sides::from_runs(first, second)?, settings)
@@ -248,8 +257,8 @@ pub(crate) fn resolve_asked<'a>(
     if paths.is_empty() {
         return Ok(headline(info));
     }
+    // The name of the request may be left out, as in `waggle load`.
     let metric = |path: &'a Vec<String>| {
-        // The name of the request may be left out, as in `waggle load`.
         let parts: Vec<&str> = path.iter().map(String::as_str).collect();
         let named_metric = without_names(path, info).or_else(|| resolve_in_load(&parts));
         named_metric.ok_or_else(|| CompareError::NoMetric(path.join(".")))
@@ -260,30 +269,30 @@ pub(crate) fn resolve_asked<'a>(
 type Key = Vec<(String, String)>;
 
 fn cell_pair(sides: &Sides<'_>, key: &Key) -> CellPair {
-    let each = |side: &Side<'_>| {
-        let cells = side.cells(key);
-        let verdicts = cells.iter().filter_map(|(_, cell)| cell.verdict);
-        let missing = cells.iter().filter_map(|(_, cell)| cell.ledger.as_ref());
-        let missing: Vec<u64> = missing.map(|ledger| ledger.missing).collect();
-        let failed: u64 = cells.iter().map(|(_, cell)| cell.failed).sum();
-        let answered: u64 = failed + cells.iter().map(|(_, cell)| cell.succeeded).sum::<u64>();
-        (
-            verdicts.max(),
-            (!missing.is_empty()).then(|| missing.iter().sum()),
-            (answered > 0).then(|| {
-                crate::recording::histogram::as_f64(failed)
-                    / crate::recording::histogram::as_f64(answered)
-            }),
-        )
-    };
-    let [first, second] = sides.sides.each_ref().map(each);
+    let both = sides.sides.each_ref().map(|side| side.cells(key));
+    let verdict = |(_, cell): &(usize, &CellModel)| cell.verdict;
     CellPair {
         name: sides.cell_name(key),
         levels: key.clone(),
-        verdicts: [first.0, second.0],
-        missing: [first.1, second.1],
-        error_rates: [first.2, second.2],
+        verdicts: both.map(|cells| cells.iter().filter_map(verdict).max()),
+        missing: both.map(missing_records),
+        error_rates: both.map(error_rate),
     }
+}
+
+/// `None`: no account.
+fn missing_records(cells: &[(usize, &CellModel)]) -> Option<u64> {
+    let ledgers = cells.iter().filter_map(|(_, cell)| cell.ledger.as_ref());
+    ledgers
+        .map(|ledger| ledger.missing)
+        .reduce(|sum, missing| sum + missing)
+}
+
+/// `None`: nothing was answered.
+fn error_rate(cells: &[(usize, &CellModel)]) -> Option<f64> {
+    let failed: u64 = cells.iter().map(|(_, cell)| cell.failed).sum();
+    let answered: u64 = failed + cells.iter().map(|(_, cell)| cell.succeeded).sum::<u64>();
+    (answered > 0).then(|| as_f64(failed) / as_f64(answered))
 }
 
 fn compare_metric(

@@ -16,7 +16,7 @@ use crate::{
         run_model::Model,
     },
     runs::compare::{
-        Key,
+        Key, NamedRuns,
         conditions::{ConditionChange, conditions_changed},
     },
 };
@@ -100,23 +100,23 @@ pub(super) struct Side<'a> {
 
 impl<'a> Sides<'a> {
     pub(super) fn from_runs(
-        (first_name, first): (&str, &'a [Model]),
-        (second_name, second): (&str, &'a [Model]),
+        first: NamedRuns<'a>,
+        second: NamedRuns<'a>,
     ) -> Result<Self, CompareError> {
-        let side = |letter, name: &str, runs: &'a [Model]| {
-            let mut runs: Vec<&Model> = runs.iter().collect();
+        let side = |letter, named: NamedRuns<'a>| {
+            let mut runs: Vec<&Model> = named.runs.iter().collect();
             runs.sort_by(|a, b| a.info.started_utc.cmp(&b.info.started_utc));
-            Side::new((letter, name), runs, None)
+            Side::new(letter, named.name, runs, None)
         };
-        let unit = if first.len() < RUNS_MIN || second.len() < RUNS_MIN {
+        let unit = if first.runs.len() < RUNS_MIN || second.runs.len() < RUNS_MIN {
             SampleUnit::Trials
-        } else if alternate(first, second) {
+        } else if alternate(first.runs, second.runs) {
             SampleUnit::PairedRuns
         } else {
             SampleUnit::Runs
         };
         Self {
-            sides: [side('A', first_name, first), side('B', second_name, second)],
+            sides: [side('A', first), side('B', second)],
             unit,
         }
         .check()
@@ -131,7 +131,7 @@ impl<'a> Sides<'a> {
             return Err(CompareError::NoFactor(factor.to_owned()));
         };
         let side = |letter, level: &'a String| {
-            Side::new((letter, level), vec![model], Some((factor, level)))
+            Side::new(letter, level, vec![model], Some((factor, level)))
         };
         Self {
             sides: [side('A', first), side('B', second)],
@@ -206,60 +206,27 @@ impl<'a> Sides<'a> {
 
     pub(super) fn changes(&self) -> Vec<ConditionChange> {
         let [first, second] = self.sides.each_ref().map(Side::reference);
-        conditions_changed(
-            (&first.info, [&first.study_text, &first.system_text]),
-            (&second.info, [&second.study_text, &second.system_text]),
-        )
+        conditions_changed(first, second)
     }
 
     /// The values of a metric in a cell of a side.
     pub(super) fn samples(&self, index: usize, key: &Key, outcome: &Outcome<'_>) -> Vec<Sample> {
         let side = &self.sides[index];
         let offset = u32::try_from(index).unwrap_or(0) * SIDE_STRIDE;
-        let cells = side.cells(key);
-        let of_run = |(run, cell): &(usize, &CellModel)| {
-            let trials = &side.runs[*run].trials;
-            let number = outcome
-                .number(cell, trials)
-                .filter(|_| outcome.is_shown(cell, trials))?;
-            let place = u32::try_from(*run).unwrap_or(u32::MAX);
-            Some(Sample {
-                repetition: match self.unit {
-                    SampleUnit::PairedRuns => place,
-                    _ => offset.saturating_add(place),
-                },
-                least: number.ends_of_point().0,
-                value: number.point(),
-                most: number.point(),
-            })
-        };
-        let of_trials = |(run, cell): &(usize, &'a CellModel)| {
-            let stride = u32::try_from(*run).unwrap_or(0).saturating_mul(RUN_STRIDE);
-            let offset = match self.unit {
-                SampleUnit::PairedTrials => 0,
-                _ => offset.saturating_add(stride),
-            };
-            let samples = outcome
-                .measured_samples(cell, &side.runs[*run].trials)
-                .into_iter();
-            let moved = samples.map(move |sample| Sample {
-                repetition: sample.repetition.saturating_add(offset),
-                ..sample
-            });
-            moved.collect::<Vec<Sample>>()
-        };
         match self.unit {
-            SampleUnit::PairedRuns | SampleUnit::Runs => cells.iter().filter_map(of_run).collect(),
-            SampleUnit::PairedTrials | SampleUnit::Trials => {
-                cells.iter().flat_map(of_trials).collect()
-            }
+            SampleUnit::PairedRuns => side.run_samples(key, outcome, 0),
+            SampleUnit::Runs => side.run_samples(key, outcome, offset),
+            // Both sides are of one run.
+            SampleUnit::PairedTrials => side.trial_samples(key, outcome, 0),
+            SampleUnit::Trials => side.trial_samples(key, outcome, offset),
         }
     }
 }
 
 impl<'a> Side<'a> {
     fn new(
-        (letter, name): (char, &str),
+        letter: char,
+        name: &str,
         runs: Vec<&'a Model>,
         level: Option<(&'a str, &'a str)>,
     ) -> Self {
@@ -312,23 +279,23 @@ impl<'a> Side<'a> {
 
     /// The cells that its runs left out, each reason once.
     pub(super) fn left_out(&self) -> Vec<LeftOutGroup> {
-        let of_run = |run: &&Model| match self.level {
-            None => left_out_of_run(&run.info),
-            Some((factor, level)) => {
-                let is_own =
-                    |(name, side_part): &(String, String)| name == factor && side_part == level;
-                let mut side_part = run.info.left_out.clone();
-                side_part.retain(|omission| omission.cell.levels.iter().any(is_own));
-                left_out_groups(&run.info.cells, &side_part)
-            }
-        };
         let mut groups: Vec<LeftOutGroup> = Vec::new();
-        for group in self.runs.iter().flat_map(of_run) {
+        for group in self.runs.iter().flat_map(|run| self.left_out_by(run)) {
             if !groups.contains(&group) {
                 groups.push(group);
             }
         }
         groups
+    }
+
+    fn left_out_by(&self, run: &Model) -> Vec<LeftOutGroup> {
+        let Some((factor, level)) = self.level else {
+            return left_out_of_run(&run.info);
+        };
+        let is_own = |(name, side_part): &(String, String)| name == factor && side_part == level;
+        let mut side_part = run.info.left_out.clone();
+        side_part.retain(|omission| omission.cell.levels.iter().any(is_own));
+        left_out_groups(&run.info.cells, &side_part)
     }
 
     /// Names of columns are short.
@@ -342,6 +309,44 @@ impl<'a> Side<'a> {
     /// The cell in each run that has it, with the place of the run.
     pub(super) fn cells(&self, key: &Key) -> &[(usize, &'a CellModel)] {
         self.cells.get(key).map_or(&[], Vec::as_slice)
+    }
+
+    /// A value of each run; repetitions count from the offset.
+    fn run_samples(&self, key: &Key, outcome: &Outcome<'_>, offset: u32) -> Vec<Sample> {
+        let mut samples = Vec::new();
+        for (run, cell) in self.cells(key) {
+            let trials = &self.runs[*run].trials;
+            let number = outcome.number(cell, trials);
+            let Some(number) = number.filter(|_| outcome.is_shown(cell, trials)) else {
+                continue;
+            };
+            let place = u32::try_from(*run).unwrap_or(u32::MAX);
+            samples.push(Sample {
+                repetition: offset.saturating_add(place),
+                least: number.ends_of_point().0,
+                value: number.point(),
+                most: number.point(),
+            });
+        }
+        samples
+    }
+
+    /// A value of each trial; repetitions of different runs are not the same.
+    fn trial_samples(&self, key: &Key, outcome: &Outcome<'_>, offset: u32) -> Vec<Sample> {
+        let mut samples = Vec::new();
+        for (run, cell) in self.cells(key) {
+            let stride = u32::try_from(*run).unwrap_or(0).saturating_mul(RUN_STRIDE);
+            let offset = offset.saturating_add(stride);
+            let trials = &self.runs[*run].trials;
+            for sample in outcome.measured_samples(cell, trials) {
+                let repetition = sample.repetition.saturating_add(offset);
+                samples.push(Sample {
+                    repetition,
+                    ..sample
+                });
+            }
+        }
+        samples
     }
 
     pub(super) fn resolution(&self, key: &Key, outcome: &Outcome<'_>) -> f64 {
@@ -384,23 +389,22 @@ fn key_text(key: &Key) -> String {
 
 /// Whether the runs of the two sides were started in turn.
 fn alternate(first: &[Model], second: &[Model]) -> bool {
-    let started = |runs: &[Model]| -> Vec<String> {
-        let mut all: Vec<String> = runs
-            .iter()
-            .map(|run| run.info.started_utc.clone())
-            .collect();
-        all.sort_unstable();
-        all
-    };
-    let (first, second) = (started(first), started(second));
+    let (first, second) = (start_times(first), start_times(second));
     if first.len() != second.len() {
         return false;
     }
     // Each pair ends before the next one begins.
     let pairs: Vec<(&String, &String)> = first
-        .iter()
-        .zip(&second)
+        .into_iter()
+        .zip(second)
         .map(|(a, b)| if a < b { (a, b) } else { (b, a) })
         .collect();
     pairs.windows(2).all(|pair| pair[0].1 < pair[1].0)
+}
+
+/// In ascending order.
+fn start_times(runs: &[Model]) -> Vec<&String> {
+    let mut times: Vec<&String> = runs.iter().map(|run| &run.info.started_utc).collect();
+    times.sort_unstable();
+    times
 }

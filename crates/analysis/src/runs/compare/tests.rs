@@ -22,7 +22,16 @@ fn settings(margin: f64) -> CompareSettings {
 
 fn two_runs(first: &Model, second: &Model, margin: f64) -> CompareModel {
     let sides = [first, second].map(std::slice::from_ref);
-    compare(("old", sides[0]), ("new", sides[1]), &settings(margin)).unwrap()
+    compare(
+        named("old", sides[0]),
+        named("new", sides[1]),
+        &settings(margin),
+    )
+    .unwrap()
+}
+
+fn named<'a>(name: &'a str, runs: &'a [Model]) -> NamedRuns<'a> {
+    NamedRuns { name, runs }
 }
 
 fn is_called_different(comparison: &CompareModel) -> bool {
@@ -113,7 +122,8 @@ fn several_runs_are_one_value_each() {
         models.collect()
     };
     let check = |first: &[Model], second: &[Model], unit: SampleUnit, count: usize| {
-        let comparison = compare(("old", first), ("new", second), &settings(0.05)).unwrap();
+        let comparison =
+            compare(named("old", first), named("new", second), &settings(0.05)).unwrap();
         let pair = &comparison.metrics[0].cells[0];
         assert_eq!((comparison.unit, pair.ratio.unwrap().count), (unit, count));
     };
@@ -129,7 +139,12 @@ fn what_cannot_be_compared_is_an_error_or_left_out() {
     let run = runs_of(Scatter::Equal, 3, 1.0).model(1);
     let error = |second: &Model| {
         let sides = [&run, second].map(std::slice::from_ref);
-        compare(("old", sides[0]), ("new", sides[1]), &settings(0.05)).unwrap_err()
+        compare(
+            named("old", sides[0]),
+            named("new", sides[1]),
+            &settings(0.05),
+        )
+        .unwrap_err()
     };
     let mut other = run.clone();
     other.info.study = "other".to_owned();

@@ -35,6 +35,7 @@ pub(super) struct Sources<'a> {
     hosts: Vec<usize>,
     host_count: usize,
     scope: HostScope,
+    min_change: f64,
 }
 
 /// The values of a series.
@@ -58,34 +59,39 @@ impl<'a> Sources<'a> {
             hosts: runs.iter().map(place).collect(),
             host_count: hosts.len(),
             scope: settings.hosts,
+            min_change: settings.min_change,
         }
     }
 
     /// Each run, with what differs from the one before.
     pub(super) fn facts(&self) -> Vec<HistoryRunFacts> {
-        let facts = |(index, run): (usize, &NamedRun)| {
-            let is_before = |other: &usize| match self.scope {
-                HostScope::Each => self.hosts[*other] == self.hosts[index],
-                HostScope::Together => true,
-            };
-            let before = (0..index).rev().find(is_before);
-            let cells = &run.model.cells;
-            let planned = cells.iter().map(|cell| cell.planned);
-            HistoryRunFacts {
-                name: run.name.clone(),
-                started_utc: run.model.info.started_utc.clone(),
-                host: self.hosts[index],
-                trials: cells.iter().map(|cell| cell.ran).sum(),
-                planned: planned.fold(0, |sum, trial_count| {
-                    sum + usize::try_from(trial_count).unwrap_or(usize::MAX)
-                }),
-                is_being_written: run.model.is_being_written,
-                changes: before.map_or_else(Vec::new, |before| {
-                    changes_between(&self.runs[before].model, &run.model)
-                }),
-            }
+        (0..self.runs.len())
+            .map(|index| self.run_facts(index))
+            .collect()
+    }
+
+    fn run_facts(&self, index: usize) -> HistoryRunFacts {
+        let run = &self.runs[index];
+        let is_before = |other: &usize| match self.scope {
+            HostScope::Each => self.hosts[*other] == self.hosts[index],
+            HostScope::Together => true,
         };
-        self.runs.iter().enumerate().map(facts).collect()
+        let before = (0..index).rev().find(is_before);
+        let cells = &run.model.cells;
+        let planned = cells.iter().map(|cell| cell.planned);
+        HistoryRunFacts {
+            name: run.name.clone(),
+            started_utc: run.model.info.started_utc.clone(),
+            host: self.hosts[index],
+            trials: cells.iter().map(|cell| cell.ran).sum(),
+            planned: planned.fold(0, |sum, trial_count| {
+                sum + usize::try_from(trial_count).unwrap_or(usize::MAX)
+            }),
+            is_being_written: run.model.is_being_written,
+            changes: before.map_or_else(Vec::new, |before| {
+                changes_between(&self.runs[before].model, &run.model)
+            }),
+        }
     }
 
     /// The values of a metric, by cell of the newest run, then by host.
@@ -97,7 +103,7 @@ impl<'a> Sources<'a> {
         };
         let cells = newest.unwrap_or_default().iter().enumerate();
         let all = cells.flat_map(|(index, cell)| {
-            let of_host = |host: &Option<usize>| self.values(outcome, (index, cell), *host);
+            let of_host = |host: &Option<usize>| self.values(outcome, index, cell, *host);
             hosts.iter().map(of_host).collect::<Vec<Values>>()
         });
         all.filter(|values| !values.points.is_empty()).collect()
@@ -106,7 +112,8 @@ impl<'a> Sources<'a> {
     fn values(
         &self,
         outcome: &Outcome<'_>,
-        (index, cell): (usize, &CellModel),
+        index: usize,
+        cell: &CellModel,
         host: Option<usize>,
     ) -> Values {
         let mut values = Values {
@@ -178,42 +185,37 @@ pub(super) fn metric_history(
     values: Vec<Values>,
     sources: &Sources<'_>,
     examined: usize,
-    min_change: f64,
 ) -> MetricHistory {
     let row = outcome.named.row;
     let limits = ChangeLimits {
         false_alarms: FALSE_ALARMS
             / crate::recording::histogram::as_f64(u64::try_from(examined).unwrap_or(1).max(1)),
-        min_change,
+        min_change: sources.min_change,
     };
     let newest = sources.runs.len().saturating_sub(CURRENT_RUNS);
-    let series = values.into_iter().map(|values| {
+    let mut series = Vec::new();
+    for values in values {
         let is_current = values.points.last().is_some_and(|last| last.run >= newest);
         let runs = history_runs(&values);
         let level_changes = change_points(&runs, values.scale, limits).unwrap_or_default();
         let starts: Vec<usize> = level_changes.iter().map(|change| change.index).collect();
-        HistorySeries {
+        series.push(HistorySeries {
             cell: values.cell,
             host: values.host,
-            changes: changes(
-                &values,
-                &level_changes,
-                sources,
-                (limits.min_change, row.wish),
-            ),
+            changes: changes(&values, &level_changes, sources, row.wish),
             smallest_change: smallest_change(&runs, &starts, values.scale, limits),
             over_runs: over_runs(&runs[starts.last().copied().unwrap_or(0)..], values.scale),
             is_current,
             points: values.points,
-        }
-    });
+        });
+    }
     MetricHistory {
         name: outcome.name.clone(),
         column: outcome.named.column(),
         metric: row.metric,
         unit: row.unit,
         wish: row.wish,
-        series: series.collect(),
+        series,
     }
 }
 
@@ -232,7 +234,7 @@ fn changes(
     values: &Values,
     points: &[ChangePoint],
     sources: &Sources<'_>,
-    (min_change, wish): (f64, Wish),
+    wish: Wish,
 ) -> Vec<HistoryChange> {
     let afters: Vec<f64> = points.iter().map(|change| change.after).collect();
     let ends = |index: usize| {
@@ -240,42 +242,39 @@ fn changes(
         let after = points.get(index + 1).map(|next| next.index);
         (before.unwrap_or(0), after.unwrap_or(values.points.len()))
     };
-    let change = |(index, point): (usize, &ChangePoint)| {
+    let mut all = Vec::new();
+    for (index, point) in points.iter().enumerate() {
         let conditions = sources.conditions(values, point.index, ends(index));
-        let later = &afters[index + 1..];
-        HistoryChange {
+        let is_unlike = conditions
+            .iter()
+            .any(|change| is_of_measurement(&change.what, sources.scope));
+        let judgement = match is_unlike {
+            true => ChangeJudgement::Undecided(ChangeDoubt::Conditions),
+            false => judge(values, point, ends(index), wish),
+        };
+        let mut later = afters[index + 1..].iter();
+        all.push(HistoryChange {
             at: point.index,
             before: point.before,
             after: point.after,
             ratio: point.ratio,
             p_value: point.p_value,
-            judgement: judge(
-                values,
-                point,
-                ends(index),
-                (&conditions, sources.scope),
-                wish,
-            ),
+            judgement,
             conditions,
             is_recovered: later
-                .iter()
-                .any(|later| is_as_good(*later, point.before, min_change, wish)),
-        }
-    };
-    points.iter().enumerate().map(change).collect()
+                .any(|later| is_as_good(*later, point.before, sources.min_change, wish)),
+        });
+    }
+    all
 }
 
+/// Of a change without one of the conditions.
 fn judge(
     values: &Values,
     point: &ChangePoint,
     (start, end): (usize, usize),
-    (conditions, scope): (&[ConditionChange], HostScope),
     wish: Wish,
 ) -> ChangeJudgement {
-    let mut conditions = conditions.iter();
-    if conditions.any(|change| is_of_measurement(&change.what, scope)) {
-        return ChangeJudgement::Undecided(ChangeDoubt::Conditions);
-    }
     let before = level_biases(&values.biases[start..point.index]);
     let after = level_biases(&values.biases[point.index..end]);
     let interval = point.ratio.interval;

@@ -264,14 +264,16 @@ impl HistoryModel {
         if self.hosts == HostScope::Together {
             return Vec::new();
         }
-        let moved = |(index, pair): (usize, &[HistoryRunFacts])| {
+        let mut moves = Vec::new();
+        for (index, pair) in self.runs.windows(2).enumerate() {
             let (before, after) = (pair[0].host, pair[1].host);
             let is_back = self.runs[index + 1..].iter().any(|run| run.host == before);
             let is_new = self.runs[..=index].iter().all(|run| run.host != after);
-            (is_new && !is_back).then_some((before, index + 1))
-        };
-        let pairs = self.runs.windows(2).enumerate();
-        pairs.filter_map(moved).collect()
+            if is_new && !is_back {
+                moves.push((before, index + 1));
+            }
+        }
+        moves
     }
 
     /// What it comes to.
@@ -350,9 +352,8 @@ pub fn history(
         return Err(too_few(lengths().max().unwrap_or(0), runs.len()));
     }
     let metrics = outcomes.iter().zip(points);
-    let metrics = metrics.map(|(outcome, points)| {
-        metric_history(outcome, points, &sources, examined, settings.min_change)
-    });
+    let metrics =
+        metrics.map(|(outcome, points)| metric_history(outcome, points, &sources, examined));
     Ok(HistoryModel {
         metrics: metrics.collect(),
         study: newest.info.study.clone(),
@@ -473,10 +474,7 @@ fn is_of_measurement(condition: &Condition, hosts: HostScope) -> bool {
 
 /// What differs between two runs. Memory that differs by less than a hundredth is the kernel's own.
 fn changes_between(first: &Model, second: &Model) -> Vec<ConditionChange> {
-    let mut changes = conditions_changed(
-        (&first.info, [&first.study_text, &first.system_text]),
-        (&second.info, [&second.study_text, &second.system_text]),
-    );
+    let mut changes = conditions_changed(first, second);
     let [before, after] = [first, second].map(|model| model.info.host.memory_bytes);
     if before.abs_diff(after) < before.max(after) / 100 {
         changes.retain(|change| change.what != Condition::Memory);

@@ -221,14 +221,15 @@ impl History {
         levels
             .windows(2)
             .zip(points)
-            .map(|(pair, points)| change(*points, (pair[0], pair[1]), (scatter, degrees)))
+            .map(|(pair, point)| change(*point, pair[0], pair[1], (scatter, degrees)))
             .collect()
     }
 }
 
 fn change(
     point: Found,
-    (before, after): (&[f64], &[f64]),
+    before: &[f64],
+    after: &[f64],
     (scatter, degrees): (f64, f64),
 ) -> (ChangePoint, f64) {
     let difference = mean(after) - mean(before);
@@ -291,18 +292,16 @@ fn without_outliers(logs: &[f64]) -> Vec<f64> {
         .collect();
     let far = OUTLIER * median(&steps) / MEDIAN_DIFFERENCE;
     let last = logs.len() - 1;
-    (0..logs.len())
-        .map(|index| {
-            // The first and the last value have two neighbours on one side.
-            let middle = index.clamp(1, last - 1);
-            let usual = median(&logs[middle - 1..=middle + 1]);
-            if (logs[index] - usual).abs() > far {
-                usual
-            } else {
-                logs[index]
-            }
-        })
-        .collect()
+    let mut kept = logs.to_vec();
+    for (index, log) in kept.iter_mut().enumerate() {
+        // The first and the last value have two neighbours on one side.
+        let middle = index.clamp(1, last - 1);
+        let usual = median(&logs[middle - 1..=middle + 1]);
+        if (*log - usual).abs() > far {
+            *log = usual;
+        }
+    }
+    kept
 }
 
 /// Sums of the first values of a series, about their mean.
@@ -318,19 +317,20 @@ impl Sums {
         Self([0.0].into_iter().chain(sums).collect())
     }
 
-    /// The split of `start..end` with the largest squared difference of means, divided by what its variance is for a scatter of 1;
-    /// `None` of too few values.
+    /// The split of `start..end` with the largest step; `None` of too few values.
     fn largest_step(&self, start: usize, end: usize) -> Option<(usize, f64)> {
         let last = end.checked_sub(MIN_LEVEL)?;
         let splits = start + MIN_LEVEL..=last;
-        let steps = splits.map(|split| {
-            let (before, after) = (size(split - start), size(end - split));
-            let low = (self.0[split] - self.0[start]) / before;
-            let high = (self.0[end] - self.0[split]) / after;
-            let step = (high - low) * (high - low) * before * after / (before + after);
-            (split, step)
-        });
+        let steps = splits.map(|split| (split, self.step(start, split, end)));
         steps.max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// The squared difference of the means of `start..split` and `split..end`, divided by what its variance is for a scatter of 1.
+    fn step(&self, start: usize, split: usize, end: usize) -> f64 {
+        let (before, after) = (size(split - start), size(end - split));
+        let low = (self.0[split] - self.0[start]) / before;
+        let high = (self.0[end] - self.0[split]) / after;
+        (high - low) * (high - low) * before * after / (before + after)
     }
 }
 

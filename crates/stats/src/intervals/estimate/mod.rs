@@ -76,15 +76,7 @@ impl Scale {
                 .flat_map(|group| values(group))
                 .collect::<Vec<f64>>(),
         );
-        let logs = |trial: &Sample| Sample {
-            least: match trial.least == f64::NEG_INFINITY {
-                true => trial.least,
-                false => trial.least.max(floor).ln(),
-            },
-            most: trial.most.max(floor).ln(),
-            value: trial.value.max(floor).ln(),
-            ..*trial
-        };
+        let logs = |trial: &Sample| log_sample(trial, floor);
         let groups = groups.iter();
         groups
             .map(|group| group.iter().map(logs).collect())
@@ -321,6 +313,19 @@ pub(crate) fn p_value(contrast: &Contrast, (low, high): (f64, f64)) -> Option<f6
     })
 }
 
+/// What is below the floor counts as the floor; what has no lower end keeps none.
+fn log_sample(trial: &Sample, floor: f64) -> Sample {
+    Sample {
+        least: match trial.least == f64::NEG_INFINITY {
+            true => trial.least,
+            false => trial.least.max(floor).ln(),
+        },
+        most: trial.most.max(floor).ln(),
+        value: trial.value.max(floor).ln(),
+        ..*trial
+    }
+}
+
 /// The geometric mean of logarithms.
 fn level(logs: &[Sample]) -> f64 {
     mean(&values(logs)).exp()
@@ -337,13 +342,13 @@ fn largest_finite(values: &[f64]) -> Option<f64> {
 /// The mean, and Student's interval of it if there is more than one value.
 pub(crate) fn mean_interval(values: &[f64]) -> (f64, Option<(f64, f64)>) {
     let middle = mean(values);
-    let interval = (values.len() > 1).then(|| {
-        let degrees = size(values.len() - 1);
-        let error = (squares_about(values, middle) / degrees / size(values.len())).sqrt();
-        let off = critical_95(degrees) * error;
-        (middle - off, middle + off)
-    });
-    (middle, interval)
+    if values.len() < 2 {
+        return (middle, None);
+    }
+    let degrees = size(values.len() - 1);
+    let error = (squares_about(values, middle) / degrees / size(values.len())).sqrt();
+    let off = critical_95(degrees) * error;
+    (middle, Some((middle - off, middle + off)))
 }
 
 #[cfg(test)]

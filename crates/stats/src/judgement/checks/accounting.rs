@@ -51,8 +51,7 @@ pub(super) fn requests(facts: &TrialFacts<'_>, findings: &mut Findings) {
 pub(super) fn records(facts: &TrialFacts<'_>, findings: &mut Findings) {
     let Some(ledger) = &facts.ledger else { return };
     let mut equation = |whole: u64, parts: &[u64], kind: RecordEquation| {
-        let sum: u128 = parts.iter().map(|part| u128::from(*part)).sum();
-        if u128::from(whole) != sum {
+        if u128::from(whole) != parts.iter().copied().map(u128::from).sum() {
             findings.reason(Verdict::Inconsistent, AccountingFinding::Records(kind));
         }
     };
