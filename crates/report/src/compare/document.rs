@@ -1,7 +1,7 @@
 //! A comparison as a document: the answer, what is asked about, the rest, what else differs, and how it was made.
 
 use similar::TextDiff;
-use waggle_analysis::compare::{CompareModel, Condition, ConditionChange};
+use waggle_analysis::compare::{CompareModel, Condition, ConditionChange, MetricComparison};
 
 use super::{tables, words};
 use crate::{
@@ -48,25 +48,28 @@ fn opening(model: &CompareModel) -> Opening {
     }
 }
 
-/// Of each metric that the study asks about: the ratio that is furthest from 1.
 fn figures(model: &CompareModel) -> Vec<Figure> {
-    let figure = |metric: &waggle_analysis::compare::MetricComparison| {
-        let pairs = metric.cells.iter().zip(&model.cells);
-        let numbers = pairs.filter_map(|(pair, cell)| Some((pair.ratio?, cell)));
-        let (ratio, cell) =
-            numbers.max_by(|(a, _), (b, _)| a.point.ln().abs().total_cmp(&b.point.ln().abs()))?;
-        let ends = ratio.interval.map(format::ratio_ends);
-        let ends = ends.unwrap_or_else(|| "no interval".to_owned());
-        Some(Figure {
-            what: format!("Largest change of {}", words::metric_in_sentence(metric)),
-            value: format::times(ratio.point),
-            small: match model.cells.len() {
-                1 => ends,
-                _ => format!("{ends} · {}", cell.name),
-            },
-        })
-    };
-    model.asked_metrics().filter_map(figure).take(4).collect()
+    let metrics = model.asked_metrics();
+    let figures = metrics.filter_map(|metric| largest_change(model, metric));
+    figures.take(4).collect()
+}
+
+/// The ratio that is furthest from 1; `None` if no cell has one.
+fn largest_change(model: &CompareModel, metric: &MetricComparison) -> Option<Figure> {
+    let pairs = metric.cells.iter().zip(&model.cells);
+    let numbers = pairs.filter_map(|(pair, cell)| Some((pair.ratio?, cell)));
+    let (ratio, cell) =
+        numbers.max_by(|(a, _), (b, _)| a.point.ln().abs().total_cmp(&b.point.ln().abs()))?;
+    let ends = ratio.interval.map(format::ratio_ends);
+    let ends = ends.unwrap_or_else(|| "no interval".to_owned());
+    Some(Figure {
+        what: format!("Largest change of {}", words::metric_in_sentence(metric)),
+        value: format::times(ratio.point),
+        small: match model.cells.len() {
+            1 => ends,
+            _ => format!("{ends} · {}", cell.name),
+        },
+    })
 }
 
 fn asked_section(model: &CompareModel) -> Section {
@@ -90,20 +93,18 @@ fn others(model: &CompareModel) -> Option<Section> {
 }
 
 /// Whether its values are texts of files.
-pub(super) fn is_text(change: &ConditionChange) -> bool {
+pub(crate) fn is_text(change: &ConditionChange) -> bool {
     matches!(change.what, Condition::Study | Condition::SystemText)
 }
 
 fn changes(model: &CompareModel) -> Option<Section> {
     let short = model.changes.iter().filter(|change| !is_text(change));
     let terms: Vec<Term> = short
-        .map(|change| {
-            let (name, meaning) = words::change(change);
-            Term {
-                name: Field::plain(name),
-                code: None,
-                meaning,
-            }
+        .map(words::change)
+        .map(|(name, meaning)| Term {
+            name: Field::plain(name),
+            code: None,
+            meaning,
         })
         .collect();
     let mut blocks = Vec::new();

@@ -4,7 +4,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use waggle_analysis::{
     Number,
-    compare::{CompareModel, Condition, ConditionChange, Judgement, MetricPair, SampleUnit},
+    compare::{
+        CompareModel, Condition, ConditionChange, Judgement, MetricComparison, MetricPair,
+        SampleUnit,
+    },
 };
 use waggle_metrics::NamedMetric;
 use waggle_stats::TrialsNeeded;
@@ -133,34 +136,10 @@ impl<'a> Comparison<'a> {
     }
 }
 
-fn trials_needed(pair: &MetricPair) -> Option<TrialsNeeded> {
-    match pair.judgement {
-        Judgement::Undecided(open) => open.trials_needed,
-        _ => None,
-    }
-}
-
 fn cell(model: &CompareModel, index: usize) -> Cell<'_> {
     let cell = &model.cells[index];
-    let metrics = model.metrics.iter().filter_map(|metric| {
-        let pair: &MetricPair = metric.cells.get(index)?;
-        let row = NamedMetric::of_all(metric.metric).row;
-        let value = |number: Number| Value::of_metric(row, number);
-        Some(Metric {
-            name: &metric.column,
-            heading: &metric.name,
-            asked: metric.is_asked,
-            first: pair.numbers[0].and_then(value),
-            second: pair.numbers[1].and_then(value),
-            ratio: pair.ratio.as_ref().and_then(Value::of_ratio),
-            paired: pair.is_paired,
-            p_value: pair.p_value,
-            judgement: words::judgement_label(pair.judgement),
-            why: words::open_reason(pair, model.unit),
-            trials_needed_min: trials_needed(pair).map(|needed| needed.least),
-            trials_needed: trials_needed(pair).and_then(|needed| needed.most),
-        })
-    });
+    let metrics = model.metrics.iter();
+    let metrics = metrics.filter_map(|compared| metric(compared, index, model.unit));
     Cell {
         name: &cell.name,
         levels: levels(&cell.levels),
@@ -168,6 +147,34 @@ fn cell(model: &CompareModel, index: usize) -> Cell<'_> {
         missing: cell.missing,
         error_rates: cell.error_rates,
         metrics: metrics.collect(),
+    }
+}
+
+/// `None` if the cell does not have it.
+fn metric(compared: &MetricComparison, cell: usize, unit: SampleUnit) -> Option<Metric<'_>> {
+    let pair = compared.cells.get(cell)?;
+    let row = NamedMetric::of_all(compared.metric).row;
+    let value = |number: Number| Value::of_metric(row, number);
+    Some(Metric {
+        name: &compared.column,
+        heading: &compared.name,
+        asked: compared.is_asked,
+        first: pair.numbers[0].and_then(value),
+        second: pair.numbers[1].and_then(value),
+        ratio: pair.ratio.as_ref().and_then(Value::of_ratio),
+        paired: pair.is_paired,
+        p_value: pair.p_value,
+        judgement: words::judgement_label(pair.judgement),
+        why: words::open_reason(pair, unit),
+        trials_needed_min: trials_needed(pair).map(|needed| needed.least),
+        trials_needed: trials_needed(pair).and_then(|needed| needed.most),
+    })
+}
+
+fn trials_needed(pair: &MetricPair) -> Option<TrialsNeeded> {
+    match pair.judgement {
+        Judgement::Undecided(open) => open.trials_needed,
+        _ => None,
     }
 }
 

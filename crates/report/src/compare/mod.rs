@@ -7,7 +7,7 @@ pub mod words;
 
 use waggle_analysis::{
     Model,
-    compare::{CompareModel, Judgement, MetricComparison},
+    compare::{CompareModel, Judgement, MetricComparison, MetricPair, SampleUnit},
 };
 
 use crate::{
@@ -49,29 +49,19 @@ pub fn compare_schema() -> schemars::Schema {
 /// is an error. `run`: the run whose thresholds and verdicts are a suite beside it, if a run was made for the comparison.
 #[must_use]
 pub fn compare_junit(model: &CompareModel, run: Option<&Model>) -> String {
-    let cases = model.asked_metrics().flat_map(|metric| {
+    let mut cases = Vec::new();
+    for metric in model.asked_metrics() {
         let pairs = metric.cells.iter().zip(&model.cells);
-        pairs.map(|(pair, cell)| {
-            let ratio = pair.ratio.as_ref().map_or_else(String::new, format::ratio);
-            let label = words::judgement_label(pair.judgement);
-            let why = words::open_reason(pair, model.unit);
-            let why = why.map_or_else(String::new, |why| format!("; {why}"));
-            let text = format!("{label}: {ratio}{why}");
-            TestCase {
-                class: metric.name.clone(),
-                name: cell.name.clone(),
-                result: match pair.judgement {
-                    Judgement::Same | Judgement::Better => TestResult::Passed(text),
-                    Judgement::Worse | Judgement::Different => TestResult::Failed(text),
-                    Judgement::Undecided(_) => TestResult::Error(text),
-                },
-            }
-        })
-    });
+        cases.extend(pairs.map(|(pair, cell)| TestCase {
+            class: metric.name.clone(),
+            name: cell.name.clone(),
+            result: test_result(pair, model.unit),
+        }));
+    }
     let [first, second] = model.sides.each_ref().map(|side| &side.name);
     let compared = TestSuite {
         name: format!("{}: {second} against {first}", model.study),
-        cases: cases.collect(),
+        cases,
     };
     let suites: Vec<TestSuite> = run
         .map(checks::suite)
@@ -79,6 +69,19 @@ pub fn compare_junit(model: &CompareModel, run: Option<&Model>) -> String {
         .chain([compared])
         .collect();
     junit::xml(&suites)
+}
+
+fn test_result(pair: &MetricPair, unit: SampleUnit) -> TestResult {
+    let ratio = pair.ratio.as_ref().map_or_else(String::new, format::ratio);
+    let label = words::judgement_label(pair.judgement);
+    let why = words::open_reason(pair, unit);
+    let why = why.map_or_else(String::new, |why| format!("; {why}"));
+    let text = format!("{label}: {ratio}{why}");
+    match pair.judgement {
+        Judgement::Same | Judgement::Better => TestResult::Passed(text),
+        Judgement::Worse | Judgement::Different => TestResult::Failed(text),
+        Judgement::Undecided(_) => TestResult::Error(text),
+    }
 }
 
 /// The table of a metric in as much detail as fits; the ratio with its interval and the judgement are never left out.

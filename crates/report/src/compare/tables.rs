@@ -60,10 +60,9 @@ pub(super) fn metric_in_detail(
     let measured = model.sides.iter().enumerate();
     for (index, side) in measured.filter(|_| detail >= Detail::Points) {
         columns.push(Column::numbers(&side.name, move |row: &Row<'_>| {
-            let field = number(row.1.numbers[index], unit);
             match detail >= Detail::Intervals {
-                true => field,
-                false => field.with_aside(None),
+                true => number(row.1.numbers[index], unit),
+                false => number(row.1.numbers[index], unit).with_aside(None),
             }
         }));
     }
@@ -99,16 +98,11 @@ pub(super) fn others(model: &CompareModel) -> Option<Table> {
     let mut columns: Vec<Column<'_, usize>> = vec![Column::words("cell", |index: &usize| {
         Field::plain(&model.cells[*index].name)
     })];
-    columns.extend(others.into_iter().map(|metric| {
-        Column::numbers(&metric.name, move |index: &usize| {
-            let pair = &metric.cells[*index];
-            let field = ratio(pair, model.margin);
-            match pair.judgement {
-                Judgement::Better | Judgement::Worse | Judgement::Different => field,
-                Judgement::Same | Judgement::Undecided(_) => field.with_mark(Mark::Even),
-            }
-        })
-    }));
+    for metric in others {
+        columns.push(Column::numbers(&metric.name, move |index: &usize| {
+            marked_ratio(&metric.cells[*index], model.margin)
+        }));
+    }
     columns.push(Column::numbers("errors", |index: &usize| {
         let [first, second] = model.cells[*index].error_rates.map(shown_share);
         Field::plain(format!("{first} → {second}"))
@@ -117,22 +111,23 @@ pub(super) fn others(model: &CompareModel) -> Option<Table> {
     Some(Table::new("others", caption, columns, 0..model.cells.len()))
 }
 
+/// With a mark if no difference is shown.
+fn marked_ratio(pair: &MetricPair, margin: f64) -> Field {
+    let field = ratio(pair, margin);
+    match pair.judgement {
+        Judgement::Better | Judgement::Worse | Judgement::Different => field,
+        Judgement::Same | Judgement::Undecided(_) => field.with_mark(Mark::Even),
+    }
+}
+
 fn shown_share(share: Option<f64>) -> String {
     share.map_or_else(|| format::NONE.to_owned(), format::share)
 }
 
 /// A column for each factor, or the name.
 fn cell_columns<'a>(model: &'a CompareModel) -> Vec<Column<'a, Row<'a>>> {
-    let by_name = |cell: &CellPair| {
-        let levels: Vec<String> = cell
-            .levels
-            .iter()
-            .map(|(name, level)| format!("{name}={level}"))
-            .collect();
-        cell.name != levels.join(" ") || levels.is_empty()
-    };
     let first = model.cells.first();
-    let Some(first) = first.filter(|_| !model.cells.iter().any(by_name)) else {
+    let Some(first) = first.filter(|_| !model.cells.iter().any(has_own_name)) else {
         return vec![Column::words("cell", |row: &Row<'_>| {
             Field::plain(&row.0.name)
         })];
@@ -147,6 +142,15 @@ fn cell_columns<'a>(model: &'a CompareModel) -> Vec<Column<'a, Row<'a>>> {
         })
     };
     varying.map(column).collect()
+}
+
+/// Whether its name is not that of its levels.
+fn has_own_name(cell: &CellPair) -> bool {
+    let levels = cell.levels.iter();
+    let levels: Vec<String> = levels
+        .map(|(name, level)| format!("{name}={level}"))
+        .collect();
+    cell.name != levels.join(" ") || levels.is_empty()
 }
 
 fn number(number: Option<Number>, unit: Unit) -> Field {

@@ -178,13 +178,11 @@ fn kind_sentence(
         _ if is_higher => "higher",
         _ => "lower",
     };
-    let lone = count == 1;
-    let named = pairs.iter().take(NAMED_CELLS).map(|(pair, cell)| {
-        let ratio = pair.ratio.as_ref().map_or_else(String::new, format::ratio);
-        match lone {
-            true => ratio,
-            false => format!("{ratio} at {cell}"),
-        }
+    let ratio = |pair: &MetricPair| pair.ratio.as_ref().map_or_else(String::new, format::ratio);
+    let named = pairs.iter().take(NAMED_CELLS);
+    let named = named.map(|(pair, cell)| match count {
+        1 => ratio(pair),
+        _ => format!("{} at {cell}", ratio(pair)),
     });
     let most = match pairs.len() > 1 {
         true => "most ",
@@ -211,16 +209,20 @@ fn lost_records(model: &CompareModel) -> Option<String> {
 
 fn unmatched_cells(model: &CompareModel) -> Vec<String> {
     let each = model.sides.iter().zip(&model.unmatched);
-    let each = each.filter(|(_, cells)| !cells.is_empty());
-    let sentence = |(side, cells): (&waggle_analysis::compare::SideFacts, &Vec<String>)| {
+    let mut sentences = Vec::new();
+    for (side, cells) in each.filter(|(_, cells)| !cells.is_empty()) {
         let shown: Vec<&str> = cells.iter().take(NAMED_CELLS).map(String::as_str).collect();
         let more = match cells.len().saturating_sub(NAMED_CELLS) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        format!("Only {} has {}{more}.", side.name, shown.join("; "))
-    };
-    each.map(sentence).collect()
+        sentences.push(format!(
+            "Only {} has {}{more}.",
+            side.name,
+            shown.join("; ")
+        ));
+    }
+    sentences
 }
 
 fn left_out_cells(model: &CompareModel) -> Vec<String> {

@@ -1,6 +1,8 @@
 //! The charts of a history: one for each metric in each cell, with all hosts.
 
-use waggle_analysis::history::{HistoryModel, HistoryPoint, HistorySeries, MetricHistory};
+use waggle_analysis::history::{
+    HistoryChange, HistoryModel, HistoryPoint, HistorySeries, MetricHistory,
+};
 
 use super::words;
 use crate::{
@@ -113,38 +115,42 @@ fn changes<'a>(
     metric: &'a MetricHistory,
     series: &'a HistorySeries,
 ) -> impl Iterator<Item = VerticalMark> + use<'a> {
-    series.changes.iter().map(move |change| {
-        let [before, after] = words::runs_of(model, series, change);
-        let levels = [change.before, change.after].map(|level| format::in_unit(level, metric.unit));
-        VerticalMark {
-            at: series.points[change.at].run,
-            class: words::judgement_label(change.judgement),
-            label: format::times(change.ratio.point),
-            title: format!(
-                "{} between {} and {}: {}, {} → {}",
-                words::judgement_label(change.judgement),
-                before.name,
-                after.name,
-                format::ratio(&change.ratio),
-                levels[0],
-                levels[1]
-            ),
-        }
+    series.changes.iter().map(move |change| VerticalMark {
+        at: series.points[change.at].run,
+        class: words::judgement_label(change.judgement),
+        label: format::times(change.ratio.point),
+        title: change_title(model, metric, series, change),
     })
+}
+
+fn change_title(
+    model: &HistoryModel,
+    metric: &MetricHistory,
+    series: &HistorySeries,
+    change: &HistoryChange,
+) -> String {
+    let [before, after] = words::runs_of(model, series, change);
+    let levels = [change.before, change.after].map(|level| format::in_unit(level, metric.unit));
+    format!(
+        "{} between {} and {}: {}, {} → {}",
+        words::judgement_label(change.judgement),
+        before.name,
+        after.name,
+        format::ratio(&change.ratio),
+        levels[0],
+        levels[1]
+    )
 }
 
 /// Runs at which something else changed.
 fn marks(model: &HistoryModel) -> Vec<Mark> {
     let runs = model.runs.iter().enumerate();
     let changed = runs.filter(|(_, run)| !run.changes.is_empty());
-    let mark = |(index, run): (usize, &waggle_analysis::history::HistoryRunFacts)| {
-        let changes: Vec<String> = run.changes.iter().map(words::condition).collect();
-        Mark {
-            at: index,
-            title: format!("{}: {}", run.name, changes.join("; ")),
-        }
-    };
-    changed.map(mark).collect()
+    let marks = changed.map(|(index, run)| Mark {
+        at: index,
+        title: format!("{}: {}", run.name, words::conditions(&run.changes)),
+    });
+    marks.collect()
 }
 
 /// Runs that are not on the host of the newest run.

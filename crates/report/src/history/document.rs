@@ -1,13 +1,13 @@
 //! A history as a document: the answer, each metric with its charts, the changes, the runs, and how it was made.
 
-use waggle_analysis::{
-    compare::Condition,
-    history::{HistoryModel, HistoryRunFacts, MetricHistory},
-};
+use waggle_analysis::history::{HistoryModel, HistoryRunFacts, MetricHistory};
 
 use super::{charts, tables, words};
 use crate::{
-    compare::{self, document::difference},
+    compare::{
+        self,
+        document::{difference, is_text},
+    },
     layout::document::{Block, Document, Figure, Opening, Section},
     words::format,
 };
@@ -127,13 +127,8 @@ fn over_runs(model: &HistoryModel) -> Option<Section> {
 fn runs(model: &HistoryModel) -> Section {
     let mut blocks = vec![Block::Table(tables::runs(model))];
     let newest = model.runs.iter().rev();
-    let texts = newest.flat_map(|run| {
-        let changes = run
-            .changes
-            .iter()
-            .filter(|change| matches!(change.what, Condition::Study | Condition::SystemText));
-        changes.map(move |change| (run, change))
-    });
+    let changes = newest.flat_map(|run| run.changes.iter().map(move |change| (run, change)));
+    let texts = changes.filter(|(_, change)| is_text(change));
     for (run, change) in texts.take(MAX_DIFFERENCES) {
         let (name, _) = compare::words::change(change);
         blocks.push(Block::Heading(format!("The {name} since {}", run.name)));

@@ -4,6 +4,7 @@ use waggle_analysis::{
     Number,
     history::{HistoryModel, HistoryRunFacts, HistorySeries, MetricHistory},
 };
+use waggle_metrics::Unit;
 use waggle_stats::OverRuns;
 
 use super::words::{self, PlacedChange};
@@ -87,9 +88,6 @@ pub(super) fn over_runs(model: &HistoryModel) -> Option<Table> {
             Field::optional(words::place(model, row.1))
         }));
     }
-    let ends = |row: &Row<'_>, ends: Option<(f64, f64)>| {
-        ends.map(|ends| format::ends_in_unit(ends, row.0.unit))
-    };
     let share = |fraction: Option<f64>| Field::optional(fraction.map(format::share));
     columns.extend([
         Column::numbers("runs", |row: &Row<'_>| {
@@ -97,19 +95,10 @@ pub(super) fn over_runs(model: &HistoryModel) -> Option<Table> {
         }),
         Column::numbers("over runs", move |row: &Row<'_>| {
             let estimate = &row.2.estimate;
-            Field::plain(format::in_unit(estimate.point, row.0.unit))
-                .with_aside(ends(row, estimate.interval))
+            value_field(estimate.point, estimate.interval, row.0.unit)
         }),
         Column::numbers("last run alone", move |row: &Row<'_>| {
-            let Some(last) = row.1.points.last() else {
-                return Field::empty();
-            };
-            let interval = match last.number {
-                Number::Estimate(estimate) => estimate.interval,
-                Number::Exact(_) | Number::Within(_) => None,
-            };
-            Field::plain(format::in_unit(last.number.point(), row.0.unit))
-                .with_aside(ends(row, interval))
+            last_run(row.1, row.0.unit)
         }),
         Column::numbers("scatter of runs", move |row: &Row<'_>| {
             share(Some(row.2.scatter))
@@ -126,6 +115,22 @@ pub(super) fn over_runs(model: &HistoryModel) -> Option<Table> {
         rows.filter_map(|(metric, series)| Some((metric, series, series.over_runs.as_ref()?)));
     let caption = "Two levels: runs, and trials within a run";
     Table::new("over-runs", caption, columns, rows.collect::<Vec<_>>()).unless_empty()
+}
+
+fn last_run(series: &HistorySeries, unit: Unit) -> Field {
+    let Some(last) = series.points.last() else {
+        return Field::empty();
+    };
+    let interval = match last.number {
+        Number::Estimate(estimate) => estimate.interval,
+        Number::Exact(_) | Number::Within(_) => None,
+    };
+    value_field(last.number.point(), interval, unit)
+}
+
+fn value_field(point: f64, interval: Option<(f64, f64)>, unit: Unit) -> Field {
+    let ends = interval.map(|ends| format::ends_in_unit(ends, unit));
+    Field::plain(format::in_unit(point, unit)).with_aside(ends)
 }
 
 fn judgement(series: &HistorySeries) -> Field {
@@ -145,17 +150,18 @@ fn blocks(series: &HistorySeries) -> String {
     let high = values.iter().copied().fold(0.0, f64::max);
     let span = (high - low).max(MIN_SPAN * high);
     let bottom = f64::midpoint(low, high) - span / 2.0;
-    let block = |value: &f64| {
-        let share = if span > 0.0 {
-            (value - bottom) / span
-        } else {
-            0.0
-        };
-        let steps = [1, 2, 3, 4, 5, 6, 7].into_iter();
-        let passed = steps.filter(|step| share * 8.0 >= f64::from(*step)).count();
-        BLOCKS[passed]
-    };
-    values.iter().map(block).collect()
+    let blocks = values.into_iter().map(|value| match span > 0.0 {
+        true => block((value - bottom) / span),
+        false => BLOCKS[0],
+    });
+    blocks.collect()
+}
+
+/// Of a share of the span, from 0 to 1.
+fn block(share: f64) -> char {
+    let steps = [1, 2, 3, 4, 5, 6, 7].into_iter();
+    let passed = steps.filter(|step| share * 8.0 >= f64::from(*step)).count();
+    BLOCKS[passed]
 }
 
 /// Every change, the newest first; `None` without any.
@@ -194,8 +200,7 @@ pub(super) fn changes(model: &HistoryModel) -> Option<Table> {
                 .with_aside(words::change_remark(row.2).map(str::to_owned))
         }),
         Column::words("at the same time", |row: &PlacedChange<'_>| {
-            let conditions: Vec<String> = row.2.conditions.iter().map(words::condition).collect();
-            Field::plain(conditions.join("; "))
+            Field::plain(words::conditions(&row.2.conditions))
         }),
     ]);
     Table::new("changes", "Changes, the newest first", columns, all).unless_empty()
@@ -219,8 +224,7 @@ pub(super) fn runs(model: &HistoryModel) -> Table {
             Field::plain(text).bad_if(run.trials < run.planned)
         }),
         Column::words("changed", |run: &&HistoryRunFacts| {
-            let changes: Vec<String> = run.changes.iter().map(words::condition).collect();
-            Field::plain(changes.join("; "))
+            Field::plain(words::conditions(&run.changes))
         }),
     ];
     let caption = "Runs, the newest first, with what changed since the run before on the same host";

@@ -154,12 +154,18 @@ pub(crate) fn host_name<'a>(model: &'a HistoryModel, series: &HistorySeries) -> 
 }
 
 /// `the kernel changed from 6.1 to 6.2`; the texts of files are shown elsewhere.
-pub(crate) fn condition(change: &ConditionChange) -> String {
+fn condition(change: &ConditionChange) -> String {
     let (name, meaning) = compare::words::change(change);
     match (&change.what, meaning.split_once(" → ")) {
         (Condition::Study | Condition::SystemText, _) | (_, None) => format!("the {name} changed"),
         (_, Some((first, second))) => format!("the {name} changed from {first} to {second}"),
     }
+}
+
+/// The same of several changes.
+pub(crate) fn conditions(changes: &[ConditionChange]) -> String {
+    let conditions: Vec<String> = changes.iter().map(condition).collect();
+    conditions.join("; ")
 }
 
 /// `2026-01-02 03:04` of `2026-01-02T03:04:05Z`.
@@ -217,16 +223,16 @@ pub fn warnings(model: &HistoryModel) -> Vec<String> {
         left_out.map(|group| format!("The newest run left out {}.", left_out::words::line(group))),
     );
     let moves = model.host_moves().into_iter().rev().take(MAX_NAMES);
-    all.extend(moves.map(|(before, index)| {
+    for (before, index) in moves {
         let run = &model.runs[index];
-        format!(
+        all.push(format!(
             "At {} ({}) the host changed from {} to {}: their levels are not compared.",
             run.name,
             moment(&run.started_utc),
             model.host_names[before],
             model.host_names[run.host]
-        )
-    }));
+        ));
+    }
     if model.hosts == HostScope::Together && model.host_names.len() > 1 {
         all.push(format!(
             "The {} hosts count as alike: how they differ is part of the scatter, and may be a change.",

@@ -119,13 +119,11 @@ impl Grid {
 
     /// Leaves out the columns with these heads.
     fn leave_out(mut self, heads: &[&str]) -> Self {
-        self.columns.retain(|(head, _)| {
-            let is_kept = head.names_row || !heads.contains(&&*head.text);
-            if !is_kept {
-                self.left_out.push(head.text.to_string());
-            }
-            is_kept
-        });
+        let is_kept = |head: &Head| head.names_row || !heads.contains(&&*head.text);
+        let left_out = self.columns.iter().filter(|(head, _)| !is_kept(head));
+        let left_out = left_out.map(|(head, _)| head.text.to_string());
+        self.left_out.extend(left_out);
+        self.columns.retain(|(head, _)| is_kept(head));
         self
     }
 

@@ -63,7 +63,7 @@ enum Holds<'a> {
 }
 
 impl<'a> Column<'a> {
-    fn of_text((head, text): (String, Text<'a>)) -> Self {
+    fn of_text(head: String, text: Text<'a>) -> Self {
         Self {
             head,
             holds: Holds::Text(text),
@@ -129,16 +129,14 @@ impl<'a> Column<'a> {
 fn columns(model: &Model) -> Vec<Column<'_>> {
     let numbers = numbers(model).into_iter().flat_map(|named| {
         let earliest = is_range(&named).then(|| Column::of_earliest(named));
-        [Column::of_number(model, named)]
-            .into_iter()
-            .chain(earliest)
+        [Some(Column::of_number(model, named)), earliest]
     });
-    let before = text::before_numbers(model).into_iter().map(Column::of_text);
-    let after = text::after_numbers(model).into_iter().map(Column::of_text);
-    before
-        .chain(numbers.filter(|column| column.is_known(model)))
-        .chain(after)
-        .collect()
+    let numbers = numbers.flatten().filter(|column| column.is_known(model));
+    let before = text::before_numbers(model).into_iter();
+    let before = before.map(|(head, text)| Column::of_text(head, text));
+    let after = text::after_numbers(model).into_iter();
+    let after = after.map(|(head, text)| Column::of_text(head, text));
+    before.chain(numbers).chain(after).collect()
 }
 
 /// Whether a probe knows it only to within a range.
@@ -156,16 +154,13 @@ pub(crate) fn numbers(model: &Model) -> Vec<NamedMetric<'_>> {
     let mut all = Vec::new();
     for row in CATALOGUE {
         for owner in names(model, row.subject) {
-            let statistics = row.all_statistics();
-            all.extend(statistics.map(|statistic| {
-                let named = NamedMetric {
-                    row,
-                    statistic,
-                    of: owner,
-                };
-                let unit = owner.map(|name| unit_of_metric(&model.info.metrics, name));
-                unit.map_or(named, |unit| named.in_own_unit(unit))
-            }));
+            let unit = owner.map(|name| unit_of_metric(&model.info.metrics, name));
+            let named = row.all_statistics().map(|statistic| NamedMetric {
+                row,
+                statistic,
+                of: owner,
+            });
+            all.extend(named.map(|named| unit.map_or(named, |unit| named.in_own_unit(unit))));
         }
     }
     all

@@ -125,7 +125,9 @@ const VERDICT: [Named; 1] = [("verdict", |_, trial| {
 })];
 
 /// `best`, `worst`, or both of a trial without another one; empty of all others.
-const BEST_AND_WORST: [Named; 1] = [("best_and_worst", |model, trial| {
+const BEST_AND_WORST: [Named; 1] = [("best_and_worst", best_and_worst)];
+
+fn best_and_worst(model: &Model, trial: &TrialModel) -> String {
     let cells = model.best_and_worst.iter().flat_map(|metric| &metric.cells);
     let same = cells.filter(|cell| cell.cell == trial.key.cell);
     let ends = same.flat_map(|cell| [("best", &cell.best), ("worst", &cell.worst)]);
@@ -134,7 +136,7 @@ const BEST_AND_WORST: [Named; 1] = [("best_and_worst", |model, trial| {
         end.is_some_and(|end| end.repetition == trial.key.repetition)
     });
     ends.map(|(name, _)| name).collect::<Vec<_>>().join(" ")
-})];
+}
 
 const TOLD: [Named; 4] = [
     ("failures", |_, trial| {
@@ -167,9 +169,8 @@ const BUSIEST: [Named; 3] = [
     }),
     ("busiest_component_utilization", |model, trial| {
         let cpus = f64::from(cpus_of_system(&model.info));
-        busiest(trial)
-            .map(|(_, cores)| number(cores / cpus))
-            .unwrap_or_default()
+        let utilization = busiest(trial).map(|(_, cores)| number(cores / cpus));
+        utilization.unwrap_or_default()
     }),
 ];
 
@@ -207,8 +208,7 @@ fn faults_text(trial: &TrialModel, text: fn(&TrialFaults) -> String) -> String {
 /// A time that is not known is no number: how long it was looked for stands in a column of its own.
 const RECOVERED: [Named; 2] = [
     ("recovered", |_, trial| {
-        let recovery = trial.recovery.as_ref();
-        match recovery.map(|recovery| recovery.outcome) {
+        match trial.recovery.as_ref().map(|recovery| recovery.outcome) {
             Some(Recovery::After(_)) => true.to_string(),
             Some(Recovery::NotWithin(_)) => false.to_string(),
             Some(Recovery::NoReference) | None => String::new(),
@@ -216,9 +216,8 @@ const RECOVERED: [Named; 2] = [
     }),
     ("recovery_observed_s", |_, trial| {
         let recovery = trial.recovery.as_ref();
-        recovery
-            .map(|recovery| number(recovery.load_drop.recovery.duration_s))
-            .unwrap_or_default()
+        let observed_s = recovery.map(|recovery| recovery.load_drop.recovery.duration_s);
+        observed_s.map(number).unwrap_or_default()
     }),
 ];
 

@@ -29,20 +29,26 @@ pub(crate) fn levels_of<'a, T: 'a>(
     factors: &'a [Factor],
     cell: impl Fn(&T) -> &'a CellModel + Copy + 'a,
 ) -> Vec<Column<'a, T>> {
-    let factors = factors.iter().map(|factor| {
+    let mut columns = Vec::new();
+    for factor in factors {
         let field = move |row: &T| {
             let mut levels = cell(row).levels.iter();
             let level = levels.find(|(name, _)| *name == factor.name);
             Field::plain(level.map_or(NONE, |(_, level)| level))
         };
-        // Levels are texts; a column of numeric levels is aligned like numbers.
-        let mut levels = factor.levels.iter();
-        match levels.all(|level| level.parse::<f64>().is_ok()) {
-            true => Column::numbers(&factor.name, field).into_row_name(),
-            false => Column::words(&factor.name, field).into_row_name(),
-        }
-    });
-    factors.collect()
+        let column = match are_numbers(&factor.levels) {
+            true => Column::numbers(&factor.name, field),
+            false => Column::words(&factor.name, field),
+        };
+        columns.push(column.into_row_name());
+    }
+    columns
+}
+
+/// Levels are texts; a column of numeric levels is aligned like numbers.
+pub(crate) fn are_numbers<'a>(levels: impl IntoIterator<Item = &'a String>) -> bool {
+    let mut levels = levels.into_iter();
+    levels.all(|level| level.parse::<f64>().is_ok())
 }
 
 /// The cell's derived levels.

@@ -1,8 +1,10 @@
 //! What continuous integration shows of a run: its thresholds as test cases, and a short text.
 
 use waggle_analysis::{
-    CellSearch, Conclusion, Decision, Model, conclusion_of_search, left_out_of_run,
+    CellModel, CellSearch, Conclusion, Decision, Model, ThresholdCell, conclusion_of_search,
+    left_out_of_run,
 };
+use waggle_metrics::Unit;
 use waggle_results::LevelKind;
 
 use super::document;
@@ -29,43 +31,8 @@ pub fn junit(model: &Model) -> String {
 
 /// The cases of a run.
 pub(crate) fn suite(model: &Model) -> TestSuite {
-    let thresholds = model.thresholds.iter().flat_map(|outcome| {
-        outcome.cells.iter().map(|cell| {
-            let observed = cell
-                .observed
-                .map(|value| format::in_unit(value, outcome.unit));
-            let why = cell.reason.as_ref();
-            let why = why.map(|why| conditions::shortcoming(why, outcome.unit));
-            let text: Vec<String> = observed.into_iter().chain(why).collect();
-            let text = text.join("; ");
-            TestCase {
-                class: outcome.text.clone(),
-                name: names::name_of(model, cell.cell),
-                result: match cell.held {
-                    Decision::Holds => TestResult::Passed(text),
-                    Decision::Fails => TestResult::Failed(text),
-                    Decision::Undecided => TestResult::Error(text),
-                },
-            }
-        })
-    });
-    let verdicts = model.cells.iter().filter_map(|cell| {
-        let verdict = cell.verdict?;
-        let reasons = cell.reasons.iter().map(findings::cell_reason);
-        let mut text = labels::verdict(verdict).to_owned();
-        for reason in reasons {
-            text = format!("{text}; {reason}");
-        }
-        for remark in model.trials_of(cell.cell).flat_map(stalls::words::remarks) {
-            text = format!("{text}; {remark}");
-        }
-        Some(TestCase {
-            class: "verdict".to_owned(),
-            name: names::name_of(model, cell.cell),
-            result: result(model.conclusion_of_cell(cell, false), text),
-        })
-    });
-    let searches = search_cases(model);
+    let cells = model.cells.iter();
+    let verdicts = cells.filter_map(|cell| verdict_case(model, cell));
     let left_out = left_out_of_run(&model.info)
         .into_iter()
         .map(|group| TestCase {
@@ -73,9 +40,10 @@ pub(crate) fn suite(model: &Model) -> TestSuite {
             name: left_out::words::cells(&group),
             result: TestResult::Skipped(left_out::words::reason(&group.reason)),
         });
-    let mut cases: Vec<TestCase> = thresholds
+    let mut cases: Vec<TestCase> = threshold_cases(model)
+        .into_iter()
         .chain(verdicts)
-        .chain(searches)
+        .chain(search_cases(model))
         .chain(left_out)
         .collect();
     let shown = cases
@@ -95,25 +63,71 @@ pub(crate) fn suite(model: &Model) -> TestSuite {
     }
 }
 
+/// A case for each threshold in each cell.
+fn threshold_cases(model: &Model) -> Vec<TestCase> {
+    let mut cases = Vec::new();
+    for outcome in &model.thresholds {
+        cases.extend(outcome.cells.iter().map(|cell| TestCase {
+            class: outcome.text.clone(),
+            name: names::name_of(model, cell.cell),
+            result: threshold_result(cell, outcome.unit),
+        }));
+    }
+    cases
+}
+
+fn threshold_result(cell: &ThresholdCell, unit: Unit) -> TestResult {
+    let observed = cell.observed.map(|value| format::in_unit(value, unit));
+    let why = cell.reason.as_ref();
+    let why = why.map(|why| conditions::shortcoming(why, unit));
+    let text: Vec<String> = observed.into_iter().chain(why).collect();
+    let text = text.join("; ");
+    match cell.held {
+        Decision::Holds => TestResult::Passed(text),
+        Decision::Fails => TestResult::Failed(text),
+        Decision::Undecided => TestResult::Error(text),
+    }
+}
+
+/// The verdict of a cell with its reasons and remarks; `None`: it has none.
+fn verdict_case(model: &Model, cell: &CellModel) -> Option<TestCase> {
+    let verdict = cell.verdict?;
+    let reasons = cell.reasons.iter().map(findings::cell_reason);
+    let mut text = labels::verdict(verdict).to_owned();
+    for reason in reasons {
+        text = format!("{text}; {reason}");
+    }
+    for remark in model.trials_of(cell.cell).flat_map(stalls::words::remarks) {
+        text = format!("{text}; {remark}");
+    }
+    Some(TestCase {
+        class: "verdict".to_owned(),
+        name: names::name_of(model, cell.cell),
+        result: result(model.conclusion_of_cell(cell, false), text),
+    })
+}
+
 /// A case for the search of each cell, with its answer.
 fn search_cases(model: &Model) -> Vec<TestCase> {
-    let searches = model.search.iter().flat_map(|search| {
-        let cells = search.cells.iter();
-        cells.map(|cell_search| (search.info.maximize, cell_search))
-    });
-    let case = |(maximize, cell_search): (LevelKind, &CellSearch)| {
-        let why = cell_search
-            .shortfalls()
-            .first()
-            .map(search::words::shortfall);
-        let text = search::words::sentence(maximize, &cell_search.answer, why.as_deref(), "");
-        TestCase {
-            class: "search".to_owned(),
-            name: names::name_of(model, cell_search.cell),
-            result: result(conclusion_of_search(&cell_search.answer), text),
-        }
+    let Some(searches) = &model.search else {
+        return Vec::new();
     };
-    searches.map(case).collect()
+    let cells = searches.cells.iter();
+    let maximize = searches.info.maximize;
+    cells
+        .map(|cell_search| search_case(model, maximize, cell_search))
+        .collect()
+}
+
+fn search_case(model: &Model, maximize: LevelKind, cell_search: &CellSearch) -> TestCase {
+    let shortfalls = cell_search.shortfalls();
+    let why = shortfalls.first().map(search::words::shortfall);
+    let text = search::words::sentence(maximize, &cell_search.answer, why.as_deref(), "");
+    TestCase {
+        class: "search".to_owned(),
+        name: names::name_of(model, cell_search.cell),
+        result: result(conclusion_of_search(&cell_search.answer), text),
+    }
 }
 
 fn result(conclusion: Conclusion, text: String) -> TestResult {

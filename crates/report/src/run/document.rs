@@ -1,7 +1,6 @@
 //! The sections of the report, in reading order: the answer first, how it was measured last.
 
-use std::{panic, thread};
-
+use super::parallel::run_both;
 use crate::{
     layout::document::{Document, Opening, Section},
     parts::{
@@ -20,13 +19,7 @@ use waggle_analysis::Model;
 /// The report of a run.
 pub(crate) fn document(model: &Model) -> Document {
     // The table of all metrics takes as long as all other sections.
-    let (trials, rest) = thread::scope(|scope| {
-        let trials = scope.spawn(|| trials::section::section(model));
-        let rest = sections(model);
-        let trials = trials.join();
-        let trials = trials.unwrap_or_else(|panicked| panic::resume_unwind(panicked));
-        (trials, rest)
-    });
+    let (trials, rest) = run_both(|| trials::section::section(model), || sections(model));
     let method = [
         method::section::section(model),
         method::section::study(model),

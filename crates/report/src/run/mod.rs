@@ -6,4 +6,5 @@ pub(crate) mod checks;
 mod document;
 pub(crate) mod json;
 pub(crate) mod pages;
+mod parallel;
 pub(crate) mod write;

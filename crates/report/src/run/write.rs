@@ -1,15 +1,14 @@
 //! Writes the reports into the folder of a run. Each file is written completely or not at all.
 
 use std::{
-    fs, io, panic,
+    fs, io,
     path::{Path, PathBuf},
-    thread,
 };
 
 use thiserror::Error;
 use waggle_results::{ReadError, Run};
 
-use super::{document::document, json::report_json, pages};
+use super::{document::document, json::report_json, pages, parallel::run_both};
 use crate::{
     layout::{document::Document, markdown},
     metric_columns,
@@ -58,14 +57,11 @@ pub fn write_all(run_folder: &Path) -> Result<Written, ReportError> {
     };
     // The page takes as long as all the others.
     let document = document(&written.model);
-    thread::scope(|scope| {
-        let page = scope.spawn(|| put(&written.html, &pages::page(&document, &written.model)));
-        let others = put_others(&written, &document);
-        let page = page
-            .join()
-            .unwrap_or_else(|panicked| panic::resume_unwind(panicked));
-        page.and(others)
-    })?;
+    let (page, others) = run_both(
+        || put(&written.html, &pages::page(&document, &written.model)),
+        || put_others(&written, &document),
+    );
+    page.and(others)?;
     Ok(written)
 }
 
@@ -82,15 +78,14 @@ fn put_others(written: &Written, document: &Document) -> Result<(), ReportError>
 /// Writes a partial file and renames it, so that an interrupted write leaves the earlier report. On a full disk no part is left.
 fn put(path: &Path, text: &str) -> Result<(), ReportError> {
     let partial = partial(path);
-    fs::write(&partial, text)
-        .and_then(|()| fs::rename(&partial, path))
-        .map_err(|problem| {
-            fs::remove_file(&partial).ok();
-            ReportError::Write {
-                path: path.to_owned(),
-                problem,
-            }
-        })
+    let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, path));
+    if written.is_err() {
+        fs::remove_file(&partial).ok();
+    }
+    written.map_err(|problem| ReportError::Write {
+        path: path.to_owned(),
+        problem,
+    })
 }
 
 /// Each file has one of its own: several are written at a time, and two of them differ in their extensions alone.

@@ -18,26 +18,31 @@ pub(crate) fn formulas(info: &RunInfo) -> String {
 
 /// A sentence for each derived level that changes with one of these factors.
 pub(crate) fn cautions(model: &Model, factors: &[&str]) -> Vec<String> {
-    let varies = |factor: &String| {
-        let mut factors = model.factors.iter();
-        factors.any(|variable| variable.name == *factor && variable.levels.len() > 1)
-    };
-    let caution = |variable: &DerivedLevelInfo| {
-        let dependencies = variable.factors.iter().filter(|factor| varies(factor));
+    let mut cautions = Vec::new();
+    for DerivedLevelInfo {
+        name, factors: all, ..
+    } in &model.info.derived
+    {
+        let dependencies = all.iter().filter(|factor| varies(model, factor));
         let dependencies: Vec<&str> = dependencies.map(String::as_str).collect();
-        let is_concerned = dependencies.iter().any(|factor| factors.contains(factor));
-        is_concerned.then(|| match &dependencies[..] {
+        if !dependencies.iter().any(|factor| factors.contains(factor)) {
+            continue;
+        }
+        cautions.push(match &dependencies[..] {
             [factor] => format!(
-                "{} is computed from {factor}: what {factor} does includes what {} does.",
-                variable.name, variable.name
+                "{name} is computed from {factor}: what {factor} does includes what {name} does."
             ),
             several => format!(
-                "{} is computed from {}: what each of these does includes what {} does.",
-                variable.name,
-                several.join(" and "),
-                variable.name
+                "{name} is computed from {}: what each of these does includes what {name} does.",
+                several.join(" and ")
             ),
-        })
-    };
-    model.info.derived.iter().filter_map(caution).collect()
+        });
+    }
+    cautions
+}
+
+/// Whether the cells differ in this factor.
+fn varies(model: &Model, factor: &str) -> bool {
+    let mut factors = model.factors.iter();
+    factors.any(|variable| variable.name == factor && variable.levels.len() > 1)
 }

@@ -71,17 +71,22 @@ pub(crate) fn power(model: &Model) -> Vec<Power> {
         Between::Cells => "cells",
         Between::Runs => "runs",
     };
-    let metric = |metric_power: analysis::MetricPower| Power {
+    let metrics = power.metrics.into_iter();
+    metrics
+        .map(|metric| power_of_metric(between, metric))
+        .collect()
+}
+
+fn power_of_metric(between: &'static str, metric: analysis::MetricPower) -> Power {
+    let more = metric.more;
+    Power {
         between,
-        trials: metric_power.trials,
-        scatter: metric_power.scatter.deviation,
-        degrees_of_freedom: metric_power.scatter.degrees,
-        paired: metric_power.is_paired(),
-        smallest_difference: metric_power.smallest,
-        more: metric_power
-            .more
-            .map(|(trials, difference)| MoreTrials { trials, difference }),
-        metric: metric_power.column,
-    };
-    power.metrics.into_iter().map(metric).collect()
+        trials: metric.trials,
+        scatter: metric.scatter.deviation,
+        degrees_of_freedom: metric.scatter.degrees,
+        paired: metric.is_paired(),
+        smallest_difference: metric.smallest,
+        more: more.map(|(trials, difference)| MoreTrials { trials, difference }),
+        metric: metric.column,
+    }
 }

@@ -40,10 +40,8 @@ pub(crate) fn sentence(model: &Model) -> Option<String> {
     let power = power(model)?;
     let metric = |metric_power: &MetricPower| {
         let smallest = difference(metric_power.smallest?);
-        Some(format!(
-            "{smallest} or more in {}",
-            uncapitalise(&metric_power.name)
-        ))
+        let name = uncapitalise(&metric_power.name);
+        Some(format!("{smallest} or more in {name}"))
     };
     let metrics: Vec<String> = power.metrics.iter().filter_map(metric).collect();
     (!metrics.is_empty()).then(|| {
@@ -109,24 +107,23 @@ pub fn plan_lines(planned: &PlannedPower, source: &str) -> Vec<String> {
         plural(first.trials, "repetition"),
         pair_text(*kind)
     );
-    let line = |metric_power: &MetricPower| {
-        let scatter = format::share(metric_power.scatter.deviation);
-        let smallest = match metric_power.smallest {
-            Some(smallest) => format!("{} or more", difference(smallest)),
-            None => "none, as one has no interval".to_owned(),
-        };
-        let more = metric_power
-            .more
-            .map_or_else(String::new, |(count, smaller)| {
-                format!("; {count} find {}", round_difference(smaller))
-            });
-        format!(
-            "  {}: {smallest} (trials scatter by {scatter}){more}",
-            uncapitalise(&metric_power.name)
-        )
+    let lines = metrics.iter().map(plan_line);
+    [heading].into_iter().chain(lines).collect()
+}
+
+fn plan_line(metric_power: &MetricPower) -> String {
+    let scatter = format::share(metric_power.scatter.deviation);
+    let smallest = match metric_power.smallest {
+        Some(smallest) => format!("{} or more", difference(smallest)),
+        None => "none, as one has no interval".to_owned(),
     };
-    [heading]
-        .into_iter()
-        .chain(metrics.iter().map(line))
-        .collect()
+    let more = metric_power
+        .more
+        .map_or_else(String::new, |(count, smaller)| {
+            format!("; {count} find {}", round_difference(smaller))
+        });
+    format!(
+        "  {}: {smallest} (trials scatter by {scatter}){more}",
+        uncapitalise(&metric_power.name)
+    )
 }

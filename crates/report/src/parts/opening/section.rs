@@ -39,13 +39,11 @@ pub(crate) fn opening(model: &Model) -> Opening {
 
 /// What was asked before, and how far the intervals reach.
 fn notes(model: &Model) -> Vec<String> {
-    let has_interval = |cell: &CellModel| {
-        let mut metrics = cell.asked.iter();
-        metrics.any(
-            |metric| matches!(metric.number, Some(Number::Estimate(one)) if one.interval.is_some()),
-        )
-    };
-    let has_intervals = model.search.is_none() && model.cells.iter().any(has_interval);
+    let asked = model.cells.iter().flat_map(|cell| &cell.asked);
+    let mut numbers = asked.filter_map(|metric| metric.number);
+    let has_interval =
+        |number| matches!(number, Number::Estimate(estimate) if estimate.interval.is_some());
+    let has_intervals = model.search.is_none() && numbers.any(has_interval);
     let of_this_run = has_intervals.then(|| power::OF_THIS_RUN.to_owned());
     let all = [
         asked_before::mark_of_answer(model),
@@ -122,11 +120,7 @@ fn of_best(model: &Model, cell: &CellModel, asked: &[&MetricAnswer]) -> Vec<Figu
     let is_asked = |metric: Metric| asked.iter().any(|answer| answer.metric == metric);
     let figure = |metric: Metric, what: &str, estimate: Option<&Estimate>, unit: Unit| {
         let estimate = estimate.filter(|_| !is_asked(metric))?;
-        Some(Figure {
-            what: format!("{what}{place}"),
-            value: format::point(estimate, unit),
-            small: format::certainty(estimate, unit).unwrap_or_else(|| "single trial".to_owned()),
-        })
+        Some(estimate_figure(format!("{what}{place}"), estimate, unit))
     };
     let is_finding = matches!(
         model.info.load_model,
@@ -157,6 +151,14 @@ fn of_best(model: &Model, cell: &CellModel, asked: &[&MetricAnswer]) -> Vec<Figu
     .into_iter()
     .flatten()
     .collect()
+}
+
+fn estimate_figure(what: String, estimate: &Estimate, unit: Unit) -> Figure {
+    Figure {
+        what,
+        value: format::point(estimate, unit),
+        small: format::certainty(estimate, unit).unwrap_or_else(|| "single trial".to_owned()),
+    }
 }
 
 fn missing_figure(model: &Model) -> Option<Figure> {

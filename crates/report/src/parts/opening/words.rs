@@ -3,7 +3,7 @@
 
 use waggle_analysis::{
     Account, AnswerOf, AnswerRole, CellModel, CellValue, KnownBy, Limit, LimitedBy, MetricAnswer,
-    Model, Number, Spread, ThresholdOutcome, TiedCell,
+    Model, Number, SearchModel, Spread, ThresholdOutcome, TiedCell,
 };
 use waggle_metrics::{Metric, Wish};
 use waggle_stats::{MetricVerdict, TrialsNeeded, Verdict};
@@ -36,7 +36,7 @@ const REASONS_TOLD: usize = 3;
 pub fn sentences(model: &Model) -> Vec<String> {
     match &model.answer.of {
         AnswerOf::Nothing => reasons_for_none(model),
-        AnswerOf::Metrics(metrics) => match find_cell(model, model.answer.cell) {
+        AnswerOf::Metrics(metrics) => match best_cell(model) {
             Some(cell) => of_metrics(model, metrics, cell),
             None => Vec::new(),
         },
@@ -86,16 +86,16 @@ fn reasons_for_none(model: &Model) -> Vec<String> {
     reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let mut sentences = vec!["No trial was completed, so the study has no answer.".to_owned()];
     let trials = model.trials.len();
-    sentences.extend(reasons.iter().take(REASONS_TOLD).map(|(reason, count)| {
+    for (reason, count) in reasons.iter().take(REASONS_TOLD) {
         let end = match reason.ends_with(['.', '?', '!']) {
             true => "",
             false => ".",
         };
-        match trials {
+        sentences.push(match trials {
             1 => format!("The trial failed: {reason}{end}"),
             _ => format!("{count} of {trials} trials failed: {reason}{end}"),
-        }
-    }));
+        });
+    }
     if reasons.len() > REASONS_TOLD {
         let others = reasons.len() - REASONS_TOLD;
         sentences.push(format!("{others} other reasons are in the list of trials."));
@@ -103,11 +103,8 @@ fn reasons_for_none(model: &Model) -> Vec<String> {
     sentences
 }
 
-fn find_cell(model: &Model, cell: Option<u32>) -> Option<&CellModel> {
-    model
-        .cells
-        .iter()
-        .find(|candidate| Some(candidate.cell) == cell)
+fn best_cell(model: &Model) -> Option<&CellModel> {
+    model.cell(model.answer.cell?)
 }
 
 fn of_metrics(model: &Model, metrics: &[MetricAnswer], shown: &CellModel) -> Vec<String> {
@@ -219,12 +216,12 @@ pub(crate) fn ties(model: &Model, answer: &MetricAnswer) -> Vec<String> {
         Number::Estimate(estimate) => estimate.interval.is_some(),
         Number::Exact(_) | Number::Within(_) => false,
     };
+    let how = match answer.wish {
+        Wish::Less => "low",
+        Wish::More | Wish::Neither => "high",
+    };
     let may_reach = (!open.is_empty()).then(|| {
         let names = cell_names(model, answer, &open);
-        let how = match answer.wish {
-            Wish::Less => "low",
-            Wish::More | Wish::Neither => "high",
-        };
         format!("That {names} may be as {how}: it is known on one side only.")
     });
     let by_itself = (!alone.is_empty()).then(|| {
@@ -270,12 +267,8 @@ fn cell_names(model: &Model, answer: &MetricAnswer, tied: &[&TiedCell]) -> Strin
         some if some > TIED_SHOWN => format!("of {some} other cells"),
         _ => {
             let names = tied.iter().map(|TiedCell { value, .. }| {
-                let point = in_unit(value.number.point(), answer.unit);
-                format!(
-                    "{} ({})",
-                    name_of(model, value.cell),
-                    bound_sign(value, point)
-                )
+                let point = bound_sign(value, in_unit(value.number.point(), answer.unit));
+                format!("{} ({point})", name_of(model, value.cell))
             });
             format!("at {}", names.collect::<Vec<_>>().join("; "))
         }
@@ -351,7 +344,7 @@ fn cell_value(model: &Model, answer: &MetricAnswer, cell_value: &CellValue) -> S
         (_, levels) if levels.is_empty() => String::new(),
         (_, levels) => format!(" at {levels}"),
     };
-    let verdict = find_cell(model, Some(cell_value.cell)).and_then(|cell| cell.verdict);
+    let verdict = model.cell(cell_value.cell).and_then(|cell| cell.verdict);
     let doubt = verdict
         .filter(|verdict| *verdict != Verdict::Valid)
         .map(|verdict| format!("; verdict: {}", labels::verdict(verdict)))
@@ -442,24 +435,12 @@ fn of_searches(model: &Model, ranking: &[u32]) -> Vec<String> {
         cells if cells > SEARCHES_TOLD => 1,
         cells => cells,
     };
-    let cell_sentence = |number: &u32| {
-        let cell = find_cell(model, Some(*number))?;
-        let place = match cell.levels.as_slice() {
-            [] => String::new(),
-            levels => format::levels(levels),
-        };
-        let search = searches.of_cell(*number)?;
-        let why = search.shortfalls().first().map(search::words::shortfall);
-        Some(search::words::sentence(
-            searches.info.maximize,
-            &search.answer,
-            why.as_deref(),
-            &place,
-        ))
-    };
-    let mut sentences: Vec<String> = ranking[..told].iter().filter_map(cell_sentence).collect();
+    let best = ranking[..told].iter().copied();
+    let mut sentences: Vec<String> = best
+        .filter_map(|cell| search_sentence(searches, model.cell(cell)?))
+        .collect();
     sentences.extend(causes::throughout(model));
-    if let Some(best) = find_cell(model, model.answer.cell) {
+    if let Some(best) = best_cell(model) {
         let place = match model.cells.len() {
             0 | 1 => "At that level, ".to_owned(),
             _ => format!(
@@ -473,6 +454,22 @@ fn of_searches(model: &Model, ranking: &[u32]) -> Vec<String> {
     }
     sentences.extend(operating_points::words::in_short(model));
     sentences
+}
+
+/// `None` if nothing was searched for in the cell.
+fn search_sentence(searches: &SearchModel, cell: &CellModel) -> Option<String> {
+    let search = searches.of_cell(cell.cell)?;
+    let place = match cell.levels.as_slice() {
+        [] => String::new(),
+        levels => format::levels(levels),
+    };
+    let why = search.shortfalls().first().map(search::words::shortfall);
+    Some(search::words::sentence(
+        searches.info.maximize,
+        &search.answer,
+        why.as_deref(),
+        &place,
+    ))
 }
 
 /// The sentences that exist; the first of them with a prefix.

@@ -152,7 +152,8 @@ fn equation(balance: &RecordEquation) -> String {
             rejected,
             unknown,
         } => records(
-            (*sent, "sent"),
+            *sent,
+            "sent",
             &[
                 (*accepted, "accepted"),
                 (*rejected, "rejected"),
@@ -164,14 +165,16 @@ fn equation(balance: &RecordEquation) -> String {
             delivered,
             missing,
         } => records(
-            (*accepted, "accepted"),
+            *accepted,
+            "accepted",
             &[(*delivered, "delivered"), (*missing, "missing")],
         ),
         RecordEquation::Requests {
             succeeded,
             accepted,
         } => records(
-            (*succeeded, "in requests that succeeded"),
+            *succeeded,
+            "in requests that succeeded",
             &[(*accepted, "accepted by key")],
         ),
     }
@@ -195,7 +198,7 @@ fn first_keys_text(keys: &[u64]) -> String {
     }
 }
 
-fn records((whole, name): (u64, &str), parts: &[(u64, &str)]) -> String {
+fn records(whole: u64, name: &str, parts: &[(u64, &str)]) -> String {
     let named: Vec<String> = parts
         .iter()
         .map(|(part, name)| format!("{} {name}", count(*part)))

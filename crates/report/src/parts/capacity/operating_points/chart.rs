@@ -71,7 +71,7 @@ impl OperatingPoint {
         let row = |cell: &CellModel| {
             let search = model.search.as_ref();
             let cell_search = search.and_then(|search| search.of_cell(cell.cell));
-            Row::new(&point.model, (cell, cell_search), &further)
+            Row::new(&point.model, cell, cell_search, &further)
         };
         Self {
             title: format!("{} at {}", model.info.study, place(point.share)),
@@ -84,7 +84,8 @@ impl OperatingPoint {
 impl Row {
     fn new(
         model: &Model,
-        (cell, cell_search): (&CellModel, Option<&CellSearch>),
+        cell: &CellModel,
+        cell_search: Option<&CellSearch>,
         further: &[(usize, String)],
     ) -> Self {
         let interval = |value: Option<&Estimate>| value.map(estimate);

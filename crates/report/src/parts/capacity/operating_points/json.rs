@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use waggle_analysis::{Model, OperatingCell, OperatingPointModel};
+use waggle_metrics::NamedMetric;
 
 use crate::{
     metric_columns::numbers,
@@ -41,21 +42,30 @@ pub(crate) fn operating_points(model: &Model) -> Vec<OperatingPoint<'_>> {
 
 fn operating_point<'a>(model: &'a Model, point: &'a OperatingPointModel) -> OperatingPoint<'a> {
     let all = numbers(&point.model);
-    let of_cell = |operating_cell: &OperatingCell| {
-        let answer = &model.search.as_ref()?.of_cell(operating_cell.cell)?.answer;
-        let result = point.model.cell(operating_cell.cell);
-        Some(CellAtPoint {
-            cell: operating_cell.cell,
-            capacity: answer.capacity(),
-            is_lower_bound: answer.is_lower_bound(),
-            fails: answer.fails,
-            search_ended: answer.end.name(),
-            level: operating_cell.level,
-            result: result.map(|result| cell(&point.model, result, &all)),
-        })
-    };
+    let cells = point.cells.iter();
+    let cells = cells.filter_map(|cell| cell_at_point(model, &point.model, cell, &all));
     OperatingPoint {
         share: point.share,
-        cells: point.cells.iter().filter_map(of_cell).collect(),
+        cells: cells.collect(),
     }
+}
+
+/// `at_point`: the trials there; `all`: their metrics. `None` if nothing was searched for in the cell.
+fn cell_at_point<'a>(
+    model: &Model,
+    at_point: &'a Model,
+    operating_cell: &OperatingCell,
+    all: &[NamedMetric<'_>],
+) -> Option<CellAtPoint<'a>> {
+    let answer = &model.search.as_ref()?.of_cell(operating_cell.cell)?.answer;
+    let result = at_point.cell(operating_cell.cell);
+    Some(CellAtPoint {
+        cell: operating_cell.cell,
+        capacity: answer.capacity(),
+        is_lower_bound: answer.is_lower_bound(),
+        fails: answer.fails,
+        search_ended: answer.end.name(),
+        level: operating_cell.level,
+        result: result.map(|result| cell(at_point, result, all)),
+    })
 }

@@ -1,8 +1,6 @@
 //! The cells at a share of their capacities.
 
-use waggle_analysis::{
-    CellModel, CellSearch, Model, OperatingCell, OperatingPointModel, SearchModel, headline,
-};
+use waggle_analysis::{CellModel, CellSearch, Model, OperatingCell, OperatingPointModel, headline};
 use waggle_metrics::{Metric, NamedMetric, Statistic};
 use waggle_results::LevelKind;
 
@@ -31,8 +29,7 @@ pub(crate) fn operating_point<'a>(
     model: &'a Model,
     point: &'a OperatingPointModel,
 ) -> Option<Table> {
-    let columns = place(model, |row: &Row<'_>| row.cell);
-    Some(table(model.search.as_ref()?, (model, point), columns))
+    table(model, point, place(model, |row: &Row<'_>| row.cell))
 }
 
 /// The same for a terminal.
@@ -40,15 +37,15 @@ pub(crate) fn operating_point_in_short<'a>(
     model: &'a Model,
     point: &'a OperatingPointModel,
 ) -> Option<Table> {
-    let columns = levels(model, |row: &Row<'_>| row.cell);
-    Some(table(model.search.as_ref()?, (model, point), columns))
+    table(model, point, levels(model, |row: &Row<'_>| row.cell))
 }
 
 fn table<'a>(
-    search: &'a SearchModel,
-    (model, point): (&'a Model, &'a OperatingPointModel),
+    model: &'a Model,
+    point: &'a OperatingPointModel,
     mut columns: Vec<Column<'a, Row<'a>>>,
-) -> Table {
+) -> Option<Table> {
+    let search = model.search.as_ref()?;
     let what = search.info.maximize;
     columns.extend([
         Column::numbers("capacity", move |row: &Row<'_>| {
@@ -85,7 +82,7 @@ fn table<'a>(
         "Each cell at {}, with 95 % intervals over trials",
         words::place(point.share)
     );
-    Table::new("operating-point", caption, columns, rows).without_heading()
+    Some(Table::new("operating-point", caption, columns, rows).without_heading())
 }
 
 /// Response time, cost and memory, what else the study asks about, and failures.

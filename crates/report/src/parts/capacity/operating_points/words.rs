@@ -1,7 +1,7 @@
 //! The cells at a share of their capacities: what is said of them, and why one has no operating point.
 
 use waggle_analysis::{
-    AnswerOf, CellModel, CellSearch, MetricAnswer, Model, OperatingPointModel, SearchModel,
+    AnswerOf, CellSearch, MetricAnswer, Model, OperatingPointModel, SearchModel,
 };
 
 use waggle_results::SearchInfo;
@@ -60,16 +60,15 @@ fn add_place(point: &OperatingPointModel, said: Vec<String>) -> String {
 
 /// Why the cells there have their verdicts.
 pub(crate) fn reasons(point: &OperatingPointModel) -> Vec<String> {
-    let of_cell = |cell: &CellModel| -> Vec<String> {
+    let mut all = Vec::new();
+    for cell in &point.model.cells {
         let name = cell_name(&point.model, cell);
-        let reasons = cell.reasons.iter();
-        let said = reasons.map(|reason| match name.as_str() {
+        all.extend(cell.reasons.iter().map(|reason| match name.as_str() {
             "" => cell_reason(reason),
             name => format!("{name}: {}", cell_reason(reason)),
-        });
-        said.collect()
-    };
-    point.model.cells.iter().flat_map(of_cell).collect()
+        }));
+    }
+    all
 }
 
 /// Why a cell has no operating point: `no capacity: fails at the minimum`.

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use waggle_analysis::{Model, SearchModel};
+use waggle_analysis::Model;
 use waggle_stats::Answer;
 
 use super::words::limiting_key;
@@ -49,30 +49,22 @@ struct Fitted {
 }
 
 pub(crate) fn searches(model: &Model) -> Vec<CellSearch> {
-    let of_search = |search: &SearchModel| -> Vec<CellSearch> {
-        let cells = search.cells.iter();
-        let maximize = search.info.maximize.to_string();
-        cells
-            .map(|cell| cell_search(cell.cell, &maximize, &cell.answer))
-            .collect()
+    let Some(search) = &model.search else {
+        return Vec::new();
     };
-    model.search.as_ref().map_or_else(Vec::new, of_search)
+    let maximize = search.info.maximize.to_string();
+    let cells = search.cells.iter();
+    cells
+        .map(|cell| cell_search(cell.cell, &maximize, &cell.answer))
+        .collect()
 }
 
 fn cell_search(cell: u32, maximize: &str, answer: &Answer) -> CellSearch {
-    let tried = |level: f64| {
-        let seen = answer.at_level(level)?;
-        Some(Tried {
-            level,
-            held: seen.met,
-            failed: seen.not_met,
-        })
-    };
     CellSearch {
         cell,
         maximize: maximize.to_owned(),
-        holds: answer.holds.and_then(|held| tried(held.level)),
-        fails: answer.fails.and_then(tried),
+        holds: answer.holds.and_then(|held| tried(answer, held.level)),
+        fails: answer.fails.and_then(|level| tried(answer, level)),
         is_lower_bound: answer.is_lower_bound(),
         limited_by: limiting_key(answer),
         fitted: answer.fitted_level().map(|fitted| Fitted {
@@ -86,4 +78,13 @@ fn cell_search(cell: u32, maximize: &str, answer: &Answer) -> CellSearch {
         instrument_limited_trials: answer.limited_trials,
         search_ended: answer.end.name(),
     }
+}
+
+fn tried(answer: &Answer, level: f64) -> Option<Tried> {
+    let seen = answer.at_level(level)?;
+    Some(Tried {
+        level,
+        held: seen.met,
+        failed: seen.not_met,
+    })
 }

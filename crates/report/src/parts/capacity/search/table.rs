@@ -94,14 +94,14 @@ pub(crate) fn levels_table(model: &Model) -> Option<Table> {
     columns.extend([Column::words("evidence", |(_, step): &Tried<'_>| {
         Field::plain(labels::evidence(step.evidence)).bad_if(step.evidence == Evidence::NotMet)
     })]);
-    let conditions = search.info.conditions.iter().enumerate();
-    columns.extend(conditions.map(|(place, condition)| {
+    for (place, condition) in search.info.conditions.iter().enumerate() {
         let unit = unit(&condition.metric, &model.info.metrics);
-        Column::numbers(condition.metric.join("."), move |(_, step): &Tried<'_>| {
+        let head = condition.metric.join(".");
+        columns.push(Column::numbers(head, move |(_, step): &Tried<'_>| {
             let number = step.numbers.get(place).copied().flatten();
             Field::optional(number.map(|number| in_unit(number, unit)))
-        })
-    }));
+        }));
+    }
     columns.push(Column::words("reason", |(_, step): &Tried<'_>| {
         let why: Vec<String> = step.why.iter().map(shortfall).collect();
         Field::plain(why.join("\n"))

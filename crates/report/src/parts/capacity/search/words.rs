@@ -57,14 +57,14 @@ pub fn sentence(what: LevelKind, answer: &Answer, why: Option<&str>, place: &str
 
 /// The lowest level that failed, and in how many of its trials.
 fn fails_text(answer: &Answer, why: &str, level: &dyn Fn(f64) -> String) -> String {
-    let text = |fails: f64| {
-        let seen = answer.at_level(fails);
-        let share = seen.map_or_else(String::new, |seen| {
-            format!(" in {} of {}", seen.not_met, trials(seen.judged_trials()))
-        });
-        format!(", but not at {}, which failed{share}{why}", level(fails))
+    let Some(fails) = answer.fails else {
+        return String::new();
     };
-    answer.fails.map(text).unwrap_or_default()
+    let seen = answer.at_level(fails);
+    let share = seen.map_or_else(String::new, |seen| {
+        format!(" in {} of {}", seen.not_met, trials(seen.judged_trials()))
+    });
+    format!(", but not at {}, which failed{share}{why}", level(fails))
 }
 
 /// What all trials together say, where the bracket of two levels says what happened.
@@ -81,15 +81,17 @@ fn fitted_text(what: LevelKind, answer: &Answer) -> String {
 
 /// A fitted level and the ends of its interval, to three digits.
 pub(crate) fn fitted_levels(what: LevelKind, fitted: FittedLevel) -> (String, String, String) {
-    let round = |value: f64| {
-        let step = 10_f64.powf(value.log10().floor() - 2.0);
-        let step = match what {
-            LevelKind::Rate => step,
-            LevelKind::Users | LevelKind::Connections => step.max(1.0),
-        };
-        level(what, (value / step).round() * step)
-    };
+    let round = |value: f64| rounded_level(what, value);
     (round(fitted.level), round(fitted.low), round(fitted.high))
+}
+
+fn rounded_level(what: LevelKind, value: f64) -> String {
+    let step = 10_f64.powf(value.log10().floor() - 2.0);
+    let step = match what {
+        LevelKind::Rate => step,
+        LevelKind::Users | LevelKind::Connections => step.max(1.0),
+    };
+    level(what, (value / step).round() * step)
 }
 
 /// ` with 10 connections`, where they were the limit.
@@ -151,17 +153,11 @@ fn without_level(
 
 /// Levels at which some trials held and some did not.
 fn mixed_levels_text(answer: &Answer, level: &dyn Fn(f64) -> String) -> String {
-    answer
-        .mixed_levels()
-        .map(|seen| {
-            let judged = seen.met + seen.not_met;
-            format!(
-                "; {} held in {} of {judged} trials",
-                level(seen.level),
-                seen.met
-            )
-        })
-        .collect()
+    let texts = answer.mixed_levels().map(|seen| {
+        let (level, judged) = (level(seen.level), seen.judged_trials());
+        format!("; {level} held in {} of {judged} trials", seen.met)
+    });
+    texts.collect()
 }
 
 fn at_place(place: &str, said: &str) -> String {

@@ -55,24 +55,23 @@ pub(crate) fn best_and_worst(ranking: &BestAndWorstModel) -> BestAndWorst<'_> {
             false => "highest",
         },
     });
-    let cells = ranking.cells.iter().map(|entry| CellEnds {
-        cell: entry.cell,
-        ran: entry.ran,
-        compared: entry.ordered,
-        best: entry
-            .best
-            .as_ref()
-            .map(|ranked| trial(&ranking.order, ranked)),
-        worst: entry
-            .worst
-            .as_ref()
-            .map(|ranked| trial(&ranking.order, ranked)),
-        least_failures: entry.failures.map(|range| range.least),
-        most_failures: entry.failures.map(|range| range.most),
-    });
+    let cells = ranking.cells.iter();
     BestAndWorst {
         order: order.collect(),
-        cells: cells.collect(),
+        cells: cells.map(|cell| cell_ends(&ranking.order, cell)).collect(),
+    }
+}
+
+fn cell_ends(order: &[OrderMetric], extremes: &waggle_analysis::BestAndWorst) -> CellEnds {
+    let end = |ranked: &RankedTrial| trial(order, ranked);
+    CellEnds {
+        cell: extremes.cell,
+        ran: extremes.ran,
+        compared: extremes.ordered,
+        best: extremes.best.as_ref().map(end),
+        worst: extremes.worst.as_ref().map(end),
+        least_failures: extremes.failures.map(|range| range.least),
+        most_failures: extremes.failures.map(|range| range.most),
     }
 }
 

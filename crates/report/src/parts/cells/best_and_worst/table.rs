@@ -2,7 +2,7 @@
 
 use crate::{
     layout::table::{Column, Field, Head, Table},
-    parts::columns::place,
+    parts::columns::{are_numbers, place},
     words::{cell, format},
 };
 
@@ -120,14 +120,10 @@ fn grid_table(
         .iter()
         .map(|row| row.iter().map(field).collect())
         .collect();
-    let last = (0..grid.columns.len()).map(|column| {
-        let counts = rows.iter().map(|row| row[column].counts.as_slice());
-        let counts = counts.filter(|counts| !counts.is_empty());
-        let most = counts.fold(Vec::new(), largest_of_each);
-        match most.is_empty() {
-            true => Field::empty(),
-            false => largest(&most),
-        }
+    let most = (0..grid.columns.len()).map(|column| largest_counts(&rows, column));
+    let last = most.map(|counts| match counts.is_empty() {
+        true => Field::empty(),
+        false => largest(&counts),
     });
     let mut last: Vec<Field> = head_of_last_row(grid).chain(last).collect();
     // Without a factor of rows there is one row, which is the largest itself.
@@ -149,6 +145,13 @@ fn grid_table(
     }
 }
 
+/// Empty if no cell of the column has counts.
+fn largest_counts(rows: &[Vec<Shown>], column: usize) -> Vec<f64> {
+    let counts = rows.iter().map(|row| row[column].counts.as_slice());
+    let counts = counts.filter(|counts| !counts.is_empty());
+    counts.fold(Vec::new(), largest_of_each)
+}
+
 fn largest_of_each(known: Vec<f64>, counts: &[f64]) -> Vec<f64> {
     match known.is_empty() {
         true => counts.to_vec(),
@@ -164,8 +167,7 @@ fn head_of_last_row(grid: &TableGrid) -> impl Iterator<Item = Field> {
 /// The row factors, then each combination of levels of the column factors.
 fn heads(grid: &TableGrid) -> Vec<Head> {
     let rows = grid.row_factors.iter().enumerate().map(|(place, factor)| {
-        let mut levels = grid.rows.iter().map(|levels| &levels[place]);
-        match levels.all(|level| level.parse::<f64>().is_ok()) {
+        match are_numbers(grid.rows.iter().map(|levels| &levels[place])) {
             true => Head::number(factor),
             false => Head::words(factor),
         }

@@ -7,12 +7,9 @@ pub(crate) fn sentences(ranking: &BestAndWorstModel) -> Vec<String> {
     let order: Vec<String> = ranking
         .order
         .iter()
-        .map(|metric| {
-            let best = match metric.is_lowest_best {
-                true => "lowest",
-                false => "highest",
-            };
-            format!("{} (the {best} is best)", metric.name)
+        .map(|metric| match metric.is_lowest_best {
+            true => format!("{} (the lowest is best)", metric.name),
+            false => format!("{} (the highest is best)", metric.name),
         })
         .collect();
     let mut sentences = vec![format!(

@@ -10,7 +10,7 @@ use crate::{
     words::{cell, labels, names},
 };
 
-use waggle_analysis::{CellModel, Model, Percentile, SpectrumPoint};
+use waggle_analysis::{CellModel, Factor, Model, Percentile, SpectrumPoint};
 
 /// Digits of a quantile.
 const QUANTILE_DIGITS: i32 = 8;
@@ -45,12 +45,10 @@ struct Step<'a> {
 impl<'a> Cell<'a> {
     pub(crate) fn new(model: &Model, cell: &'a CellModel, mapped: &[Mapped<'_>]) -> Self {
         let (numbers, thin) = map::numbers(mapped, cell);
-        let level = |factor: &waggle_analysis::Factor| {
+        let level = |factor: &Factor| {
             let (_, level) = cell.levels.iter().find(|(name, _)| *name == factor.name)?;
-            factor
-                .levels
-                .iter()
-                .position(|candidate| candidate == level)
+            let mut levels = factor.levels.iter();
+            levels.position(|candidate| candidate == level)
         };
         let steps = cell.steps.iter().map(|step| Step {
             name: &step.name,

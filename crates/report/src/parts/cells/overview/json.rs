@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use waggle_analysis::{CellModel, Model, headline};
+use waggle_analysis::{AskedMetric, CellModel, Model, headline};
 use waggle_metrics::NamedMetric;
 
 use crate::{
@@ -94,20 +94,21 @@ pub(crate) fn cell<'a>(model: &Model, cell: &'a CellModel, all: &[NamedMetric<'_
 
 pub(crate) fn asked_metrics(model: &Model, cell: &CellModel) -> BTreeMap<String, Asked> {
     let named = headline(&model.info).into_iter().zip(&cell.asked);
-    let of_metric = |(named, asked): (NamedMetric<'_>, &waggle_analysis::AskedMetric)| {
-        let end = |value: f64| {
-            let shown = named.row.in_column(value);
-            shown.is_finite().then_some(shown)
-        };
-        let known = Asked {
-            verdict: asked.verdict.name(),
-            low: asked.range.and_then(|range| end(range.low)),
-            high: asked.range.and_then(|range| end(range.high)),
-            doubtful_trials: asked.doubtful,
-        };
-        (named.column(), known)
+    let asked = named.map(|(named, asked)| (named.column(), asked_metric(&named, asked)));
+    asked.collect()
+}
+
+fn asked_metric(named: &NamedMetric<'_>, asked: &AskedMetric) -> Asked {
+    let end = |value: f64| {
+        let shown = named.row.in_column(value);
+        shown.is_finite().then_some(shown)
     };
-    named.map(of_metric).collect()
+    Asked {
+        verdict: asked.verdict.name(),
+        low: asked.range.and_then(|range| end(range.low)),
+        high: asked.range.and_then(|range| end(range.high)),
+        doubtful_trials: asked.doubtful,
+    }
 }
 
 pub(crate) fn derived_levels(cell: &CellModel) -> BTreeMap<&str, &str> {

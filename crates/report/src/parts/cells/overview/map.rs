@@ -151,11 +151,12 @@ fn percentile<'a>(metric: Metric, statistic: Statistic, pick: Pick) -> Mapped<'a
             ..NamedMetric::of_all(metric)
         },
         of_cell: Box::new(move |cell| {
-            let quantile = pick(cell).percentile(statistic);
-            quantile.map_or_else(Shown::default, |value| Shown {
-                number: value.estimate.map(Number::Estimate),
-                thin: value.thin,
-            })
+            pick(cell)
+                .percentile(statistic)
+                .map_or_else(Shown::default, |value| Shown {
+                    number: value.estimate.map(Number::Estimate),
+                    thin: value.thin,
+                })
         }),
     }
 }

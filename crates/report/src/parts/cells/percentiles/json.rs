@@ -46,18 +46,20 @@ impl DeliveryDelay {
 
 /// By the columns of `tables.csv`.
 pub(crate) fn pooled_percentiles(pooled: &Pooled) -> BTreeMap<String, f64> {
-    let percentiles = |metric: Metric, all: &Option<TrialPercentiles>| -> Vec<(String, f64)> {
-        let value = |statistic: Statistic| {
-            let named = NamedMetric {
-                statistic: Some(statistic),
-                ..NamedMetric::of_all(metric)
-            };
-            let us = all.as_ref()?.statistic(statistic)?;
-            Some((named.column(), named.row.in_column(us)))
-        };
-        STATISTICS.into_iter().filter_map(value).collect()
-    };
-    let response = percentiles(Metric::ResponseTime, &pooled.response);
-    let delay = percentiles(Metric::Delay, &pooled.delay);
+    let response = percentiles(Metric::ResponseTime, pooled.response.as_ref());
+    let delay = percentiles(Metric::Delay, pooled.delay.as_ref());
     response.into_iter().chain(delay).collect()
+}
+
+fn percentiles(metric: Metric, all: Option<&TrialPercentiles>) -> Vec<(String, f64)> {
+    let mut percentiles = Vec::new();
+    for statistic in STATISTICS {
+        let named = NamedMetric {
+            statistic: Some(statistic),
+            ..NamedMetric::of_all(metric)
+        };
+        let us = all.and_then(|all| all.statistic(statistic));
+        percentiles.extend(us.map(|us| (named.column(), named.row.in_column(us))));
+    }
+    percentiles
 }

@@ -28,36 +28,39 @@ pub(crate) fn comparisons(all: &[ComparisonModel]) -> Option<Table> {
         Column::words("levels", |row: &At<'_>| Field::plain(levels_text(row))),
         Column::words("at", |row: &At<'_>| Field::plain(at_level(row))),
     ];
-    columns.extend(names.into_iter().map(|(name, measure)| {
+    for (name, measure) in names {
         let head = match measure {
             Measure::Ratio => name.to_owned(),
             Measure::Difference => format!("{name}, percentage points"),
         };
-        Column::numbers(head, move |row: &At<'_>| {
+        columns.push(Column::numbers(head, move |row: &At<'_>| {
             let mut outcomes = row.of.outcomes.iter();
-            outcomes
-                .find(|outcome| outcome.name == name)
-                .map_or_else(Field::empty, |outcome| field(outcome, row))
-        })
-    }));
+            let outcome = outcomes.find(|outcome| outcome.name == name);
+            outcome.map_or_else(Field::empty, |outcome| field(outcome, row))
+        }));
+    }
     columns.push(Column::words("not valid", |row: &At<'_>| {
         Field::plain(doubtful(row))
     }));
-    let rows = all.iter().flat_map(|comparison| {
-        let lines = 0..comparison.lines.len();
-        lines.flat_map(move |line| {
+    let caption = "Ratios of the two levels, and differences of error rates in percentage points, with 95 % intervals";
+    Table::new("comparison", caption, columns, rows(all))
+        .with_title("A/B comparison, level by level")
+        .unless_empty()
+}
+
+fn rows(all: &[ComparisonModel]) -> Vec<At<'_>> {
+    let mut rows = Vec::new();
+    for comparison in all {
+        for line in 0..comparison.lines.len() {
             let levels = 0..comparison.over.levels.len();
-            levels.map(move |level| At {
+            rows.extend(levels.map(|level| At {
                 of: comparison,
                 line,
                 level,
-            })
-        })
-    });
-    let caption = "Ratios of the two levels, and differences of error rates in percentage points, with 95 % intervals";
-    Table::new("comparison", caption, columns, rows)
-        .with_title("A/B comparison, level by level")
-        .unless_empty()
+            }));
+        }
+    }
+    rows
 }
 
 fn levels_text(row: &At<'_>) -> String {

@@ -48,13 +48,13 @@ fn charts(curves: &CurvesModel, model: &Model) -> Vec<Chart> {
         let panels = curves.panels.iter();
         panels.map(move |panel| [label(curve, model), panel.name.clone()])
     });
-    let chart = |(place, names): (usize, [String; 2])| {
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let labels = all.map(|names| {
         let names = names.into_iter().filter(|name| !name.is_empty());
-        let label = names.collect::<Vec<&str>>().join(", ");
-        Chart::new(format!("curve-{place}"), label)
-    };
-    all.enumerate().map(chart).collect()
+        names.collect::<Vec<String>>().join(", ")
+    });
+    let charts = labels.enumerate();
+    let charts = charts.map(|(place, label)| Chart::new(format!("curve-{place}"), label));
+    charts.collect()
 }
 
 /// More sentences than this are folded: nobody reads them all.

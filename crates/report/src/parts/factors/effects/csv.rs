@@ -1,7 +1,7 @@
 //! `effects.csv`: a row for each share of the variation, each level against the first, and each comparison at a level of
 //! another factor; numbers in full.
 
-use waggle_stats::{Estimate, Source};
+use waggle_stats::{Estimate, Source, Variation};
 
 use crate::layout::{
     csv::{number, to_csv},
@@ -13,13 +13,14 @@ use waggle_analysis::{EffectsModel, OutcomeEffects};
 /// The table of effects.
 #[must_use]
 pub fn effects(effects: &EffectsModel) -> String {
-    let rows = effects.outcomes.iter().flat_map(|outcome| {
-        let rows = shares(effects, outcome)
+    let mut rows: Vec<OfOutcome<'_>> = Vec::new();
+    for outcome in &effects.outcomes {
+        let of_outcome = shares(effects, outcome)
             .into_iter()
             .chain(levels(effects, outcome))
             .chain(comparisons(effects, outcome));
-        rows.map(move |row| (outcome, row))
-    });
+        rows.extend(of_outcome.map(|row| (outcome, row)));
+    }
     let caption = "Shares of the variation, levels and comparisons, in full";
     to_csv(&Table::new("effects", caption, columns(), rows))
 }
@@ -103,58 +104,59 @@ struct Row<'a> {
 }
 
 fn shares<'a>(effects: &'a EffectsModel, outcome: &'a OutcomeEffects) -> Vec<Row<'a>> {
+    let parts = outcome.parts.iter();
+    parts.map(|part| share(effects, part)).collect()
+}
+
+fn share<'a>(effects: &'a EffectsModel, part: &Variation) -> Row<'a> {
     let name = |place: usize| effects.factors[place].name.as_str();
-    let row = |part: &waggle_stats::Variation| {
-        let (kind, factor, other) = match part.of {
-            Source::Factor(factor) => ("factor", name(factor), ""),
-            Source::Pair(a, b) => ("interaction", name(a), name(b)),
-            Source::Further => ("further interactions", "", ""),
-            Source::Trials => ("trial to trial", "", ""),
-        };
-        Row {
-            kind,
-            factor,
-            other: (other, ""),
-            share: Some((part.share, part.degrees, part.p_value)),
-            ..Row::default()
-        }
+    let (kind, factor, other) = match part.of {
+        Source::Factor(factor) => ("factor", name(factor), ""),
+        Source::Pair(a, b) => ("interaction", name(a), name(b)),
+        Source::Further => ("further interactions", "", ""),
+        Source::Trials => ("trial to trial", "", ""),
     };
-    outcome.parts.iter().map(row).collect()
+    Row {
+        kind,
+        factor,
+        other: (other, ""),
+        share: Some((part.share, part.degrees, part.p_value)),
+        ..Row::default()
+    }
 }
 
 fn levels<'a>(effects: &'a EffectsModel, outcome: &'a OutcomeEffects) -> Vec<Row<'a>> {
-    let factors = effects.factors.iter().zip(&outcome.ratios);
-    factors
-        .flat_map(|(factor, ratios)| {
-            let levels = factor.levels.iter().skip(1).zip(ratios);
-            levels.map(|(level, ratio)| Row {
-                kind: "level",
-                factor: &factor.name,
-                level,
-                baseline_level: &factor.levels[0],
-                ratio: Some(*ratio),
-                ..Row::default()
-            })
-        })
-        .collect()
+    let mut rows = Vec::new();
+    for (factor, ratios) in effects.factors.iter().zip(&outcome.ratios) {
+        let levels = factor.levels.iter().skip(1).zip(ratios);
+        rows.extend(levels.map(|(level, ratio)| Row {
+            kind: "level",
+            factor: &factor.name,
+            level,
+            baseline_level: &factor.levels[0],
+            ratio: Some(*ratio),
+            ..Row::default()
+        }));
+    }
+    rows
 }
 
 fn comparisons<'a>(effects: &'a EffectsModel, outcome: &'a OutcomeEffects) -> Vec<Row<'a>> {
-    let all = outcome.comparisons.iter().flat_map(|comparison| {
-        let (factor, by) = (
-            &effects.factors[comparison.factor],
-            &effects.factors[comparison.by],
-        );
-        let levels = by.levels.iter().zip(&comparison.ratios);
-        levels.map(|(held, ratio)| Row {
-            kind: "comparison",
-            factor: &factor.name,
-            level: &factor.levels[comparison.level],
-            baseline_level: &factor.levels[0],
-            other: (&by.name, held),
-            ratio: Some(ratio.estimate),
-            ..Row::default()
-        })
-    });
-    all.collect()
+    let mut rows = Vec::new();
+    for comparison in &outcome.comparisons {
+        let factor = &effects.factors[comparison.factor];
+        let by = &effects.factors[comparison.by];
+        for (held, ratio) in by.levels.iter().zip(&comparison.ratios) {
+            rows.push(Row {
+                kind: "comparison",
+                factor: &factor.name,
+                level: &factor.levels[comparison.level],
+                baseline_level: &factor.levels[0],
+                other: (&by.name, held),
+                ratio: Some(ratio.estimate),
+                ..Row::default()
+            });
+        }
+    }
+    rows
 }

@@ -32,27 +32,26 @@ pub(crate) fn effects(model: &Model) -> Vec<Effect<'_>> {
         .collect()
 }
 
-fn of_outcome<'a>(
-    effects: &'a EffectsModel,
-    outcome: &'a OutcomeEffects,
-) -> impl Iterator<Item = Effect<'a>> {
-    let factors = effects.factors.iter().enumerate();
-    factors.flat_map(move |(place, factor)| {
+fn of_outcome<'a>(effects: &'a EffectsModel, outcome: &'a OutcomeEffects) -> Vec<Effect<'a>> {
+    let mut all = Vec::new();
+    for (place, factor) in effects.factors.iter().enumerate() {
         let ratios = outcome.ratios[place].iter().zip(&outcome.shown[place]);
-        let levels = factor.levels.iter().skip(1).zip(ratios);
-        levels.map(move |(level, (ratio, shown))| Effect {
-            metric: &outcome.column,
-            factor: &factor.name,
-            level,
-            instead_of: &factor.levels[0],
-            ratio: Value::of_ratio(ratio),
-            shown: match shown {
-                Shown::Together => "together",
-                Shown::Alone => "alone",
-                Shown::Nothing => "no",
-                Shown::Unknown => "no interval",
-            },
-            as_measured: outcome.is_as_measured,
-        })
-    })
+        for (level, (ratio, shown)) in factor.levels.iter().skip(1).zip(ratios) {
+            all.push(Effect {
+                metric: &outcome.column,
+                factor: &factor.name,
+                level,
+                instead_of: &factor.levels[0],
+                ratio: Value::of_ratio(ratio),
+                shown: match shown {
+                    Shown::Together => "together",
+                    Shown::Alone => "alone",
+                    Shown::Nothing => "no",
+                    Shown::Unknown => "no interval",
+                },
+                as_measured: outcome.is_as_measured,
+            });
+        }
+    }
+    all
 }

@@ -69,25 +69,22 @@ struct AtLevel<'a> {
 pub(crate) fn dependences(effects: &EffectsModel, told: &[ComparisonModel]) -> Option<Table> {
     let factors = &effects.factors;
     let is_new = |candidate: &Comparison| {
-        let name = |place: usize| factors[place].name.as_str();
+        let [factor, by] = [candidate.factor, candidate.by].map(|place| &factors[place].name);
         let mut told = told.iter();
-        factors.len() > 2
-            || !told.any(|other| other.is_of(name(candidate.factor), name(candidate.by)))
+        factors.len() > 2 || !told.any(|other| other.is_of(factor, by))
     };
-    let rows = effects.outcomes.iter().flat_map(|outcome| {
-        let all = outcome
-            .comparisons
-            .iter()
-            .filter(|candidate| is_new(candidate));
-        all.flat_map(move |comparison| {
+    let mut rows = Vec::new();
+    for outcome in &effects.outcomes {
+        let candidates = outcome.comparisons.iter();
+        for comparison in candidates.filter(|candidate| is_new(candidate)) {
             let levels = 0..comparison.ratios.len();
-            levels.map(move |level| AtLevel {
+            rows.extend(levels.map(|level| AtLevel {
                 outcome,
                 of: comparison,
                 level,
-            })
-        })
-    });
+            }));
+        }
+    }
     let columns = vec![
         Column::words("outcome", |at: &AtLevel<'_>| {
             Field::plain(words::heading(at.outcome))

@@ -69,7 +69,14 @@ pub(crate) fn bounds<'a>(model: &'a Model) -> Vec<BoundResult<'a>> {
     let Some(curves) = &model.curves else {
         return Vec::new();
     };
-    let result = |crossing: BoundCrossing<'a>| BoundResult {
+    let crossings = curves.bound_crossings().into_iter();
+    crossings
+        .map(|crossing| bound_result(curves, &crossing))
+        .collect()
+}
+
+fn bound_result<'a>(curves: &'a CurvesModel, crossing: &BoundCrossing<'a>) -> BoundResult<'a> {
+    BoundResult {
         metric: &curves.charts[crossing.bound.chart].column,
         factor: &curves.over.factor,
         line: &curves.lines[crossing.line].name,
@@ -79,9 +86,7 @@ pub(crate) fn bounds<'a>(model: &'a Model) -> Vec<BoundResult<'a>> {
             false => "between levels",
         },
         crossing: place(&crossing.crossing),
-    };
-    let crossings = curves.bound_crossings().into_iter();
-    crossings.map(result).collect()
+    }
 }
 
 fn place(crossing: &Crossing) -> Place {

@@ -49,11 +49,11 @@ pub(crate) fn pair_ratios(curves: &CurvesModel) -> Option<Table> {
             Field::plain(&curves.over.levels[*level])
         }),
         Column::numbers("ratio", |(pair, level): &Row<'_>| {
-            let ratio = pair.ratios[*level].as_ref();
-            ratio.map_or_else(Field::empty, |ratio| {
-                Field::plain(format::times(ratio.point))
-                    .with_aside(ratio.interval.map(format::ratio_ends))
-            })
+            match &pair.ratios[*level] {
+                Some(ratio) => Field::plain(format::times(ratio.point))
+                    .with_aside(ratio.interval.map(format::ratio_ends)),
+                None => Field::empty(),
+            }
         }),
     ]);
     let caption = "The second level of each pair over the first, with 95 % intervals";

@@ -129,10 +129,8 @@ fn break_columns(curves: &CurvesModel) -> [Column<'_, Row<'_, PowerLaw>>; 2] {
         }),
         Column::numbers("exponent beyond", move |row: &Row<'_, PowerLaw>| {
             let break_point = row.law.break_point.as_ref();
-            optional(
-                break_point
-                    .map(|break_point| row.coefficient(&break_point.exponent, format::plain)),
-            )
+            let exponent = break_point.map(|break_point| &break_point.exponent);
+            optional(exponent.map(|exponent| row.coefficient(exponent, format::plain)))
         }),
     ]
 }

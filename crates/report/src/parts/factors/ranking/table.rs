@@ -14,16 +14,16 @@ struct Row<'a> {
 
 /// A row for each level; `None` if no factor is ranked.
 pub(crate) fn ranking(model: &Model) -> Option<Table> {
-    let rows = model.rankings.iter().flat_map(|ranking| {
-        ranking.outcomes.iter().flat_map(move |outcome| {
-            let levels = outcome.levels.iter();
-            levels.map(move |level| Row {
+    let mut rows = Vec::new();
+    for ranking in &model.rankings {
+        for outcome in &ranking.outcomes {
+            rows.extend(outcome.levels.iter().map(|level| Row {
                 ranking,
                 outcome,
                 level,
-            })
-        })
-    });
+            }));
+        }
+    }
     let mut columns = Vec::new();
     if model
         .rankings
@@ -48,11 +48,11 @@ pub(crate) fn ranking(model: &Model) -> Option<Table> {
             Field::plain(format::in_unit(mean.point, unit)).with_aside(ends)
         }),
         Column::numbers("ratio to the best", |row: &Row<'_>| {
-            let Some(ratio) = &row.level.ratio else {
-                return Field::plain("1");
-            };
-            Field::plain(format::times(ratio.point))
-                .with_aside(ratio.interval.map(format::ratio_ends))
+            match &row.level.ratio {
+                Some(ratio) => Field::plain(format::times(ratio.point))
+                    .with_aside(ratio.interval.map(format::ratio_ends)),
+                None => Field::plain("1"),
+            }
         }),
         Column::words("not shown to differ from", |row: &Row<'_>| {
             Field::plain(row.level.alike.join(", "))

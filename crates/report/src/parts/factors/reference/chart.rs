@@ -38,24 +38,36 @@ impl<'a> Reference<'a> {
             name: &column.name,
             kind: labels::unit(*kind),
         });
-        let rows = reference.rows.iter().filter_map(|row| {
-            let cell = model.cells.iter().find(|cell| cell.cell == row.cell)?;
-            let levels = reference.info.match_on.iter();
-            let levels: Vec<&str> = levels
-                .map(|by| Some(reference_level(cell, by)?.as_str()))
-                .collect::<Option<_>>()?;
-            Some(Row {
-                level: levels.join(", "),
-                label: cell_name(model, cell),
-                believed: cell.is_free_of_doubt(),
-                values: row.values.iter().map(value).collect(),
-            })
-        });
+        let rows = reference.rows.iter();
+        let rows =
+            rows.filter_map(|row| Row::new(model, &reference.info.match_on, row.cell, &row.values));
         Self {
             match_on: reference.info.match_on.join(", "),
             columns: columns.collect(),
             rows: rows.collect(),
         }
+    }
+}
+
+impl Row {
+    /// `None` if the study has no such cell, or the cell no such level.
+    fn new(
+        model: &Model,
+        match_on: &[String],
+        cell: u32,
+        values: &[ReferenceValue],
+    ) -> Option<Self> {
+        let cell = model.cell(cell)?;
+        let levels = match_on.iter();
+        let levels: Vec<&str> = levels
+            .map(|by| Some(reference_level(cell, by)?.as_str()))
+            .collect::<Option<_>>()?;
+        Some(Self {
+            level: levels.join(", "),
+            label: cell_name(model, cell),
+            believed: cell.is_free_of_doubt(),
+            values: values.iter().map(value).collect(),
+        })
     }
 }
 

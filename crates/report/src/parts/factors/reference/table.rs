@@ -2,6 +2,7 @@
 
 use crate::{
     layout::table::{Column, Field, Table},
+    parts::columns::are_numbers,
     words::{cell, format},
 };
 use waggle_analysis::{CellModel, Model, ReferenceValue, reference_level};
@@ -14,18 +15,16 @@ type Row<'a> = (&'a [ReferenceValue], &'a CellModel);
 pub(crate) fn reference(model: &Model) -> Option<Table> {
     let reference = model.reference.as_ref()?;
     let info = &reference.info;
-    let by = info.match_on.iter().map(|by| {
+    let mut columns: Vec<Column<'_, Row<'_>>> = Vec::new();
+    for by in &info.match_on {
         let field = move |(_, cell): &Row<'_>| Field::optional(reference_level(cell, by).cloned());
-        let mut levels = model
-            .cells
-            .iter()
-            .filter_map(|cell| reference_level(cell, by));
-        match levels.all(|level| level.parse::<f64>().is_ok()) {
+        let cells = model.cells.iter();
+        let levels = cells.filter_map(|cell| reference_level(cell, by));
+        columns.push(match are_numbers(levels) {
             true => Column::numbers(by, field),
             false => Column::words(by, field),
-        }
-    });
-    let mut columns: Vec<Column<'_, Row<'_>>> = by.collect();
+        });
+    }
     for (place, (column, &unit)) in info.columns.iter().zip(&reference.units).enumerate() {
         columns.extend([
             Column::numbers(
@@ -41,13 +40,8 @@ pub(crate) fn reference(model: &Model) -> Option<Table> {
     columns.push(Column::words("verdict", |(_, cell): &Row<'_>| {
         Field::verdict(cell::verdict(cell))
     }));
-    let rows = reference.rows.iter().filter_map(|row| {
-        let mut cells = model.cells.iter();
-        Some((
-            row.values.as_slice(),
-            cells.find(|cell| cell.cell == row.cell)?,
-        ))
-    });
+    let rows = reference.rows.iter();
+    let rows = rows.filter_map(|row| Some((row.values.as_slice(), model.cell(row.cell)?)));
     // Each writer adds the full stop of captions.
     let source = info.source.trim_end().trim_end_matches('.');
     let caption = format!("{}, and this study. {source}", info.title);

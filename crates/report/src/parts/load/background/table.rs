@@ -48,23 +48,22 @@ pub(crate) fn background_loads(model: &Model) -> Option<Table> {
     Table::new("background", caption, columns, all_rows(model)).unless_empty()
 }
 
-fn all_rows(model: &Model) -> impl Iterator<Item = Row<'_>> {
-    let of_trial = |trial| {
-        let TrialModel {
-            key, background, ..
-        }: &TrialModel = trial;
-        let mut cells = model.cells.iter();
-        let cell = cells.find(|cell| cell.cell == key.cell);
-        background.iter().filter_map(move |activity| {
+fn all_rows(model: &Model) -> Vec<Row<'_>> {
+    let mut rows = Vec::new();
+    for trial in &model.trials {
+        let Some(cell) = model.cell(trial.key.cell) else {
+            continue;
+        };
+        rows.extend(trial.background.iter().filter_map(|activity| {
             Some(Row {
-                cell: cell?,
+                cell,
                 trial,
                 name: &activity.name,
                 load: activity.load.as_ref()?,
             })
-        })
-    };
-    model.trials.iter().flat_map(of_trial)
+        }));
+    }
+    rows
 }
 
 /// `4 connections`, or `2/s`.

@@ -10,6 +10,7 @@ use waggle_analysis::{CellModel, Model, TrialModel, TrialPercentiles, TrialPrepa
 use waggle_results::PrepareStepInfo;
 
 /// A load of one trial.
+#[derive(Clone, Copy)]
 struct Row<'a> {
     cell: &'a CellModel,
     trial: &'a TrialModel,
@@ -59,16 +60,16 @@ pub(crate) fn preparations(model: &Model) -> Option<Table> {
 
 /// The same by step; `None` if no load has two.
 pub(crate) fn prepare_steps(model: &Model) -> Option<Table> {
-    let rows = all_rows(model).flat_map(|row| {
-        let Row { cell, trial, load } = row;
-        let steps = load.info.steps.iter().zip(&load.steps);
-        steps.map(move |(step, times)| StepRow {
-            of: Row { cell, trial, load },
+    let mut rows = Vec::new();
+    for row in all_rows(model) {
+        let steps = row.load.info.steps.iter().zip(&row.load.steps);
+        rows.extend(steps.map(|(step, times)| StepRow {
+            of: row,
             step,
             times: times.as_ref(),
-        })
-    });
-    let rows = rows.filter(|row| row.of.load.info.steps.len() > 1);
+        }));
+    }
+    rows.retain(|row| row.of.load.info.steps.len() > 1);
     let mut columns = place(model, |row: &StepRow<'_>| row.of.cell);
     columns.extend([
         Column::numbers("repetition", |row: &StepRow<'_>| {
@@ -89,23 +90,17 @@ pub(crate) fn prepare_steps(model: &Model) -> Option<Table> {
     Table::new("prepare-steps", "The same by step", columns, rows).unless_empty()
 }
 
-fn all_rows(model: &Model) -> impl Iterator<Item = Row<'_>> {
-    let of_trial = |trial| {
-        let TrialModel {
-            key, preparation, ..
-        }: &TrialModel = trial;
-        let mut cells = model.cells.iter();
-        let cell = cells.find(|cell| cell.cell == key.cell);
-        let loads = preparation.iter().flat_map(|setup| &setup.loads);
-        loads.filter_map(move |load| {
-            Some(Row {
-                cell: cell?,
-                trial,
-                load,
-            })
-        })
-    };
-    model.trials.iter().flat_map(of_trial)
+fn all_rows(model: &Model) -> Vec<Row<'_>> {
+    let mut rows = Vec::new();
+    for trial in &model.trials {
+        let Some(cell) = model.cell(trial.key.cell) else {
+            continue;
+        };
+        let preparation = trial.preparation.iter();
+        let loads = preparation.flat_map(|setup| &setup.loads);
+        rows.extend(loads.map(|load| Row { cell, trial, load }));
+    }
+    rows
 }
 
 /// How many sessions were completed; next to it those that the system had before, or that are missing.

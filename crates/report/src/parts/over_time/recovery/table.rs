@@ -19,14 +19,6 @@ const UNKNOWN: &str = "unknown";
 pub(crate) fn recovery(model: &Model) -> Option<Table> {
     model.info.schedule.recovery?;
     let what = model.info.load_model.level_kind();
-    let recovered = |recovery: &CellRecovery| {
-        let known = recovery.trials.len() - recovery.without_reference();
-        match known {
-            0 => Field::empty(),
-            _ => Field::plain(format!("{} of {known}", recovery.recovered))
-                .bad_if(recovery.recovered < known),
-        }
-    };
     let controls = || {
         let cells = model.cells.iter().filter_map(|cell| cell.recovery.as_ref());
         cells.filter(|recovery| recovery.control.is_some())
@@ -54,7 +46,7 @@ pub(crate) fn recovery(model: &Model) -> Option<Table> {
         ));
     }
     columns.extend([
-        Column::numbers("recovered", recovery_field(recovered)),
+        Column::numbers("recovered", recovery_field(recovered_field)),
         Column::numbers("recovery time", recovery_field(recovery_time_field)),
         Column::numbers(
             "per trial",
@@ -94,6 +86,15 @@ fn control_field(recovery: &CellRecovery) -> Field {
     Field::plain(format!("{bad} of {intervals}"))
         .with_aside(share)
         .bad_if(recovery.without_reference() > 0)
+}
+
+fn recovered_field(recovery: &CellRecovery) -> Field {
+    let known = recovery.trials.len() - recovery.without_reference();
+    match known {
+        0 => Field::empty(),
+        _ => Field::plain(format!("{} of {known}", recovery.recovered))
+            .bad_if(recovery.recovered < known),
+    }
 }
 
 fn recovery_time_field(recovery: &CellRecovery) -> Field {

@@ -100,8 +100,12 @@ struct Samples<'a> {
     ahead: Vec<Ahead<'a>>,
 }
 
-/// Samples of one thing that are still to come, and their unit; `None`: they have none.
-type Ahead<'a> = (&'a [(f64, f64)], Option<waggle_metrics::Unit>);
+/// Samples of one thing that are still to come.
+struct Ahead<'a> {
+    points: &'a [(f64, f64)],
+    /// `None`: they have none.
+    unit: Option<waggle_metrics::Unit>,
+}
 
 impl<'a> Samples<'a> {
     fn new(model: &Model, trial: &'a TrialModel) -> Self {
@@ -112,29 +116,35 @@ impl<'a> Samples<'a> {
         let before = before.map(|curve| &curve.points[..]);
         let counts = cpu.chain(backlog).chain(before);
         let unit = |name: &str| Some(unit_of_metric(&model.info.metrics, name));
-        let metrics = series.metrics.iter();
-        let metrics = metrics.map(|curve| (&curve.points[..], unit(&curve.name)));
+        let counts = counts.map(|points| Ahead { points, unit: None });
+        let metrics = series.metrics.iter().map(|curve| Ahead {
+            points: &curve.points,
+            unit: unit(&curve.name),
+        });
         Self {
-            ahead: counts.map(|points| (points, None)).chain(metrics).collect(),
+            ahead: counts.chain(metrics).collect(),
         }
     }
 
     /// The last sample of each up to an instant and after the instant before; passes them.
     fn samples_up_to(&mut self, to: f64) -> impl Iterator<Item = String> {
-        self.ahead.iter_mut().map(move |(ahead, unit)| {
-            let unit = *unit;
-            let passed = ahead
-                .iter()
-                .take_while(|(instant, _)| *instant <= to)
-                .count();
-            let (in_interval, later) = ahead.split_at(passed);
-            *ahead = later;
-            let last = in_interval.last();
-            let shown = |value: f64| match unit {
-                None | Some(waggle_metrics::Unit::Count) => format::plain(value),
-                Some(unit) => format::in_unit(value, unit),
-            };
-            last.map_or_else(|| NONE.to_owned(), |(_, value)| shown(*value))
-        })
+        self.ahead
+            .iter_mut()
+            .map(move |ahead| match (ahead.last_up_to(to), ahead.unit) {
+                (None, _) => NONE.to_owned(),
+                (Some(value), None | Some(waggle_metrics::Unit::Count)) => format::plain(value),
+                (Some(value), Some(unit)) => format::in_unit(value, unit),
+            })
+    }
+}
+
+impl Ahead<'_> {
+    /// The last value up to an instant; passes all up to it.
+    fn last_up_to(&mut self, to: f64) -> Option<f64> {
+        let points = self.points.iter();
+        let passed = points.take_while(|(instant, _)| *instant <= to).count();
+        let (in_interval, later) = self.points.split_at(passed);
+        self.points = later;
+        in_interval.last().map(|(_, value)| *value)
     }
 }

@@ -15,12 +15,8 @@ pub(crate) fn section(model: &Model) -> Section {
         .filter(|trial| !trial.remarks.is_empty());
     let remarks = remarked.map(|trial| {
         let said: Vec<String> = trial.remarks.iter().map(remark).collect();
-        format!(
-            "{}, repetition {}: {}",
-            name_of(model, trial.key.cell),
-            trial.key.repetition,
-            said.join("; ")
-        )
+        let (cell, repetition) = (name_of(model, trial.key.cell), trial.key.repetition);
+        format!("{cell}, repetition {repetition}: {}", said.join("; "))
     });
     Section {
         link: None,

@@ -99,21 +99,17 @@ fn of_ledger(field: fn(&LedgerInfo) -> Field) -> impl Fn(&Row<'_>) -> Field {
 }
 
 fn time(pick: fn(&TrialPercentiles) -> Option<&TrialPercentile>) -> impl Fn(&Row<'_>) -> Field {
-    let field = move |times: &TrialPercentiles| {
-        let Some(percentile) = pick(times) else {
-            return Field::empty();
-        };
-        let field = Field::plain(Unit::Time.show(percentile.us));
-        match &percentile.thin {
-            Some(reason) => field.thin(reason),
-            None => field,
-        }
-    };
     move |(_, trial)| {
-        let times = trial
-            .numbers
-            .as_ref()
-            .and_then(|numbers| numbers.response.as_ref());
-        times.map_or_else(Field::empty, field)
+        let numbers = trial.numbers.as_ref();
+        let times = numbers.and_then(|numbers| numbers.response.as_ref());
+        times.and_then(pick).map_or_else(Field::empty, time_field)
+    }
+}
+
+fn time_field(percentile: &TrialPercentile) -> Field {
+    let field = Field::plain(Unit::Time.show(percentile.us));
+    match &percentile.thin {
+        Some(reason) => field.thin(reason),
+        None => field,
     }
 }

@@ -1,6 +1,6 @@
 //! Where a verdict comes from, and what may be done about it: one line for each cause.
 
-use waggle_analysis::{CellCause, Counted, CpuCapacity, Model};
+use waggle_analysis::{CellCause, Counted, CpuCapacity, Model, OtherCores};
 use waggle_stats::{CPU_STEAL_MAX, Cause, CpuUse, Remedy};
 
 use crate::words::format::{self, Unit};
@@ -96,35 +96,33 @@ pub(crate) fn throughout(model: &Model) -> Option<String> {
     if !contention.is_throughout() {
         return None;
     }
-    let programs = contention
-        .other_cores
-        .filter(|cores| cores.mean >= 0.01)
-        .map(|cores| {
-            let by_trial = match cores.trials {
-                1 => String::new(),
-                _ => format!(
-                    " ({} to {} by trial)",
-                    cores_text(cores.min),
-                    cores_text(cores.max)
-                ),
-            };
-            format!(
-                "Other programs used {} of {} throughout{by_trial}",
-                cores_text(cores.mean),
-                format::plural(u64::from(contention.cpus), "CPU")
-            )
-        });
+    let cores = contention.other_cores.filter(|cores| cores.mean >= 0.01);
+    let programs = cores.map(|cores| other_programs(cores, contention.cpus));
     let is_stolen = contention.cpu_steal_max >= CPU_STEAL_MAX;
-    let steal = is_stolen.then(|| {
-        let most = format::share(contention.cpu_steal_max);
-        match programs {
-            Some(_) => format!("the hypervisor took up to {most} of the CPU time"),
-            None => format!("The hypervisor took CPU time throughout, up to {most} of it"),
-        }
+    let most = format::share(contention.cpu_steal_max);
+    let steal = is_stolen.then(|| match programs {
+        Some(_) => format!("the hypervisor took up to {most} of the CPU time"),
+        None => format!("The hypervisor took CPU time throughout, up to {most} of it"),
     });
     let parts: Vec<String> = programs.into_iter().chain(steal).collect();
     let alone = "alone the system does as much or more, as fast or faster";
     (!parts.is_empty()).then(|| format!("{}: {alone}.", parts.join(", and ")))
+}
+
+fn other_programs(cores: OtherCores, cpus: u32) -> String {
+    let by_trial = match cores.trials {
+        1 => String::new(),
+        _ => format!(
+            " ({} to {} by trial)",
+            cores_text(cores.min),
+            cores_text(cores.max)
+        ),
+    };
+    format!(
+        "Other programs used {} of {} throughout{by_trial}",
+        cores_text(cores.mean),
+        format::plural(u64::from(cpus), "CPU")
+    )
 }
 
 fn remedy(cause: Cause, place: Place) -> String {

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use waggle_analysis::ThresholdOutcome;
+use waggle_analysis::{Shortcoming, ThresholdOutcome};
 
 use crate::words::conditions;
 
@@ -24,14 +24,12 @@ pub(crate) struct ThresholdCell {
 }
 
 pub(crate) fn threshold(outcome: &ThresholdOutcome) -> Threshold<'_> {
+    let why = |reason: &Shortcoming| conditions::shortcoming(reason, outcome.unit);
     let cell = |entry: &waggle_analysis::ThresholdCell| ThresholdCell {
         cell: entry.cell,
         result: conditions::decision_label(entry.held),
         observed: entry.observed.filter(|value| value.is_finite()),
-        why: entry
-            .reason
-            .as_ref()
-            .map(|why| conditions::shortcoming(why, outcome.unit)),
+        why: entry.reason.as_ref().map(why),
     };
     Threshold {
         text: &outcome.text,

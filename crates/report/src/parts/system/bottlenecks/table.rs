@@ -42,10 +42,9 @@ pub(crate) fn bottlenecks(model: &Model) -> Option<Table> {
             busiest_field(|bottleneck| Field::plain(format::share(bottleneck.of_all))),
         ),
         Column::numbers("busiest in", |cell: &&CellModel| {
-            let trials = |bottleneck: &Bottleneck| {
-                format!("{} of {} trials", bottleneck.trials, cell.counted)
-            };
-            Field::optional(cell.bottleneck.as_ref().map(trials))
+            let bottleneck = cell.bottleneck.as_ref();
+            let trials = bottleneck.map(|bottleneck| bottleneck.trials);
+            Field::optional(trials.map(|trials| format!("{trials} of {} trials", cell.counted)))
         }),
         Column::words("second", busiest_field(next)),
         Column::numbers("its cores", busiest_field(its_cores)),

@@ -24,16 +24,19 @@ struct AtProbe<'a> {
 
 /// Every probe of a cell, in the order of the records' way.
 fn probes<'a>(model: &'a Model, cell: &'a CellModel) -> Vec<AtProbe<'a>> {
-    let before = cell.intermediate_probes.iter().map(|probe| AtProbe {
-        cell,
-        name: &probe.name,
-        ledger: Some(&probe.ledger),
-        source: probe.source,
-        delay: &probe.delay,
-        arrival: &probe.arrival,
-        sample: probe.sample,
-    });
-    let last = AtProbe {
+    let mut probes = Vec::new();
+    for probe in &cell.intermediate_probes {
+        probes.push(AtProbe {
+            cell,
+            name: &probe.name,
+            ledger: Some(&probe.ledger),
+            source: probe.source,
+            delay: &probe.delay,
+            arrival: &probe.arrival,
+            sample: probe.sample,
+        });
+    }
+    probes.push(AtProbe {
         cell,
         name: model.info.delivery_probe.as_deref().unwrap_or(NONE),
         ledger: cell.ledger.as_ref(),
@@ -41,8 +44,8 @@ fn probes<'a>(model: &'a Model, cell: &'a CellModel) -> Vec<AtProbe<'a>> {
         delay: &cell.delay,
         arrival: &cell.arrival,
         sample: cell.delay_sample,
-    };
-    before.chain([last]).collect()
+    });
+    probes
 }
 
 /// The levels of a row; with the probe if the study has several.
@@ -163,21 +166,25 @@ pub(crate) fn meanings() -> impl Iterator<Item = (&'static str, String, &'static
 pub(crate) fn ledger(model: &Model) -> Option<Table> {
     model.account.as_ref()?;
     let mut columns = columns(model);
-    columns.extend(KINDS.iter().map(|kind| {
-        Column::numbers(kind.head, move |row: &AtProbe<'_>| {
-            let field = row.ledger.map_or_else(Field::empty, kind.field);
-            match row.sample.filter(|_| is_of_sample(kind)) {
-                Some(sample) => field.with_aside(words::sample(sample)),
-                None => field,
-            }
-        })
-    }));
+    for kind in &KINDS {
+        columns.push(Column::numbers(kind.head, |row: &AtProbe<'_>| {
+            record_count(kind, row)
+        }));
+    }
     let caption = format!(
         "Records by key, of the whole load with its warm-up, summed over {}: sent = accepted + rejected + unknown; accepted = delivered + \
          missing",
         summed_over(model)
     );
     Some(Table::new("delivery", caption, columns, all_rows(model)))
+}
+
+fn record_count(kind: &Kind, row: &AtProbe<'_>) -> Field {
+    let field = row.ledger.map_or_else(Field::empty, kind.field);
+    match row.sample.filter(|_| is_of_sample(kind)) {
+        Some(sample) => field.with_aside(words::sample(sample)),
+        None => field,
+    }
 }
 
 /// Whether only the records of a sample can count.

@@ -1,7 +1,7 @@
 //! Delivery accounting in sentences: missing records, duplicates, rejected records that were delivered, records without a clear answer.
 //! The numbers are those of the table.
 
-use waggle_analysis::{Account, DelaySource, KnownBy, Model, Spread, TrialModel};
+use waggle_analysis::{Account, DelaySource, KnownBy, Model, Spread};
 use waggle_results::SampleInfo;
 
 use crate::words::{format, names::name_of};
@@ -111,14 +111,11 @@ pub(crate) fn delay_end(source: DelaySource) -> &'static str {
 
 /// How fine the instants of these probes' stores are; `None`: it is not known, or differs.
 pub(crate) fn instants_resolution(model: &Model, probes: &[&str]) -> Option<&'static str> {
-    let of_trial = |trial: &TrialModel| {
-        let before = trial
-            .intermediate_probes
-            .iter()
-            .map(|probe| &probe.delivery);
-        before.chain(&trial.delivery).cloned().collect::<Vec<_>>()
-    };
-    let all = model.trials.iter().flat_map(of_trial);
+    let all = model.trials.iter().flat_map(|trial| {
+        let before = trial.intermediate_probes.iter();
+        let before = before.map(|probe| &probe.delivery);
+        before.chain(&trial.delivery)
+    });
     let deliveries = all.filter(|delivery| probes.contains(&delivery.probe.as_str()));
     let mut resolutions: Vec<Option<u64>> = deliveries
         .map(|delivery| delivery.instants.map(|instants| instants.resolution_ns))

@@ -82,15 +82,14 @@ pub(crate) fn system_metrics(model: &Model) -> Option<Table> {
         meanings.join("; ")
     );
     let mut columns = place_of_cell(model);
-    columns.extend(names.into_iter().map(|name| {
+    for name in names {
         let unit = unit_of_metric(&model.info.metrics, name);
-        Column::numbers(name, move |cell: &&CellModel| {
+        columns.push(Column::numbers(name, move |cell: &&CellModel| {
             let mut metrics = cell.metrics.iter();
-            metrics
-                .find(|metric| metric.name == name)
-                .map_or_else(Field::empty, |metric| metric_field(metric, unit))
-        })
-    }));
+            let metric = metrics.find(|metric| metric.name == name);
+            metric.map_or_else(Field::empty, |metric| metric_field(metric, unit))
+        }));
+    }
     let table = Table::new("system-metrics", caption, columns, &model.cells);
     Some(table.with_title("System metrics"))
 }

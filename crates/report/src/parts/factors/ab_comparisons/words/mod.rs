@@ -88,20 +88,21 @@ fn without_success(told: &Told<'_>) -> Vec<String> {
         (Without::Second, told.levels[1].as_str()),
         (Without::Both, "neither"),
     ];
-    let part = |(side, subject): (Without, &str)| {
+    let mut parts = Vec::new();
+    for (side, subject) in subjects {
         let is_so =
-            |difference: &Found| matches!(difference, Found::NoSuccess(none) if none.of == side);
-        let places: Vec<usize> = (0..told.at.len())
-            .filter(|index| is_so(&told.at[*index]))
-            .collect();
+            |index: &usize| matches!(&told.at[*index], Found::NoSuccess(none) if none.of == side);
+        let places: Vec<usize> = (0..told.at.len()).filter(is_so).collect();
         let place = where_in(told.over, &places);
         let none = match side {
             Without::Both => "had a success",
             Without::First | Without::Second => "had no success",
         };
-        (!places.is_empty()).then(|| format!("{subject} {none} {}", place_or_any(&place)))
-    };
-    subjects.into_iter().filter_map(part).collect()
+        if !places.is_empty() {
+            parts.push(format!("{subject} {none} {}", place_or_any(&place)));
+        }
+    }
+    parts
 }
 
 /// Outcomes without a difference at any level.
@@ -161,16 +162,15 @@ fn alone_text(told: &Told<'_>, places: &[usize]) -> String {
         (_, Measure::Difference) => "each interval alone excludes 0",
     };
     let largest = compared.largest_difference(told.at, places);
-    let largest = largest.map_or_else(String::new, |(index, difference)| {
-        let shown = match compared.measure {
-            Measure::Ratio => format::ratio(&difference),
-            Measure::Difference => format::points(&difference),
-        };
-        match places.len() {
-            1 => format!(" ({shown})"),
-            _ => format!(" (most at {}: {shown})", told.over.levels[index]),
+    let shown = |difference: &Estimate| difference_text(compared.measure, difference);
+    let largest = match (largest, places.len()) {
+        (None, _) => String::new(),
+        (Some((_, difference)), 1) => format!(" ({})", shown(&difference)),
+        (Some((index, difference)), _) => {
+            let level = &told.over.levels[index];
+            format!(" (most at {level}: {})", shown(&difference))
         }
-    });
+    };
     let needed = places.iter().filter_map(|index| match &told.at[*index] {
         Found::Number(difference) => difference.trials_needed,
         Found::NoSuccess(_) | Found::Nothing => None,
@@ -216,10 +216,13 @@ fn place_or_any(place: &str) -> &str {
 
 /// The difference in favour of the better level.
 fn strength(compared: &Compared, estimate: &Estimate) -> String {
-    let advantage = compared.advantage(estimate);
-    match compared.measure {
-        Measure::Ratio => format::ratio(&advantage),
-        Measure::Difference => format::points(&advantage),
+    difference_text(compared.measure, &compared.advantage(estimate))
+}
+
+fn difference_text(measure: Measure, difference: &Estimate) -> String {
+    match measure {
+        Measure::Ratio => format::ratio(difference),
+        Measure::Difference => format::points(difference),
     }
 }
 

@@ -95,23 +95,25 @@ pub(crate) fn limit(condition: &str) -> &str {
 /// What the study asks of each pair: how they differ, and from which level on one is ahead.
 #[must_use]
 pub fn pairs(curves: &CurvesModel) -> Vec<String> {
-    let sentences = curves.pairs.iter().map(|pair| {
-        let parts = [
-            difference(pair, curves),
-            largest(pair, curves),
-            lead(pair, curves),
-        ];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
-        let subject = subject(pair, curves);
-        match parts.is_empty() {
-            true => format!(
-                "{subject}: no difference between {} and {} is shown.",
-                pair.levels[0], pair.levels[1]
-            ),
-            false => format!("{subject}: {}.", parts.join("; ")),
-        }
-    });
-    sentences.collect()
+    let pairs = curves.pairs.iter();
+    pairs.map(|pair| pair_sentence(pair, curves)).collect()
+}
+
+fn pair_sentence(pair: &PairModel, curves: &CurvesModel) -> String {
+    let parts = [
+        difference(pair, curves),
+        largest(pair, curves),
+        lead(pair, curves),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let subject = subject(pair, curves);
+    match parts.is_empty() {
+        true => format!(
+            "{subject}: no difference between {} and {} is shown.",
+            pair.levels[0], pair.levels[1]
+        ),
+        false => format!("{subject}: {}.", parts.join("; ")),
+    }
 }
 
 fn subject(pair: &PairModel, curves: &CurvesModel) -> String {

@@ -14,14 +14,16 @@ const WHOLE_FROM: f64 = 999.5;
 /// What each line of a chart follows.
 #[must_use]
 pub fn sentences(curves: &CurvesModel, curve: &Curve) -> Vec<String> {
-    let fitted = curve.laws.fit().iter().filter_map(|line| {
+    let mut sentences = Vec::new();
+    for line in curve.laws.fit() {
         let subject = subject(curves, curve, line);
-        Some(match line.law.as_ref().ok()? {
-            Law::Universal(law) => universal(&subject, law, curves),
-            Law::Power(law) => power(&subject, law, curves),
-        })
-    });
-    fitted.collect()
+        match &line.law {
+            Ok(Law::Universal(law)) => sentences.push(universal(&subject, law, curves)),
+            Ok(Law::Power(law)) => sentences.push(power(&subject, law, curves)),
+            Err(_) => {}
+        }
+    }
+    sentences
 }
 
 /// What puts the laws of a chart in doubt.
@@ -49,27 +51,28 @@ pub fn doubtful(curves: &CurvesModel) -> Option<String> {
         .fit()
         .iter()
         .filter(|line| !line.doubtful.is_empty());
-    let line = |line: &LineLaw| {
-        let levels: Vec<String> = line
-            .doubtful
-            .iter()
-            .map(|(level, verdict)| format!("{level} ({})", labels::verdict(*verdict)))
-            .collect();
-        let name = &curves.lines[line.line].name;
-        let of_line = match name.is_empty() {
-            true => String::new(),
-            false => format!("{name}: "),
-        };
-        format!("{of_line}{}", levels.join(", "))
-    };
-    let all: Vec<String> = lines.map(line).collect();
+    let all: Vec<String> = lines.map(|line| doubtful_levels(curves, line)).collect();
     (!all.is_empty()).then(|| {
-        let factor = &curves.over.factor;
         format!(
-            "The laws rest on cells that are not valid, too. Levels of {factor}: {}.",
+            "The laws rest on cells that are not valid, too. Levels of {}: {}.",
+            curves.over.factor,
             all.join("; ")
         )
     })
+}
+
+fn doubtful_levels(curves: &CurvesModel, line: &LineLaw) -> String {
+    let levels: Vec<String> = line
+        .doubtful
+        .iter()
+        .map(|(level, verdict)| format!("{level} ({})", labels::verdict(*verdict)))
+        .collect();
+    let name = &curves.lines[line.line].name;
+    let of_line = match name.is_empty() {
+        true => String::new(),
+        false => format!("{name}: "),
+    };
+    format!("{of_line}{}", levels.join(", "))
 }
 
 /// Why lines have no law, a sentence for each reason.
@@ -79,62 +82,58 @@ pub fn not_fitted(curves: &CurvesModel) -> Vec<String> {
     for curve in &curves.charts {
         for line in curve.laws.fit() {
             let Err(reason) = line.law else { continue };
-            let subject = subject(curves, curve, line);
+            let subject = uncapitalise(&subject(curves, curve, line));
             match by_reason.iter_mut().find(|(known, _)| *known == reason) {
                 Some((_, subjects)) => subjects.push(subject),
                 None => by_reason.push((reason, vec![subject])),
             }
         }
     }
-    let sentence = |(reason, subjects): (NotFitted, Vec<String>)| {
-        let subjects: Vec<String> = subjects.iter().map(|name| uncapitalise(name)).collect();
+    let sentences = by_reason.into_iter().map(|(reason, subjects)| {
         format!(
             "No law is fitted to {}: {}.",
             subjects.join("; "),
             reason_text(reason)
         )
-    };
-    by_reason.into_iter().map(sentence).collect()
+    });
+    sentences.collect()
 }
 
 /// Levels whose values the laws take as bounds; a sentence for each metric.
 pub(crate) fn bounded_text(curves: &CurvesModel) -> Vec<String> {
-    let sentence = |curve: &Curve, bound: LawBound| {
-        let levels = |line: &LineLaw| -> Vec<String> {
-            let bounded_levels = line.bounded.iter().filter(|(_, limit)| *limit == bound);
-            let name = &curves.lines[line.line].name;
-            let of_line = match name.is_empty() {
-                true => String::new(),
-                false => format!(" with {name}"),
-            };
-            bounded_levels
-                .map(|(level, _)| format!("{level}{of_line}"))
-                .collect()
+    let mut sentences = Vec::new();
+    for curve in &curves.charts {
+        let bounds = [LawBound::AtLeast, LawBound::AtMost].into_iter();
+        sentences.extend(bounds.filter_map(|bound| bounded_sentence(curves, curve, bound)));
+    }
+    sentences
+}
+
+/// `None` if no level is such a bound.
+fn bounded_sentence(curves: &CurvesModel, curve: &Curve, bound: LawBound) -> Option<String> {
+    let mut levels = Vec::new();
+    for line in curve.laws.fit() {
+        let bounded_levels = line.bounded.iter().filter(|(_, limit)| *limit == bound);
+        let name = &curves.lines[line.line].name;
+        let of_line = match name.is_empty() {
+            true => String::new(),
+            false => format!(" with {name}"),
         };
-        let levels: Vec<String> = curve.laws.fit().iter().flat_map(levels).collect();
-        let (side, open) = match bound {
-            LawBound::AtLeast => ("lower", "above"),
-            LawBound::AtMost => ("upper", "below"),
-        };
-        (!levels.is_empty()).then(|| {
-            format!(
-                "The law of {} takes the values at {} {} as {side} bounds, because the load generator was the limit: the curve may lie {open} \
-                 them.",
-                uncapitalise(&curve.name),
-                curves.over.factor,
-                levels.join(", ")
-            )
-        })
+        levels.extend(bounded_levels.map(|(level, _)| format!("{level}{of_line}")));
+    }
+    let (side, open) = match bound {
+        LawBound::AtLeast => ("lower", "above"),
+        LawBound::AtMost => ("upper", "below"),
     };
-    let bounds = [LawBound::AtLeast, LawBound::AtMost];
-    let charts = curves.charts.iter();
-    charts
-        .flat_map(|curve| {
-            bounds
-                .into_iter()
-                .filter_map(move |bound| sentence(curve, bound))
-        })
-        .collect()
+    (!levels.is_empty()).then(|| {
+        format!(
+            "The law of {} takes the values at {} {} as {side} bounds, because the load generator was the limit: the curve may lie {open} \
+             them.",
+            uncapitalise(&curve.name),
+            curves.over.factor,
+            levels.join(", ")
+        )
+    })
 }
 
 /// Why there is no law.
