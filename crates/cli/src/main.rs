@@ -57,8 +57,12 @@ fn exit_code_for_panics() {
     let show = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         show(panic);
-        if std::thread::current().name() == Some("main") {
-            std::process::exit(exit::BUG.into());
-        }
+        exit_from_main_thread();
     }));
+}
+
+fn exit_from_main_thread() {
+    if std::thread::current().name() == Some("main") {
+        std::process::exit(exit::BUG.into());
+    }
 }

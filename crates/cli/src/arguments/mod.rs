@@ -1,5 +1,6 @@
 //! Commands and flags of the program (those of `waggle load` in `load`), and the values that are parsed from them.
 
+mod bad_value;
 mod compare;
 #[cfg(test)]
 mod documented;

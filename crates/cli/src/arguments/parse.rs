@@ -7,6 +7,8 @@ use waggle_results::LevelKind;
 use waggle_study::{HeaderLimits, RecordsFormat, Think};
 use waggle_units::{parse_duration, parse_rate, parse_share, parse_size};
 
+use super::bad_value::BadValue;
+
 /// Maximum length of a load; a longer one is probably a wrong unit.
 pub(crate) const DURATION_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Minimum length of a load: an interval of the load generator.
@@ -66,11 +68,11 @@ impl From<FormatName> for RecordsFormat {
 }
 
 /// What separates the cells of CSV.
-pub(crate) fn delimiter(text: &str) -> Result<char, String> {
+pub(crate) fn delimiter(text: &str) -> Result<char, BadValue> {
     match text {
         "," | ";" | "|" | "\t" => Ok(text.chars().next().unwrap_or(',')),
         "tab" | "\\t" => Ok('\t'),
-        _ => Err("expected , ; | or tab".to_owned()),
+        _ => Err("expected , ; | or tab".into()),
     }
 }
 
@@ -109,7 +111,7 @@ pub(crate) enum Expectation {
 }
 
 /// `30s`, `2m`, or seconds as wrk and curl write them.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, BadValue> {
     let bare = text
         .bytes()
         .all(|byte| byte.is_ascii_digit() || byte == b'.');
@@ -118,49 +120,49 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     } else {
         parse_duration(text)
     };
-    read.ok_or_else(|| "expected a time such as 500ms, 30s, 2m or 1h, a week at most".to_owned())
+    read.ok_or_else(|| "expected a time such as 500ms, 30s, 2m or 1h, a week at most".into())
 }
 
 /// A duration. In curl, oha and hey `-d` is the body, so the error message names the flag for the body.
-pub(crate) fn duration_of_load(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration_of_load(text: &str) -> Result<Duration, BadValue> {
     let read = duration(text).map_err(|message| {
         format!("{message}; -d is the duration, as in wrk; for a body write --data, as in curl")
     })?;
     if read < DURATION_MIN {
-        return Err("a load shorter than 10ms cannot be measured".to_owned());
+        return Err("a load shorter than 10ms cannot be measured".into());
     }
     Ok(read)
 }
 
-pub(crate) fn timeout(text: &str) -> Result<Duration, String> {
+pub(crate) fn timeout(text: &str) -> Result<Duration, BadValue> {
     let read = duration(text)?;
     if (Duration::from_millis(1)..=TIMEOUT_MAX).contains(&read) {
         Ok(read)
     } else {
-        Err("expected a time from 1ms to 1h".to_owned())
+        Err("expected a time from 1ms to 1h".into())
     }
 }
 
-pub(crate) fn interval(text: &str) -> Result<Duration, String> {
+pub(crate) fn interval(text: &str) -> Result<Duration, BadValue> {
     let read = duration(text)?;
     if read >= INTERVAL_MIN {
         Ok(read)
     } else {
-        Err("expected a time of at least 10ms".to_owned())
+        Err("expected a time of at least 10ms".into())
     }
 }
 
-pub(crate) fn rate(text: &str) -> Result<f64, String> {
+pub(crate) fn rate(text: &str) -> Result<f64, BadValue> {
     parse_rate(text)
         .filter(|rate| *rate > 0.0)
-        .ok_or_else(|| "expected requests per second, such as 1000, 1000/s or 90/m".to_owned())
+        .ok_or_else(|| "expected requests per second, such as 1000, 1000/s or 90/m".into())
 }
 
 /// A share: `5%` or `0.05`.
-pub(crate) fn share(text: &str) -> Result<f64, String> {
+pub(crate) fn share(text: &str) -> Result<f64, BadValue> {
     parse_share(text)
         .filter(|share| *share > 0.0)
-        .ok_or_else(|| "expected a share such as 5% or 0.05".to_owned())
+        .ok_or_else(|| "expected a share such as 5% or 0.05".into())
 }
 
 /// The path of a metric: `response_time.p99`.
@@ -168,25 +170,25 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
     clippy::unnecessary_wraps,
     reason = "the form of a parser of arguments; whether a run has the metric is known later"
 )]
-pub(crate) fn metric_path(text: &str) -> Result<Vec<String>, String> {
+pub(crate) fn metric_path(text: &str) -> Result<Vec<String>, BadValue> {
     Ok(text.split('.').map(ToOwned::to_owned).collect())
 }
 
 /// A margin around a ratio of 1: `5%` or `0.05`; 0 too.
-pub(crate) fn margin(text: &str) -> Result<f64, String> {
+pub(crate) fn margin(text: &str) -> Result<f64, BadValue> {
     parse_share(text)
         .filter(|share| (0.0..1.0).contains(share))
-        .ok_or_else(|| "expected a share below 1, such as 5%, 0.05 or 0".to_owned())
+        .ok_or_else(|| "expected a share below 1, such as 5%, 0.05 or 0".into())
 }
 
 /// A limit on the head of an answer.
-pub(crate) fn header_size(text: &str) -> Result<u64, String> {
+pub(crate) fn header_size(text: &str) -> Result<u64, BadValue> {
     let bytes = parse_size(text).ok_or("expected a size such as 256KiB")?;
-    HeaderLimits::check_bytes(bytes).map_err(|expected| format!("expected {expected}"))
+    HeaderLimits::check_bytes(bytes).map_err(|expected| format!("expected {expected}").into())
 }
 
 /// A date, or the start of a time in RFC 3339, UTC, which sorts like the time: `2026-01-02`, `2026-01-02T03:04`.
-pub(crate) fn date(text: &str) -> Result<String, String> {
+pub(crate) fn date(text: &str) -> Result<String, BadValue> {
     const FORM: &str = "0000-00-00T00:00:00";
     let stamp = text.strip_suffix('Z').unwrap_or(text);
     let is_like = |(letter, form): (char, char)| match form {
@@ -198,13 +200,13 @@ pub(crate) fn date(text: &str) -> Result<String, String> {
     match is_date {
         true => Ok(stamp.to_owned()),
         false => {
-            Err("expected a date or a time, UTC, such as 2026-01-02 or 2026-01-02T03:04".to_owned())
+            Err("expected a date or a time, UTC, such as 2026-01-02 or 2026-01-02T03:04".into())
         }
     }
 }
 
 /// `1s`, `exp:1s`, `uniform:1s..3s`.
-pub(crate) fn think_time(text: &str) -> Result<ThinkText, String> {
+pub(crate) fn think_time(text: &str) -> Result<ThinkText, BadValue> {
     let think = match text.split_once(':') {
         None => Think::Fixed(duration(text)?),
         Some(("exp", mean)) => Think::Exponential(duration(mean)?),
@@ -214,11 +216,11 @@ pub(crate) fn think_time(text: &str) -> Result<ThinkText, String> {
                 .ok_or("expected uniform:MIN..MAX, such as uniform:1s..3s")?;
             let (from, to) = (duration(from)?, duration(to)?);
             if from > to {
-                return Err("the minimum is longer than the maximum".to_owned());
+                return Err("the minimum is longer than the maximum".into());
             }
             Think::Uniform { from, to }
         }
-        Some(_) => return Err("expected 1s, exp:1s or uniform:1s..3s".to_owned()),
+        Some(_) => return Err("expected 1s, exp:1s or uniform:1s..3s".into()),
     };
     Ok(ThinkText {
         think,
@@ -227,16 +229,16 @@ pub(crate) fn think_time(text: &str) -> Result<ThinkText, String> {
 }
 
 /// A number of threads. In oha and hey `-t` is the timeout, so the error message names that flag.
-pub(crate) fn workers(text: &str) -> Result<u32, String> {
+pub(crate) fn workers(text: &str) -> Result<u32, BadValue> {
     text.parse()
         .ok()
         .filter(|workers| (1..=WORKERS_MAX).contains(workers))
         .ok_or_else(|| {
-            format!("expected a number of threads from 1 to {WORKERS_MAX}, as in wrk; for a limit on the time to the answer write --timeout")
+            format!("expected a number of threads from 1 to {WORKERS_MAX}, as in wrk; for a limit on the time to the answer write --timeout").into()
         })
 }
 
-pub(crate) fn method(text: &str) -> Result<String, String> {
+pub(crate) fn method(text: &str) -> Result<String, BadValue> {
     const TOKEN: &[u8] = b"!#$%&'*+-.^_`|~";
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || TOKEN.contains(&byte);
     if !text.is_empty()
@@ -247,7 +249,7 @@ pub(crate) fn method(text: &str) -> Result<String, String> {
     } else {
         Err(
             "expected a method such as GET; for a limit on the time to the answer write --timeout"
-                .to_owned(),
+                .into(),
         )
     }
 }
@@ -259,30 +261,31 @@ fn is_script(text: &str) -> bool {
 
 const NO_SCRIPT: &str = "wrk scripts are not supported; for several requests, checks and variables write --scenario FILE";
 
-pub(crate) fn url(text: &str) -> Result<String, String> {
+pub(crate) fn url(text: &str) -> Result<String, BadValue> {
     if is_script(text) && !text.contains("://") {
-        Err(NO_SCRIPT.to_owned())
+        Err(NO_SCRIPT.into())
     } else {
         Ok(text.to_owned())
     }
 }
 
-pub(crate) fn no_second_url(text: &str) -> Result<String, String> {
+pub(crate) fn no_second_url(text: &str) -> Result<String, BadValue> {
     Err(if is_script(text) {
-        NO_SCRIPT.to_owned()
+        NO_SCRIPT.into()
     } else {
         format!(
             "expected one URL, found a second one: {text:?}; for a folder write --save={text}; --help lists all options"
         )
+        .into()
     })
 }
 
 /// `Name: value`; as in curl, `Name:` removes the header and `Name;` sends it without a value.
-pub(crate) fn header(text: &str) -> Result<HeaderText, String> {
+pub(crate) fn header(text: &str) -> Result<HeaderText, BadValue> {
     let (name, value) = match (text.split_once(':'), text.strip_suffix(';')) {
         (Some((name, value)), _) => (name, Some(value.trim()).filter(|value| !value.is_empty())),
         (None, Some(name)) => (name, Some("")),
-        (None, None) => return Err("expected NAME: VALUE, such as 'Accept: text/plain'".to_owned()),
+        (None, None) => return Err("expected NAME: VALUE, such as 'Accept: text/plain'".into()),
     };
     let name = http::HeaderName::from_bytes(name.trim().as_bytes())
         .map(|_| name.trim())
@@ -292,18 +295,18 @@ pub(crate) fn header(text: &str) -> Result<HeaderText, String> {
         .bytes()
         .any(|byte| (byte < b' ' && byte != b'\t') || byte == 0x7f)
     {
-        return Err("a header value must not contain line ends or control characters".to_owned());
+        return Err("a header value must not contain line ends or control characters".into());
     }
     for (field, instead) in [
         ("content-length", "it is computed from the body"),
         ("transfer-encoding", "bodies are sent with Content-Length"),
     ] {
         if name.eq_ignore_ascii_case(field) {
-            return Err(format!("{field} cannot be set: {instead}"));
+            return Err(format!("{field} cannot be set: {instead}").into());
         }
     }
     if value.is_none() && name.eq_ignore_ascii_case("host") {
-        return Err("HTTP/1.1 requires a Host header".to_owned());
+        return Err("HTTP/1.1 requires a Host header".into());
     }
     Ok(HeaderText {
         name: name.to_owned(),
@@ -311,16 +314,16 @@ pub(crate) fn header(text: &str) -> Result<HeaderText, String> {
     })
 }
 
-pub(crate) fn user(text: &str) -> Result<String, String> {
+pub(crate) fn user(text: &str) -> Result<String, BadValue> {
     if text.contains(':') {
         Ok(text.to_owned())
     } else {
-        Err("expected NAME:PASSWORD, as in curl; for a number of users write --users".to_owned())
+        Err("expected NAME:PASSWORD, as in curl; for a number of users write --users".into())
     }
 }
 
 impl StageText {
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, BadValue> {
         const SHAPE: &str = "expected DURATION:TARGET, such as 10s:1000";
         let (over, to) = text.split_once(':').ok_or(SHAPE)?;
         Ok(Self {
@@ -335,7 +338,7 @@ impl CpuChoice {
         Self(cpus)
     }
 
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, BadValue> {
         if text.is_empty() {
             return Ok(Self::new(Vec::new()));
         }
@@ -343,7 +346,7 @@ impl CpuChoice {
             .map(|cpu| {
                 cpu.trim()
                     .parse()
-                    .map_err(|_| format!("{cpu:?} is not a CPU number"))
+                    .map_err(|_| format!("{cpu:?} is not a CPU number").into())
             })
             .collect::<Result<_, _>>()
             .map(Self::new)
@@ -351,7 +354,7 @@ impl CpuChoice {
 }
 
 impl Expectation {
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, BadValue> {
         if let Some(body) = text.strip_prefix("body_equals=") {
             return Ok(Self::BodyEquals(body.to_owned()));
         }
@@ -364,7 +367,7 @@ impl Expectation {
                 .ok()
                 .filter(|code| (100..1000).contains(code))
                 .ok_or_else(|| {
-                    format!("{code:?} is not a status; expected STATUS[,STATUS…], body_equals=TEXT or body_contains=TEXT")
+                    format!("{code:?} is not a status; expected STATUS[,STATUS…], body_equals=TEXT or body_contains=TEXT").into()
                 })
         };
         text.split(',')

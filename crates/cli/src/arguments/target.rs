@@ -8,6 +8,8 @@ use std::{
 use anyhow::{Context, Result, bail};
 use waggle_convert::Target;
 
+use super::bad_value::BadValue;
+
 /// One `--connect-to`, as in curl.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ConnectTo {
@@ -75,12 +77,10 @@ pub(crate) fn reach(
 
 impl ConnectTo {
     /// `HOST1:PORT1:HOST2:PORT2`; IPv6 addresses are in brackets.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, BadValue> {
         let parts = parts(text);
         let [host1, port1, host2, port2] = parts.as_slice() else {
-            return Err(
-                "expected HOST1:PORT1:HOST2:PORT2, with IPv6 addresses in brackets".to_owned(),
-            );
+            return Err("expected HOST1:PORT1:HOST2:PORT2, with IPv6 addresses in brackets".into());
         };
         let port = |text: &str| match text {
             "" => Ok(None),

@@ -118,19 +118,20 @@ fn exit(comparison: &CompareModel) -> Exit {
 
 /// The last part of each path in which the two differ.
 fn names(first: &Path, second: &Path) -> [String; 2] {
-    let parts = |path: &Path| -> Vec<String> {
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let parts = path.components().rev();
-        parts
-            .map(|part| part.as_os_str().to_string_lossy().into_owned())
-            .collect()
-    };
-    let (first_parts, other) = (parts(first), parts(second));
+    let (first_parts, other) = (parts_from_end(first), parts_from_end(second));
     let differing = first_parts.iter().zip(&other).find(|(a, b)| a != b);
     match differing {
         Some((a, b)) => [a.clone(), b.clone()],
         None => ["first".to_owned(), "second".to_owned()],
     }
+}
+
+fn parts_from_end(path: &Path) -> Vec<String> {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let parts = path.components().rev();
+    parts
+        .map(|part| part.as_os_str().to_string_lossy().into_owned())
+        .collect()
 }
 
 /// A run, or every run of a folder.

@@ -18,7 +18,7 @@ use waggle_report::{
     history_html, history_json, history_junit, history_markdown, history_terminal,
     wording::history::{error, sentences},
 };
-use waggle_results::{Run, RunInfo, parallel_map, run_info};
+use waggle_results::{ReadError, Run, RunInfo, parallel_map, run_info};
 
 use crate::{
     arguments::History,
@@ -123,7 +123,7 @@ fn find_runs(path: &Path) -> Result<Folder> {
     Ok(folder)
 }
 
-fn unreadable(path: &Path, why: &waggle_results::ReadError) -> UnreadableRun {
+fn unreadable(path: &Path, why: &ReadError) -> UnreadableRun {
     UnreadableRun {
         name: name(path),
         why: why.to_string(),
@@ -200,17 +200,7 @@ impl Folder {
 
     /// The results of each run, and those that are damaged.
     fn read(mut self) -> Result<(Vec<NamedRun>, Vec<UnreadableRun>)> {
-        let read = parallel_map(&self.runs, |entry| {
-            Run::read(&entry.path).map(|run| {
-                let mut model = model(&run);
-                // What only charts over the time of a trial show; it would fill the memory.
-                for trial in &mut model.trials {
-                    trial.series = Series::default();
-                }
-                let name = name(&entry.path);
-                NamedRun { name, model }
-            })
-        });
+        let read = parallel_map(&self.runs, |entry| read_run(&entry.path));
         let mut runs = Vec::new();
         let mut first_error = None;
         for (entry, read) in self.runs.iter().zip(read) {
@@ -227,4 +217,14 @@ impl Folder {
             _ => Ok((runs, self.unreadable)),
         }
     }
+}
+
+fn read_run(path: &Path) -> Result<NamedRun, ReadError> {
+    let mut model = model(&Run::read(path)?);
+    // What only charts over the time of a trial show; it would fill the memory.
+    for trial in &mut model.trials {
+        trial.series = Series::default();
+    }
+    let name = name(path);
+    Ok(NamedRun { name, model })
 }

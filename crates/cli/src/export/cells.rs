@@ -119,16 +119,16 @@ fn server_address(cell: &Cell, system: &System) -> String {
     if let Some(external) = &system.external {
         return external.host.clone();
     }
-    let endpoint = system
-        .endpoints
-        .iter()
-        .find(|part| part.name == cell.endpoint);
-    let address = endpoint.and_then(|endpoint| {
-        let mut components = system.components.iter();
-        let component = components.find(|part| part.name == endpoint.component)?;
-        let mut ports = component.external.iter().flatten();
-        let port = ports.find(|port| port.name == endpoint.port)?;
-        Some(port.at.first()?.host.clone())
-    });
-    address.unwrap_or_else(|| "127.0.0.1".to_owned())
+    external_host(cell, system).unwrap_or_else(|| "127.0.0.1".to_owned())
+}
+
+/// The host of the component of the cell's endpoint, if waggle does not start it.
+fn external_host(cell: &Cell, system: &System) -> Option<String> {
+    let mut endpoints = system.endpoints.iter();
+    let endpoint = endpoints.find(|part| part.name == cell.endpoint)?;
+    let mut components = system.components.iter();
+    let component = components.find(|part| part.name == endpoint.component)?;
+    let mut ports = component.external.iter().flatten();
+    let port = ports.find(|port| port.name == endpoint.port)?;
+    Some(port.at.first()?.host.clone())
 }

@@ -267,15 +267,7 @@ impl Task {
         let (scraped, mut is_scraped) = watch::channel(false);
         let (totals, stages) = (Arc::clone(&self.totals), self.stages.clone());
         let scraped = Arc::new(scraped);
-        let render = move || {
-            // Before the values are read: what is rendered then is final.
-            let is_final = *stages.borrow() >= Stage::Closing;
-            let families = families(&totals);
-            if is_final {
-                scraped.send_replace(true);
-            }
-            prometheus::page(families)
-        };
+        let render = move || page(&totals, &stages, &scraped);
         let last_scrape = async move {
             tokio::select! {
                 _ = is_scraped.wait_for(|is_scraped| *is_scraped) => {}
@@ -328,6 +320,21 @@ impl Task {
             let _ = events.try_send(Event::Warning(text));
         }
     }
+}
+
+/// What a scrape gets; notes whether its values are the last ones.
+fn page(
+    totals: &Mutex<Totals>,
+    stages: &watch::Receiver<Stage>,
+    scraped: &watch::Sender<bool>,
+) -> String {
+    // Before the values are read: what is rendered then is final.
+    let is_final = *stages.borrow() >= Stage::Closing;
+    let families = families(totals);
+    if is_final {
+        scraped.send_replace(true);
+    }
+    prometheus::page(families)
 }
 
 fn families(totals: &Mutex<Totals>) -> Vec<catalogue::Family> {

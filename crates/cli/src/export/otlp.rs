@@ -82,14 +82,15 @@ fn metric(family: &Family, instants: Instants) -> Option<Value> {
 }
 
 fn points<T>(series: &[(Labels, T)], value: impl Fn(&T) -> Value) -> Vec<Value> {
-    let point = |(labels, sample): &(Labels, T)| {
+    let mut points = Vec::new();
+    for (labels, sample) in series {
         let mut point = value(sample);
         let labels = labels.iter();
         let attributes = labels.map(|(label, value)| attribute(label.name, value));
         point["attributes"] = attributes.collect();
-        point
-    };
-    series.iter().map(point).collect()
+        points.push(point);
+    }
+    points
 }
 
 /// A status is a number in the conventions, everything else text.

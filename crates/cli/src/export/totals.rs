@@ -275,14 +275,9 @@ impl Totals {
     }
 
     fn families_of_loads(&self) -> Vec<Family> {
-        let by_load = |metric: &'static Metric, pick: fn(&LoadTotals) -> u64| {
-            let loads = self.loads.iter();
-            let series = loads.map(|(key, load)| (load_labels(*key), pick(load)));
-            counters(metric, series.collect())
-        };
-        let errors = self.loads.iter().flat_map(|(key, load)| {
+        let errors = self.loads.iter().flat_map(|((cell, phase), load)| {
             load.errors.iter().map(|(kind, count)| {
-                let mut labels = load_labels(*key);
+                let mut labels = load_labels(*cell, *phase);
                 labels.push((ERROR_TYPE, kind.clone()));
                 (labels, *count)
             })
@@ -290,32 +285,40 @@ impl Totals {
         vec![
             self.histogram(&catalogue::DURATION, |times| times.duration),
             self.histogram(&catalogue::RESPONSE_TIME, |times| times.response_time),
-            by_load(&catalogue::DUE, |load| load.counts.due),
-            by_load(&catalogue::SENT, |load| load.counts.sent),
-            by_load(&catalogue::SUCCEEDED, |load| load.counts.succeeded),
-            by_load(&catalogue::FAILED, |load| load.counts.failed),
-            by_load(&catalogue::SKIPPED, |load| load.counts.skipped),
+            self.by_load(&catalogue::DUE, |load| load.counts.due),
+            self.by_load(&catalogue::SENT, |load| load.counts.sent),
+            self.by_load(&catalogue::SUCCEEDED, |load| load.counts.succeeded),
+            self.by_load(&catalogue::FAILED, |load| load.counts.failed),
+            self.by_load(&catalogue::SKIPPED, |load| load.counts.skipped),
             counters(&catalogue::ERRORS, errors.collect()),
-            by_load(&catalogue::CONNECTIONS_OPENED, |load| load.connects),
-            by_load(&catalogue::BYTES_SENT, |load| load.counts.bytes_sent),
-            by_load(&catalogue::BYTES_RECEIVED, |load| {
+            self.by_load(&catalogue::CONNECTIONS_OPENED, |load| load.connects),
+            self.by_load(&catalogue::BYTES_SENT, |load| load.counts.bytes_sent),
+            self.by_load(&catalogue::BYTES_RECEIVED, |load| {
                 load.counts.bytes_received
             }),
         ]
     }
 
+    fn by_load(&self, metric: &'static Metric, pick: fn(&LoadTotals) -> u64) -> Family {
+        let mut series = Vec::new();
+        for ((cell, phase), load) in &self.loads {
+            series.push((load_labels(*cell, *phase), pick(load)));
+        }
+        counters(metric, series)
+    }
+
     fn histogram(&self, metric: &'static Metric, pick: fn(&RequestTotals) -> Buckets) -> Family {
-        let series = self.loads.iter().flat_map(|(key, load)| {
-            let requests = load.requests.iter().enumerate();
-            requests.map(|(index, request)| {
-                let mut labels = load_labels(*key);
-                labels.extend(self.request_labels(key.0, index));
-                (labels, pick(request))
-            })
-        });
+        let mut series = Vec::new();
+        for ((cell, phase), load) in &self.loads {
+            for (index, request) in load.requests.iter().enumerate() {
+                let mut labels = load_labels(*cell, *phase);
+                labels.extend(self.request_labels(*cell, index));
+                series.push((labels, pick(request)));
+            }
+        }
         Family {
             metric,
-            series: Series::Histogram(series.collect()),
+            series: Series::Histogram(series),
         }
     }
 
@@ -338,32 +341,30 @@ impl Totals {
         if !self.cells.iter().any(|(labels, _)| labels.has_steps()) {
             return Vec::new();
         }
-        let sessions = self.loads.iter().flat_map(|(key, load)| {
-            let sessions = load.sessions;
+        let (mut sessions, mut steps) = (Vec::new(), Vec::new());
+        for ((cell, phase), load) in &self.loads {
+            let labels = load_labels(*cell, *phase);
             let counts = [
-                ("started", sessions.started),
-                ("completed", sessions.completed),
-                ("failed", sessions.failed),
+                ("started", load.sessions.started),
+                ("completed", load.sessions.completed),
+                ("failed", load.sessions.failed),
             ];
-            by_outcome(&load_labels(*key), counts)
-        });
-        let steps = self.loads.iter().flat_map(|(key, load)| {
-            let requests = load.requests.iter().enumerate();
-            requests.flat_map(|(index, request)| {
-                let mut labels = load_labels(*key);
-                let of_request = self.request_labels(key.0, index);
+            sessions.extend(by_outcome(&labels, counts));
+            for (index, request) in load.requests.iter().enumerate() {
+                let mut labels = labels.clone();
+                let of_request = self.request_labels(*cell, index);
                 labels.extend(of_request.into_iter().filter(|(label, _)| *label == STEP));
                 let counts = [
                     ("sent", request.counts.sent),
                     ("succeeded", request.counts.succeeded),
                     ("failed", request.counts.failed),
                 ];
-                by_outcome(&labels, counts)
-            })
-        });
+                steps.extend(by_outcome(&labels, counts));
+            }
+        }
         vec![
-            counters(&catalogue::SESSIONS, sessions.collect()),
-            counters(&catalogue::STEP_REQUESTS, steps.collect()),
+            counters(&catalogue::SESSIONS, sessions),
+            counters(&catalogue::STEP_REQUESTS, steps),
         ]
     }
 
@@ -396,10 +397,8 @@ impl Totals {
         if !self.cells.iter().any(|(_, carried)| carries(carried)) {
             return Vec::new();
         }
-        let succeeded = self.loads.iter();
-        let succeeded =
-            succeeded.map(|(key, load)| (load_labels(*key), load.counts.records_succeeded));
-        let account = self.accounts.iter().flat_map(|(cell, ledger)| {
+        let mut account = Vec::new();
+        for (cell, ledger) in &self.accounts {
             let counts = [
                 ("sent", ledger.sent),
                 ("accepted", ledger.accepted),
@@ -409,8 +408,8 @@ impl Totals {
                 ("missing", ledger.missing),
                 ("duplicates", ledger.duplicates),
             ];
-            by_outcome(&vec![cell_label(*cell)], counts)
-        });
+            account.extend(by_outcome(&vec![cell_label(*cell)], counts));
+        }
         let draining = self.running.iter().filter_map(|now| now.draining);
         let draining = draining.reduce(|a, b| (a.0 + b.0, a.1 + b.1));
         let draining = draining.into_iter().flat_map(|(visible, accepted)| {
@@ -420,14 +419,16 @@ impl Totals {
             })
         });
         vec![
-            counters(&catalogue::RECORDS_SUCCEEDED, succeeded.collect()),
-            counters(&catalogue::RECORDS, account.collect()),
+            self.by_load(&catalogue::RECORDS_SUCCEEDED, |load| {
+                load.counts.records_succeeded
+            }),
+            counters(&catalogue::RECORDS, account),
             gauges(&catalogue::DRAIN, draining.collect()),
         ]
     }
 }
 
-fn load_labels((cell, phase): (CellNumber, PhaseName)) -> Labels {
+fn load_labels(cell: CellNumber, phase: PhaseName) -> Labels {
     vec![cell_label(cell), (PHASE, phase_label(phase).to_owned())]
 }
 

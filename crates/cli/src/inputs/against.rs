@@ -77,15 +77,15 @@ pub(crate) fn add_versions(
         };
         changed.parameters.extend(parameters.clone());
         let (first, second) = (2 * cell.number - 1, 2 * cell.number);
-        let baseline = set_version(cell, first, (Version::Baseline, second));
-        let changed = set_version(changed, second, (Version::Changed, first));
+        let baseline = set_version(cell, first, Version::Baseline, second);
+        let changed = set_version(changed, second, Version::Changed, first);
         study.cells.extend([baseline, changed]);
     }
     Ok(())
 }
 
 /// The cell with the number and the version.
-fn set_version(mut cell: Cell, number: u32, (version, partner): (Version, u32)) -> Cell {
+fn set_version(mut cell: Cell, number: u32, version: Version, partner: u32) -> Cell {
     let level = match version {
         Version::Baseline => BASELINE,
         Version::Changed => CHANGED,

@@ -67,22 +67,9 @@ pub(crate) fn take_values(study: &mut Study, file: &Path, source: &Source) -> Re
 /// Refuses a study, scenario, system or file of a body in which a secret that `waggle init` did not write still has to be set.
 pub(crate) fn check_marks(loaded: &Loaded, study: &Path) -> Result<()> {
     let beside_study = waggle_runner::files_beside(study);
-    let mark = || waggle_study::mark_place(&loaded.study_source, &beside_study, MARK);
-    let mark_of_system = |source: &Source, folder: &Path| {
-        let beside = waggle_runner::files_beside(&folder.join("system.yaml"));
-        waggle_study::mark_place(source, &beside, MARK)
-    };
-    let mark_of_changed = || {
-        let changed = loaded.changed.as_ref()?;
-        let source = Source {
-            name: changed.folder.join("system.yaml").display().to_string(),
-            text: changed.text.clone(),
-        };
-        mark_of_system(&source, &changed.folder)
-    };
-    let marked = mark()
-        .or_else(|| mark_of_system(&loaded.system_source, &loaded.system_folder))
-        .or_else(mark_of_changed)
+    let marked = waggle_study::mark_place(&loaded.study_source, &beside_study, MARK)
+        .or_else(|| mark_in_system(&loaded.system_source, &loaded.system_folder))
+        .or_else(|| mark_in_changed(loaded))
         .or_else(|| mark_in_bodies(&loaded.study, study));
     let Some((place, word)) = marked else {
         return Ok(());
@@ -99,6 +86,20 @@ pub(crate) fn check_marks(loaded: &Loaded, study: &Path) -> Result<()> {
     )
 }
 
+fn mark_in_system(source: &Source, folder: &Path) -> Option<(Place, String)> {
+    let beside = waggle_runner::files_beside(&folder.join("system.yaml"));
+    waggle_study::mark_place(source, &beside, MARK)
+}
+
+fn mark_in_changed(loaded: &Loaded) -> Option<(Place, String)> {
+    let changed = loaded.changed.as_ref()?;
+    let source = Source {
+        name: changed.folder.join("system.yaml").display().to_string(),
+        text: changed.text.clone(),
+    };
+    mark_in_system(&source, &changed.folder)
+}
+
 /// The first mark in a file that is a body; one that cannot be read is reported when it is sent.
 fn mark_in_bodies(study: &Study, file: &Path) -> Option<(Place, String)> {
     let folder = file.parent().unwrap_or(Path::new(""));
@@ -111,20 +112,22 @@ fn mark_in_bodies(study: &Study, file: &Path) -> Option<(Place, String)> {
             names.push(name);
         }
     }
-    names.into_iter().find_map(|name| {
-        let path = folder.join(name);
-        let bytes = input::file_within(&path, name, BODY_MAX_BYTES).ok()?;
-        let text = String::from_utf8_lossy(&bytes);
-        let (before, _) = text.split_once(MARK)?;
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next()?.chars().count() + 1;
-        let place = Place {
-            file: path.display().to_string(),
-            line: u32::try_from(line).ok()?,
-            column: u32::try_from(column).ok()?,
-        };
-        Some((place, waggle_study::last_word(before).to_owned()))
-    })
+    let mut names = names.into_iter();
+    names.find_map(|name| mark_in_body(&folder.join(name), name))
+}
+
+fn mark_in_body(path: &Path, name: &str) -> Option<(Place, String)> {
+    let bytes = input::file_within(path, name, BODY_MAX_BYTES).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let (before, _) = text.split_once(MARK)?;
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next()?.chars().count() + 1;
+    let place = Place {
+        file: path.display().to_string(),
+        line: u32::try_from(line).ok()?,
+        column: u32::try_from(column).ok()?,
+    };
+    Some((place, waggle_study::last_word(before).to_owned()))
 }
 
 /// The error, with its position in the study or scenario.

@@ -37,6 +37,14 @@ impl Board {
             _ => &mut self.trial,
         }
     }
+
+    /// A trial starts.
+    pub(crate) fn begin(&mut self, trial: ViewModel, now: TrialNow) {
+        (self.trial, self.partner) = (trial, None);
+        if let Some(study) = &mut self.study {
+            study.now = Some(now);
+        }
+    }
 }
 
 /// The board, shared by the follower and the drawing thread.

@@ -46,13 +46,7 @@ pub(super) struct Screen {
 impl Screen {
     /// Takes the terminal.
     pub(super) fn take() -> io::Result<Self> {
-        PANIC_HOOK.call_once(|| {
-            let before = std::panic::take_hook();
-            std::panic::set_hook(Box::new(move |panic| {
-                give_back();
-                before(panic);
-            }));
-        });
+        PANIC_HOOK.call_once(give_back_on_panic);
         IS_TAKEN.store(true, Ordering::SeqCst);
         let taken = terminal::enable_raw_mode()
             .and_then(|()| execute!(stderr(), terminal::EnterAlternateScreen, cursor::Hide))
@@ -107,6 +101,14 @@ impl Drop for Screen {
     fn drop(&mut self) {
         give_back();
     }
+}
+
+fn give_back_on_panic() {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        give_back();
+        before(panic);
+    }));
 }
 
 /// The same choice as in crossterm.

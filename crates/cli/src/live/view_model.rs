@@ -10,6 +10,7 @@ use waggle_stats::{LoadModel, Verdict};
 
 use super::{
     history::{History, Slice},
+    judge_pace::JudgePace,
     spectrum::Spectrum,
 };
 use crate::trial::{
@@ -153,6 +154,20 @@ impl ViewModel {
         self.in_flight = counts.in_flight;
     }
 
+    /// Adds an interval that `so_far` includes already. After the warm-up the load is judged, at the pace.
+    pub(crate) fn follow(
+        &mut self,
+        interval: &Interval,
+        phase: Phase,
+        so_far: &SoFar,
+        pace: &mut JudgePace,
+    ) {
+        self.add(interval, phase, so_far);
+        if phase != Phase::WarmUp {
+            pace.judge(|| self.judge(so_far));
+        }
+    }
+
     /// Adds an interval that `so_far` includes already.
     pub(crate) fn add(&mut self, interval: &Interval, phase: Phase, so_far: &SoFar) {
         self.add_uncounted(interval, phase);
@@ -260,17 +275,15 @@ fn overall(row: &CountsRow, so_far: &SoFar) -> Figures {
 
 /// The most frequent kind first.
 fn failures(row: &CountsRow) -> Vec<LiveFailure> {
-    let named = |failures: &[FailureCount], is_of_request| {
-        let each = failures.iter();
-        let named = each.map(|failure| LiveFailure {
-            kind: failure.kind.in_words(),
-            count: failure.count,
-            is_of_request,
-        });
-        named.collect::<Vec<_>>()
+    let named = |failure: &FailureCount, is_of_request| LiveFailure {
+        kind: failure.kind.in_words(),
+        count: failure.count,
+        is_of_request,
     };
-    let mut failures = named(&row.failures, true);
-    failures.extend(named(&row.other_failures, false));
+    let of_requests = row.failures.iter().map(|failure| named(failure, true));
+    let others = row.other_failures.iter();
+    let others = others.map(|failure| named(failure, false));
+    let mut failures: Vec<LiveFailure> = of_requests.chain(others).collect();
     failures.sort_by(|entry, other| {
         let by_count = other.count.cmp(&entry.count);
         by_count.then_with(|| entry.kind.cmp(&other.kind))

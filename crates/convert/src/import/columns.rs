@@ -120,18 +120,7 @@ impl Mapping {
     }
 
     fn find<R: BufRead>(&self, rows: &Rows<R>, header: &[String]) -> Result<Places> {
-        let find = |name: &String| {
-            let position = header.iter().position(|column| column == name);
-            position.ok_or_else(|| {
-                let names: Vec<String> = header.iter().map(|column| show_text(column)).collect();
-                let problem = format!(
-                    "expected a column {}, found {}",
-                    show_text(name),
-                    names.join(", ")
-                );
-                rows.mistake(0, &problem)
-            })
-        };
+        let find = |name: &String| column_index(rows, header, name);
         let optional = |name: &Option<String>| name.as_ref().map(find).transpose();
         Ok(Places {
             instant: find(&self.instant.1)?,
@@ -143,6 +132,19 @@ impl Mapping {
             received: optional(&self.received)?,
         })
     }
+}
+
+fn column_index<R: BufRead>(rows: &Rows<R>, header: &[String], name: &str) -> Result<usize> {
+    if let Some(index) = header.iter().position(|column| column == name) {
+        return Ok(index);
+    }
+    let names: Vec<String> = header.iter().map(|column| show_text(column)).collect();
+    let problem = format!(
+        "expected a column {}, found {}",
+        show_text(name),
+        names.join(", ")
+    );
+    Err(rows.mistake(0, &problem))
 }
 
 /// A name and its unit in µs.

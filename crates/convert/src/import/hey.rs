@@ -23,7 +23,8 @@ const ROWS_MAX: u64 = 1_000_000;
 /// `first`: the first line that is not empty; `base_us`: when the test began, in µs since 1970.
 pub(crate) fn read(
     path: &Path,
-    (first, base_us): (&str, u64),
+    first: &str,
+    base_us: u64,
     visit: &mut Visit<'_>,
 ) -> Result<FileFacts> {
     let name = path.display();
@@ -43,10 +44,7 @@ pub(crate) fn read(
     let mut rows = 0;
     let mut facts = columns::read(text::open(path)?, first, &mapping, &mut |request| {
         rows += 1;
-        visit(&Request {
-            start_us: base_us.saturating_add(request.start_us),
-            ..*request
-        })
+        visit(&shift(request, base_us))
     })?;
     facts.has_start_time = false;
     facts.remarks.push(
@@ -58,4 +56,11 @@ pub(crate) fn read(
         ));
     }
     Ok(facts)
+}
+
+fn shift<'a>(request: &Request<'a>, offset_us: u64) -> Request<'a> {
+    Request {
+        start_us: request.start_us.saturating_add(offset_us),
+        ..*request
+    }
 }

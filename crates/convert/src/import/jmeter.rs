@@ -71,7 +71,8 @@ struct Counts {
 }
 
 impl Counts {
-    fn facts(self, name: &str, has_bytes: (bool, bool)) -> Result<FileFacts> {
+    /// Whether bytes are known is left to the caller.
+    fn facts(self, name: &str) -> Result<FileFacts> {
         match self {
             Self {
                 requests: 0,
@@ -97,8 +98,6 @@ impl Counts {
             ));
         }
         Ok(FileFacts {
-            has_bytes_sent: has_bytes.0,
-            has_bytes_received: has_bytes.1,
             resolution_us: RESOLUTION_US,
             remarks,
             ..FileFacts::default()
@@ -136,7 +135,11 @@ fn read_rows<R: BufRead>(
         counts.requests += 1;
         visit(&request(&rows, &columns)?)?;
     }
-    counts.facts(&name, (columns.sent.is_some(), columns.received.is_some()))
+    Ok(FileFacts {
+        has_bytes_sent: columns.sent.is_some(),
+        has_bytes_received: columns.received.is_some(),
+        ..counts.facts(&name)?
+    })
 }
 
 fn columns<R: BufRead>(rows: &mut Rows<R>, header: &[String]) -> Result<Columns> {
@@ -303,7 +306,11 @@ fn read_xml(
         open.push(element);
     }
     let name = path.display().to_string();
-    let mut facts = counts.facts(&name, (has_sent, has_received))?;
+    let mut facts = FileFacts {
+        has_bytes_sent: has_sent,
+        has_bytes_received: has_received,
+        ..counts.facts(&name)?
+    };
     if !is_whole {
         if tags.depth() > 1 {
             bail!("{name}: the file ends within a sample: did JMeter end its test?");
@@ -339,11 +346,7 @@ fn element<R: BufRead>(tags: &Tags<R>, start: &Start, open: &[Element]) -> Resul
 
 fn sample<'a, R: BufRead>(tags: &Tags<R>, start: &'a Start) -> Result<Request<'a>> {
     let unexpected = |name: &str, expected: &str| {
-        let attribute = start.attribute(name).map_or_else(
-            || "none".to_owned(),
-            |value| format!("{name}={}", text::show_text(value)),
-        );
-        let problem = format!("expected an attribute {name} that is {expected}, found {attribute}");
+        let problem = unexpected_attribute(start, name, expected);
         tags.mistake(start.place, &problem)
     };
     let count = |name: &str, (max, expected): (u64, &str)| {
@@ -370,4 +373,12 @@ fn sample<'a, R: BufRead>(tags: &Tags<R>, start: &'a Start) -> Result<Request<'a
         bytes_sent: bytes("sby")?,
         bytes_received: bytes("by")?,
     })
+}
+
+fn unexpected_attribute(start: &Start, name: &str, expected: &str) -> String {
+    let attribute = match start.attribute(name) {
+        Some(value) => format!("{name}={}", text::show_text(value)),
+        None => "none".to_owned(),
+    };
+    format!("expected an attribute {name} that is {expected}, found {attribute}")
 }

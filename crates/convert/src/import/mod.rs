@@ -253,7 +253,7 @@ fn write_run(
         .into_iter()
         .map(|survey| Trial::prepare(survey, plan))
         .collect::<Result<_>>()?;
-    let info = run_info(results, cells, &trials, (plan, &places), tool);
+    let info = run_info(results, cells, &trials, plan, tool);
     let text = format!(
         "# Results of {tool}, imported; no study was run.\n",
         tool = tool_of(&info)
@@ -306,9 +306,10 @@ fn run_info(
     results: &Results,
     cells: &[CellSource],
     trials: &[Trial],
-    (plan, places): (&Plan<'_>, &[Placed<'_>]),
+    plan: &Plan<'_>,
     tool: String,
 ) -> RunInfo {
+    let places = places(cells);
     let files = places.iter().flat_map(|(_, files)| files.iter());
     let mut files: Vec<String> = files.map(|path| trial::file_name(path)).collect();
     files.dedup();

@@ -12,7 +12,7 @@ use super::{
     ab::{self, Kind, Summary},
     columns::{self, Mapping},
     foreign, hey, jmeter, k6,
-    request::{FileFacts, Visit},
+    request::{FileFacts, Request, Visit},
     text,
     trial::modified_us,
     vegeta,
@@ -48,7 +48,7 @@ impl Reader {
             Self::Vegeta => vegeta::read(text::open(path)?, visit),
             Self::Hey => {
                 let base_us = modified_us(path).unwrap_or(0);
-                hey::read(path, (&first_line(path)?, base_us), visit)
+                hey::read(path, &first_line(path)?, base_us, visit)
             }
             Self::Columns(mapping) => {
                 columns::read(text::open(path)?, &first_line(path)?, mapping, visit)
@@ -93,34 +93,16 @@ pub(crate) fn requests(reader: &Reader, files: &[PathBuf]) -> Result<Surveyed> {
 }
 
 fn survey(reader: &Reader, path: &Path, summary: Option<Summary>) -> Result<Surveyed> {
-    let (mut count, mut end_us) = (0u64, 0);
-    // The first and the last start, and how many requests have it.
-    let (mut first, mut last) = ((u64::MAX, 0u64), (0, 0u64));
-    let mut labels: Vec<String> = Vec::new();
+    let mut seen = Seen::new();
     let facts = reader.read(path, &mut |request| {
-        count += 1;
-        let at_us = request.start_us;
-        first = match at_us.cmp(&first.0) {
-            Ordering::Less => (at_us, 1),
-            Ordering::Equal => (at_us, first.1 + 1),
-            Ordering::Greater => first,
-        };
-        last = match at_us.cmp(&last.0) {
-            Ordering::Greater => (at_us, 1),
-            Ordering::Equal => (at_us, last.1 + 1),
-            Ordering::Less => last,
-        };
-        end_us = end_us.max(request.end_us());
-        let is_known = labels.iter().any(|label| label == request.label);
-        if !is_known && labels.len() <= STEPS_MAX {
-            labels.push(request.label.to_owned());
-        }
+        seen.add(request);
         Ok(())
     })?;
-    let mut start_us = first.0;
-    if let Some(summary) = &summary {
-        (start_us, end_us) = ab_span(summary.seconds, first, last);
-    }
+    let (start_us, end_us) = match &summary {
+        Some(summary) => ab_span(summary.seconds, seen.first, seen.last),
+        None => (seen.first.0, seen.end_us),
+    };
+    let count = seen.count;
     if end_us - start_us < SPAN_MIN_US {
         bail!(
             "{}: its {count} requests span less than 1 ms, so they have no rate",
@@ -133,9 +115,52 @@ fn survey(reader: &Reader, path: &Path, summary: Option<Summary>) -> Result<Surv
         count,
         start_us,
         end_us,
-        labels,
+        labels: seen.labels,
         summary,
     })))
+}
+
+/// The requests of a file so far.
+struct Seen {
+    count: u64,
+    /// The first start, and how many requests have it.
+    first: (u64, u64),
+    /// The same of the last start.
+    last: (u64, u64),
+    end_us: u64,
+    labels: Vec<String>,
+}
+
+impl Seen {
+    fn new() -> Self {
+        Self {
+            count: 0,
+            first: (u64::MAX, 0),
+            last: (0, 0),
+            end_us: 0,
+            labels: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, request: &Request<'_>) {
+        self.count += 1;
+        let at_us = request.start_us;
+        self.first = match at_us.cmp(&self.first.0) {
+            Ordering::Less => (at_us, 1),
+            Ordering::Equal => (at_us, self.first.1 + 1),
+            Ordering::Greater => self.first,
+        };
+        self.last = match at_us.cmp(&self.last.0) {
+            Ordering::Greater => (at_us, 1),
+            Ordering::Equal => (at_us, self.last.1 + 1),
+            Ordering::Less => self.last,
+        };
+        self.end_us = self.end_us.max(request.end_us());
+        let is_known = self.labels.iter().any(|label| label == request.label);
+        if !is_known && self.labels.len() <= STEPS_MAX {
+            self.labels.push(request.label.to_owned());
+        }
+    }
 }
 
 /// Start and end of a test of ab that took so many seconds. Of its first and its last request the second is known in which they

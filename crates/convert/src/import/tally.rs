@@ -141,21 +141,26 @@ impl Tally {
     pub(crate) fn intervals(&self) -> impl Iterator<Item = TalliedInterval> + '_ {
         let mut in_flight = 0i64;
         self.buckets.iter().enumerate().map(move |(index, bucket)| {
-            let (start_us, end_us) = self.timeline.span(index);
-            let length_us = end_us - start_us;
-            // Those that were in flight when it began are so all the time, but for what answers here have subtracted.
-            let flight_us = bucket.flight_us + i128::from(in_flight) * i128::from(length_us);
+            let before = in_flight;
             in_flight += bucket.flights;
-            let seconds = self.timeline.seconds(end_us) - self.timeline.seconds(start_us);
-            let steps: Vec<TalliedStep> = bucket.steps.iter().map(tally_step).collect();
-            TalliedInterval {
-                start_s: self.timeline.seconds(start_us),
-                counts: counts(bucket, seconds),
-                in_flight: u64::try_from(in_flight).unwrap_or(0),
-                in_flight_mean: mean(flight_us, length_us),
-                steps,
-            }
+            self.interval(index, bucket, before)
         })
+    }
+
+    /// `before`: requests that were in flight when it began.
+    fn interval(&self, index: usize, bucket: &Bucket, before: i64) -> TalliedInterval {
+        let (start_us, end_us) = self.timeline.span(index);
+        let length_us = end_us - start_us;
+        // Those that were in flight when it began are so all the time, but for what answers here have subtracted.
+        let flight_us = bucket.flight_us + i128::from(before) * i128::from(length_us);
+        let seconds = self.timeline.seconds(end_us) - self.timeline.seconds(start_us);
+        TalliedInterval {
+            start_s: self.timeline.seconds(start_us),
+            counts: counts(bucket, seconds),
+            in_flight: u64::try_from(before + bucket.flights).unwrap_or(0),
+            in_flight_mean: mean(flight_us, length_us),
+            steps: bucket.steps.iter().map(tally_step).collect(),
+        }
     }
 }
 

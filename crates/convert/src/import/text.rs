@@ -1,6 +1,7 @@
 //! Text files of any length, line by line or as rows of cells. A mistake has file, line and column.
 
 use std::{
+    fmt::{self, Display, Formatter},
     io::{BufRead, BufReader, Read},
     ops::Range,
     path::Path,
@@ -12,6 +13,23 @@ use waggle_runner::TextFile;
 /// The longest line, row or tag.
 pub(crate) const LENGTH_MAX: usize = 1 << 20;
 const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// Line and column in a file, both counted from 1; columns are characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) line: u64,
+    pub(crate) column: usize,
+}
+
+impl Position {
+    pub(crate) const START: Self = Self { line: 1, column: 1 };
+}
+
+impl Display for Position {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        write!(out, "{}:{}", self.line, self.column)
+    }
+}
 
 /// The lines of a file.
 pub(crate) struct Lines<R> {
@@ -83,11 +101,15 @@ impl<R: BufRead> Lines<R> {
 
     /// A mistake in the current line; columns count characters from 1.
     pub(crate) fn mistake(&self, column: usize, problem: &str) -> Error {
-        self.mistake_at((self.number, column), problem)
+        let place = Position {
+            line: self.number,
+            column,
+        };
+        self.mistake_at(place, problem)
     }
 
-    fn mistake_at(&self, (line, column): (u64, usize), problem: &str) -> Error {
-        anyhow!("{}:{line}:{column}: {problem}", self.name)
+    fn mistake_at(&self, place: Position, problem: &str) -> Error {
+        anyhow!("{}:{place}: {problem}", self.name)
     }
 }
 
@@ -108,8 +130,7 @@ pub(crate) struct Rows<R> {
 /// A cell of the current row.
 struct Cell {
     range: Range<usize>,
-    line: u64,
-    column: usize,
+    place: Position,
 }
 
 impl<R: BufRead> Rows<R> {
@@ -129,7 +150,7 @@ impl<R: BufRead> Rows<R> {
     pub(crate) fn header(&mut self, expected: &str) -> Result<Vec<String>> {
         if !self.next_row()? {
             let problem = format!("expected {expected}, found an empty file");
-            return Err(self.lines.mistake_at((1, 1), &problem));
+            return Err(self.lines.mistake_at(Position::START, &problem));
         }
         self.expected = Some(self.cells.len());
         Ok((0..self.cells.len())
@@ -181,7 +202,7 @@ impl<R: BufRead> Rows<R> {
             let (start, line) = (self.text.len(), self.lines.number);
             let rest = &self.lines.text[offset..];
             let end = if rest.starts_with('"') {
-                self.read_quoted(offset + 1, (line, column))?
+                self.read_quoted(offset + 1, Position { line, column })?
             } else {
                 let length = rest.find(self.delimiter).unwrap_or(rest.len());
                 self.text.push_str(&rest[..length]);
@@ -190,8 +211,7 @@ impl<R: BufRead> Rows<R> {
             let range = start..self.text.len();
             self.cells.push(Cell {
                 range,
-                line,
-                column,
+                place: Position { line, column },
             });
             let passed = if self.lines.number == line { offset } else { 0 };
             let first = if self.lines.number == line { column } else { 1 };
@@ -210,7 +230,7 @@ impl<R: BufRead> Rows<R> {
     }
 
     /// The rest of a quoted cell from `offset` on; returns where it ends, in what is then the current line.
-    fn read_quoted(&mut self, mut offset: usize, opened: (u64, usize)) -> Result<usize> {
+    fn read_quoted(&mut self, mut offset: usize, opened: Position) -> Result<usize> {
         loop {
             let rest = &self.lines.text[offset..];
             let Some(quote) = rest.find('"') else {
@@ -240,8 +260,7 @@ impl<R: BufRead> Rows<R> {
 
     /// A mistake in a cell of the current row.
     pub(crate) fn mistake(&self, index: usize, problem: &str) -> Error {
-        let cell = &self.cells[index];
-        self.lines.mistake_at((cell.line, cell.column), problem)
+        self.lines.mistake_at(self.cells[index].place, problem)
     }
 
     /// That a cell is something else than expected.

@@ -80,17 +80,19 @@ impl Timeline {
 
     /// Start and end of an interval.
     pub(crate) fn span(&self, index: usize) -> (u64, u64) {
-        let before = self.before_grid();
         let index = index as u64;
-        let instant = |index: u64| {
-            let length = |count: u64| count.saturating_mul(self.interval_us);
-            let instant = match index.checked_sub(before) {
-                Some(after) => self.grid_us.saturating_add(length(after)),
-                None => self.grid_us.saturating_sub(length(before - index)),
-            };
-            instant.clamp(self.start_us, self.end_us)
+        (self.start_of(index), self.start_of(index + 1))
+    }
+
+    /// The instant at which an interval starts; that of one behind the last is the end.
+    fn start_of(&self, index: u64) -> u64 {
+        let before = self.before_grid();
+        let length = |count: u64| count.saturating_mul(self.interval_us);
+        let instant = match index.checked_sub(before) {
+            Some(after) => self.grid_us.saturating_add(length(after)),
+            None => self.grid_us.saturating_sub(length(before - index)),
         };
-        (instant(index), instant(index + 1))
+        instant.clamp(self.start_us, self.end_us)
     }
 
     /// Length of an interval in seconds.

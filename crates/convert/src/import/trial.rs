@@ -233,19 +233,17 @@ impl TalliedTrial<'_> {
                 (sums, vec![phase(PhaseName::Measure, 0.0, summary.seconds)])
             }
         };
-        writer.finish(&self.trial.info(plan, place, (sums, phases), files))?;
+        writer.finish(&TrialInfo {
+            phases,
+            ..self.trial.info(plan, place, sums, files)
+        })?;
         Ok(())
     }
 }
 
 impl Trial {
-    fn info(
-        &self,
-        plan: &Plan<'_>,
-        place: Place,
-        (sums, phases): (Sums, Vec<PhaseInfo>),
-        files: &[PathBuf],
-    ) -> TrialInfo {
+    /// Without its phases.
+    fn info(&self, plan: &Plan<'_>, place: Place, sums: Sums, files: &[PathBuf]) -> TrialInfo {
         let (remarks, quantiles) = match self {
             Self::Requests(requests, _) => {
                 let facts = &requests.facts;
@@ -260,7 +258,7 @@ impl Trial {
             position: place.position,
             started_utc: self.started_utc(),
             end: TrialEnd::Completed,
-            phases,
+            phases: Vec::new(),
             warm_up_steady: None,
             measured: sums.measured,
             totals: sums.totals,

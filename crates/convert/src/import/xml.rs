@@ -8,7 +8,7 @@ use std::io::BufRead;
 
 use anyhow::{Context, Error, Result, anyhow};
 
-use super::text::{LENGTH_MAX, show_text};
+use super::text::{LENGTH_MAX, Position, show_text};
 
 /// Maximum number of attributes of a tag.
 const ATTRIBUTES_MAX: usize = 256;
@@ -20,8 +20,8 @@ pub(crate) struct Tags<R> {
     /// As the user named it.
     name: String,
     reader: R,
-    /// Where the next byte is: line, and column in characters.
-    place: (u64, usize),
+    /// Where the next byte is.
+    place: Position,
     /// Names of the elements that are open.
     open: Vec<String>,
     /// The element whose start tag was its end tag, too.
@@ -40,8 +40,8 @@ pub(crate) enum Tag {
 pub(crate) struct Start {
     pub(crate) name: String,
     pub(crate) attributes: Vec<(String, String)>,
-    /// Line and column of its `<`.
-    pub(crate) place: (u64, usize),
+    /// Of its `<`.
+    pub(crate) place: Position,
 }
 
 impl Start {
@@ -57,7 +57,7 @@ impl<R: BufRead> Tags<R> {
         Self {
             name,
             reader,
-            place: (1, 1),
+            place: Position::START,
             open: Vec::new(),
             is_empty: false,
         }
@@ -68,8 +68,8 @@ impl<R: BufRead> Tags<R> {
         self.open.len()
     }
 
-    pub(crate) fn mistake(&self, (line, column): (u64, usize), problem: &str) -> Error {
-        anyhow!("{}:{line}:{column}: {problem}", self.name)
+    pub(crate) fn mistake(&self, place: Position, problem: &str) -> Error {
+        anyhow!("{}:{place}: {problem}", self.name)
     }
 
     /// The next start or end of an element; `None` at the end of the file.
@@ -82,7 +82,10 @@ impl<R: BufRead> Tags<R> {
             if !self.skip_until(b"<")? {
                 return Ok(None);
             }
-            let place = (self.place.0, self.place.1.saturating_sub(1));
+            let place = Position {
+                column: self.place.column.saturating_sub(1),
+                ..self.place
+            };
             let text = self.tag_text(place)?;
             if text.starts_with('!') || text.starts_with('?') {
                 self.skip_markup(&text, place)?;
@@ -94,7 +97,7 @@ impl<R: BufRead> Tags<R> {
         }
     }
 
-    fn end(&mut self, name: &str, place: (u64, usize)) -> Result<Tag> {
+    fn end(&mut self, name: &str, place: Position) -> Result<Tag> {
         match self.open.pop() {
             Some(open) if open == name => Ok(Tag::End),
             Some(open) => {
@@ -108,7 +111,7 @@ impl<R: BufRead> Tags<R> {
         }
     }
 
-    fn start(&mut self, text: &str, place: (u64, usize)) -> Result<Tag> {
+    fn start(&mut self, text: &str, place: Position) -> Result<Tag> {
         let (text, is_empty) = match text.strip_suffix('/') {
             Some(text) => (text, true),
             None => (text, false),
@@ -138,7 +141,7 @@ impl<R: BufRead> Tags<R> {
     }
 
     /// What is between `<` and `>`, which may be in a quoted value, too. Of comments and the like only the first bytes.
-    fn tag_text(&mut self, place: (u64, usize)) -> Result<String> {
+    fn tag_text(&mut self, place: Position) -> Result<String> {
         let mut bytes = Vec::new();
         let mut quote = None;
         while let Some(byte) = self.next_byte()? {
@@ -163,11 +166,11 @@ impl<R: BufRead> Tags<R> {
         Err(self.mistake(place, "the tag that opens here has no end"))
     }
 
-    fn utf8(&self, bytes: Vec<u8>, place: (u64, usize)) -> Result<String> {
+    fn utf8(&self, bytes: Vec<u8>, place: Position) -> Result<String> {
         String::from_utf8(bytes).map_err(|_| self.mistake(place, "the tag is not UTF-8 text"))
     }
 
-    fn skip_markup(&mut self, text: &str, place: (u64, usize)) -> Result<()> {
+    fn skip_markup(&mut self, text: &str, place: Position) -> Result<()> {
         let end: &[u8] = match text {
             "!--" => b"-->",
             "![CDATA[" => b"]]>",
@@ -210,10 +213,15 @@ impl<R: BufRead> Tags<R> {
         };
         self.reader.consume(1);
         match byte {
-            b'\n' => self.place = (self.place.0 + 1, 1),
+            b'\n' => {
+                self.place = Position {
+                    line: self.place.line + 1,
+                    column: 1,
+                };
+            }
             // The rest of a character.
             0x80..=0xBF => {}
-            _ => self.place.1 += 1,
+            _ => self.place.column += 1,
         }
         Ok(Some(byte))
     }
@@ -311,8 +319,7 @@ mod tests {
                     let attributes: String = attributes
                         .map(|(key, value)| format!(" {key}={value:?}"))
                         .collect();
-                    let (line, column) = start.place;
-                    format!("{}{attributes} at {line}:{column}", start.name)
+                    format!("{}{attributes} at {}", start.name, start.place)
                 }
             });
         }

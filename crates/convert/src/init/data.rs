@@ -116,18 +116,10 @@ fn text(
 
 /// The name of the file in the study: relative if it is in the same folder.
 fn file_in_study(file: &Path, output: Option<&Path>) -> String {
-    let folder = |path: &Path| {
-        let parent = path.parent().map(Path::to_path_buf).unwrap_or_default();
-        std::path::absolute(if parent.as_os_str().is_empty() {
-            PathBuf::from(".")
-        } else {
-            parent
-        })
-    };
     let study = output
         .filter(|output| *output != Path::new("-"))
         .unwrap_or(Path::new("study.yaml"));
-    let is_beside = match (folder(file), folder(study)) {
+    let is_beside = match (absolute_folder(file), absolute_folder(study)) {
         (Ok(file), Ok(study)) => file == study,
         _ => false,
     };
@@ -137,6 +129,13 @@ fn file_in_study(file: &Path, output: Option<&Path>) -> String {
         std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf())
     };
     literal(&path.display().to_string())
+}
+
+fn absolute_folder(file: &Path) -> std::io::Result<PathBuf> {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => std::path::absolute(folder),
+        _ => std::path::absolute("."),
+    }
 }
 
 fn summary(file: &Path, findings: &RecordsFound) -> Summary {

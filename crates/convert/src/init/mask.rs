@@ -143,7 +143,7 @@ impl<'r> Masking<'r> {
         }
         let mut value: Value = serde_json::from_str(&exact::json(text)).ok()?;
         let before = self.count;
-        self.json_value(&mut value, (false, ""), depth);
+        self.json_value(&mut value, false, "", depth);
         Some(if self.count == before {
             text.to_owned()
         } else {
@@ -169,17 +169,17 @@ impl<'r> Masking<'r> {
     }
 
     /// Masks all values below the name of a secret, at any depth. `name` is that of the value.
-    fn json_value(&mut self, value: &mut Value, (is_below, name): (bool, &str), depth: usize) {
+    fn json_value(&mut self, value: &mut Value, is_below: bool, name: &str, depth: usize) {
         match value {
             Value::Object(members) => {
                 for (name, member) in members {
                     let is_below = is_below || is_secret(name);
-                    self.json_value(member, (is_below, name), depth);
+                    self.json_value(member, is_below, name, depth);
                 }
             }
             Value::Array(items) => {
                 for item in items {
-                    self.json_value(item, (is_below, name), depth);
+                    self.json_value(item, is_below, name, depth);
                 }
             }
             Value::String(text) if is_below => {
@@ -195,13 +195,15 @@ impl<'r> Masking<'r> {
     }
 
     fn form(&mut self, text: &str, depth: usize) -> String {
-        let pairs = text.split('&').map(|pair| {
+        let mut pairs = Vec::new();
+        for pair in text.split('&') {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let value = value.trim_end();
             let end = &pair[name.len() + 1 + value.len()..];
-            format!("{name}={}{end}", self.parameter_within(name, value, depth))
-        });
-        pairs.collect::<Vec<_>>().join("&")
+            let masked = self.parameter_within(name, value, depth);
+            pairs.push(format!("{name}={masked}{end}"));
+        }
+        pairs.join("&")
     }
 
     /// Masks `name=value` and `name: value` anywhere in a text, and the user and password of a URL.

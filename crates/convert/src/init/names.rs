@@ -36,21 +36,24 @@ const WHOLE: [&str; 7] = ["key", "sig", "sid", "pass", "otp", "jwt", "pin"];
 /// Whether a value of this name is a secret. The name may be percent-encoded, and nested as in `user[password]`.
 pub(super) fn is_secret(name: &str) -> bool {
     let name = percent_decoded(name).to_lowercase();
-    name.split(['[', ']', '.', ':', '/']).any(|part| {
-        let letters: String = part
-            .chars()
-            .filter(|letter| letter.is_alphanumeric())
-            .collect();
-        let bare = letters.strip_prefix('x').unwrap_or(&letters);
-        // An author is not a secret; authorization is.
-        let without_author = letters
-            .replace("authoris", "auth")
-            .replace("authoriz", "auth")
-            .replace("author", "");
-        WHOLE.contains(&letters.as_str())
-            || WHOLE.contains(&bare)
-            || WITHIN.iter().any(|part| without_author.contains(part))
-    })
+    name.split(['[', ']', '.', ':', '/'])
+        .any(is_secret_in_lower_case)
+}
+
+fn is_secret_in_lower_case(name: &str) -> bool {
+    let letters: String = name
+        .chars()
+        .filter(|letter| letter.is_alphanumeric())
+        .collect();
+    let bare = letters.strip_prefix('x').unwrap_or(&letters);
+    // An author is not a secret; authorization is.
+    let without_author = letters
+        .replace("authoris", "auth")
+        .replace("authoriz", "auth")
+        .replace("author", "");
+    WHOLE.contains(&letters.as_str())
+        || WHOLE.contains(&bare)
+        || WITHIN.iter().any(|part| without_author.contains(part))
 }
 
 /// Whether a text contains the name of a secret.

@@ -75,12 +75,9 @@ fn layout(table: &Table) -> Vec<String> {
         .into_iter()
         .filter_map(|(key, text)| Some(format!("{key}: {}", literal(text.as_ref()?))))
         .collect();
-    lines.extend(table.decimal.map(|decimal| {
-        let word = match decimal {
-            RecordDecimal::Point => "point",
-            RecordDecimal::Comma => "comma",
-        };
-        format!("decimal: {word}")
+    lines.extend(table.decimal.map(|decimal| match decimal {
+        RecordDecimal::Point => "decimal: point".to_owned(),
+        RecordDecimal::Comma => "decimal: comma".to_owned(),
     }));
     for (key, count) in [
         ("skip_lines", table.skip_lines),

@@ -210,13 +210,15 @@ pub(super) fn masked_body(
 /// Whether all values of credentials are slots: `…` or `token="…", id="…"`.
 fn has_slots_alone(credentials: &str) -> bool {
     let mut parts = credentials.split([',', ';']).map(str::trim);
-    parts.all(|part| {
-        let (name, value) = part.split_once('=').unwrap_or(("", part));
-        let is_name = name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphabetic() || b"-_".contains(&byte));
-        is_name && slot::is_slots(value.trim_matches('"'))
-    })
+    parts.all(is_slots_with_name)
+}
+
+fn is_slots_with_name(part: &str) -> bool {
+    let (name, value) = part.split_once('=').unwrap_or(("", part));
+    let is_name = name
+        .bytes()
+        .all(|byte| byte.is_ascii_alphabetic() || b"-_".contains(&byte));
+    is_name && slot::is_slots(value.trim_matches('"'))
 }
 
 #[cfg(test)]

@@ -147,18 +147,20 @@ pub(super) fn expand(text: &str) -> (String, Vec<String>) {
 /// Pairs of literal text and the variable behind it.
 fn parts(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
     let mut rest = Some(text);
-    std::iter::from_fn(move || {
-        let text = rest.take().filter(|text| !text.is_empty())?;
-        let mut from = 0;
-        while let Some(position) = text[from..].find(EXPANSION).map(|position| from + position) {
-            if let Some((name, behind)) = variable(&text[position + 1..]) {
-                rest = Some(behind);
-                return Some((&text[..position], Some(name)));
-            }
-            from = position + 1;
+    std::iter::from_fn(move || next_part(&mut rest))
+}
+
+fn next_part<'a>(rest: &mut Option<&'a str>) -> Option<(&'a str, Option<&'a str>)> {
+    let text = rest.take().filter(|text| !text.is_empty())?;
+    let mut from = 0;
+    while let Some(position) = text[from..].find(EXPANSION).map(|position| from + position) {
+        if let Some((name, behind)) = variable(&text[position + 1..]) {
+            *rest = Some(behind);
+            return Some((&text[..position], Some(name)));
         }
-        Some((text, None))
-    })
+        from = position + 1;
+    }
+    Some((text, None))
 }
 
 /// `NAME` or `{NAME}`, and the rest of the text.

@@ -36,17 +36,21 @@ pub(super) enum Fields {
 pub(super) fn drop_calls(imported: &mut ImportedCalls) {
     let left_out = &mut imported.left_out;
     imported.calls.retain(|call| {
-        let name = &call.name;
-        let why = if !is_token(&call.method) {
-            "its method is invalid".to_owned()
-        } else if call.body.as_ref().map_or(0, String::len) > BODY_MAX_BYTES {
-            format!("its body is longer than {BODY_MAX_BYTES} bytes")
-        } else {
-            return true;
-        };
-        left_out.push(format!("{name}: {why}"));
-        false
+        let why = obstacle(call);
+        left_out.extend(why.iter().map(|why| format!("{}: {why}", call.name)));
+        why.is_none()
     });
+}
+
+/// Why a study cannot have a call.
+fn obstacle(call: &Call) -> Option<String> {
+    if !is_token(&call.method) {
+        Some("its method is invalid".to_owned())
+    } else if call.body.as_ref().map_or(0, String::len) > BODY_MAX_BYTES {
+        Some(format!("its body is longer than {BODY_MAX_BYTES} bytes"))
+    } else {
+        None
+    }
 }
 
 /// Leaves out headers.

@@ -31,6 +31,7 @@ use self::{
         search_result,
         summary::{self, LoadResult},
     },
+    search::SearchLoad,
     study::{
         planned::{self, PlanInputs, Planned},
         run_folders::RunFolders,
@@ -78,7 +79,7 @@ pub(crate) fn run(flags: &Load) -> Result<Exit> {
         folders: &folders,
     };
     match flags.search.maximize {
-        Some(what) => find(flags, (what, search), to),
+        Some(what) => find(flags, what, search, to),
         None => run_load(flags, &thresholds, to),
     }
 }
@@ -137,7 +138,7 @@ fn run_load(flags: &Load, thresholds: &[Threshold], to: Destination<'_>) -> Resu
     let mut view = view(output, to.target);
     let interrupts = interrupts(to.folders)?;
     let environment = environment(flags, to, &interrupts);
-    let observed = drive::drive(&planned, (&mut series, &mut view), environment);
+    let observed = drive::drive(&planned, &mut series, &mut view, environment);
     let observed = observed.inspect_err(|_| to.folders.give_up())?;
     let inputs = ResultInputs {
         url: &to.target.url,
@@ -193,7 +194,8 @@ fn view(output: &Output, target: &Target) -> View {
 /// `--search`: prints each step, then the answer.
 fn find(
     flags: &Load,
-    (what, conditions): (SearchVariable, Vec<Threshold>),
+    what: SearchVariable,
+    conditions: Vec<Threshold>,
     to: Destination<'_>,
 ) -> Result<Exit> {
     let quiet = flags.output.quiet;
@@ -223,9 +225,13 @@ fn find(
     if let Some(note) = to.beside {
         print(&format!("note: {note}"));
     }
-    let result = search::run(&planned, (&search, url), environment, |step| {
-        print(&search_result::line(kind, step));
-    });
+    let load = SearchLoad {
+        planned: &planned,
+        search: &search,
+        url,
+        environment,
+    };
+    let result = load.run(|step| print(&search_result::line(kind, step)));
     let result = result.inspect_err(|_| to.folders.give_up())?;
     report_saved(&flags, &planned, to.folders);
     if flags.output.json {

@@ -68,40 +68,57 @@ pub(super) fn search_settings(
     })
 }
 
-/// Searches to the end or to an interrupt; calls `on_step` for each step.
-pub(super) fn run(
-    planned: &Planned,
-    (search, url): (&SearchSettings, &str),
-    environment: Environment<'_>,
-    on_step: impl Fn(&SearchResultStep),
-) -> Result<SearchResult> {
-    let mut steps = Vec::new();
-    drive::drive_search(planned, environment, |step| {
+/// A search whose study is checked.
+#[derive(Clone, Copy)]
+pub(super) struct SearchLoad<'a> {
+    pub(super) planned: &'a Planned,
+    pub(super) search: &'a SearchSettings,
+    pub(super) url: &'a str,
+    pub(super) environment: Environment<'a>,
+}
+
+impl SearchLoad<'_> {
+    /// Searches to the end or to an interrupt; calls `on_step` for each step.
+    pub(super) fn run(self, on_step: impl Fn(&SearchResultStep)) -> Result<SearchResult> {
+        let mut steps = Vec::new();
+        drive::drive_search(self.planned, self.environment, |step| {
+            let step = self.result_of_step(step);
+            on_step(&step);
+            steps.push(step);
+        })?;
+        let mut replayed = Search::new(self.search.levels).context("the levels are in order")?;
+        for step in &steps {
+            replayed.report(step.tried);
+        }
+        for (step, evidence) in steps.iter_mut().zip(replayed.evidence()) {
+            step.evidence = label(evidence);
+        }
+        Ok(search_result(
+            self.search,
+            self.url,
+            &replayed.answer(),
+            steps,
+        ))
+    }
+
+    fn result_of_step(self, step: Step) -> SearchResultStep {
+        let Self {
+            planned, search, ..
+        } = self;
         let Step { showed, observed } = step;
         let inputs = ResultInputs {
-            url,
+            url: self.url,
             settings: Settings {
                 connections: (showed.tried.connections).or(planned.settings.connections),
                 ..at_level(planned.settings.clone(), search.what, showed.level)
             },
             thresholds: &search.conditions,
-            remarks: environment.remarks(),
+            remarks: self.environment.remarks(),
             with_series: false,
         };
         let result = outcome::result(planned, observed, inputs);
-        let step = self::step(planned, &showed, result);
-        on_step(&step);
-        steps.push(step);
-        Ok(())
-    })?;
-    let mut replayed = Search::new(search.levels).context("the levels are in order")?;
-    for step in &steps {
-        replayed.report(step.tried);
+        self::step(planned, &showed, result)
     }
-    for (step, evidence) in steps.iter_mut().zip(replayed.evidence()) {
-        step.evidence = label(evidence);
-    }
-    Ok(search_result((search, url), (replayed.answer(), steps)))
 }
 
 /// Refuses flags that cannot be used with a search, and sets defaults.
@@ -182,7 +199,7 @@ fn levels(flags: &Load, what: SearchVariable) -> Result<Levels> {
         precision: flags.precision.unwrap_or(PRECISION),
         confirmations: flags.confirmations.unwrap_or(CONFIRMATIONS),
         max_trials: flags.max_trials.unwrap_or(MAX_TRIALS),
-        max_connections: max_connections((flags.max_connections, connections), what)?,
+        max_connections: max_connections(flags.max_connections, connections, what)?,
         levels: kind,
     };
     if levels.max > most {
@@ -196,7 +213,8 @@ fn levels(flags: &Load, what: SearchVariable) -> Result<Levels> {
 
 /// How far the pool of connections may grow; only a rate has one beside its level.
 fn max_connections(
-    (most, connections): (Option<u32>, Option<u32>),
+    most: Option<u32>,
+    connections: Option<u32>,
     what: SearchVariable,
 ) -> Result<Option<u32>> {
     let connections = connections.unwrap_or(1);
@@ -273,8 +291,10 @@ fn step(planned: &Planned, showed: &SearchStep, result: LoadResult) -> SearchRes
 }
 
 fn search_result(
-    (search, url): (&SearchSettings, &str),
-    (answer, steps): (Answer, Vec<SearchResultStep>),
+    search: &SearchSettings,
+    url: &str,
+    answer: &Answer,
+    steps: Vec<SearchResultStep>,
 ) -> SearchResult {
     let (what, levels) = (search.what.level_kind(), &search.levels);
     let why = answer.stopped_by.and_then(|index| steps.get(index));
@@ -293,12 +313,12 @@ fn search_result(
         confirmations: levels.confirmations,
         max_trials: levels.max_trials,
         max_connections: levels.max_connections,
-        answer: sentence(what, &answer, why.first().map(String::as_str), ""),
+        answer: sentence(what, answer, why.first().map(String::as_str), ""),
         ended: answer.end.name().to_owned(),
         holds_at: answer.holds.map(|held| held.level),
         holds_trials: answer.holds.map_or(0, |held| held.trials),
         is_lower_bound: answer.is_lower_bound(),
-        limited_by: limiting_key(&answer).map(str::to_owned),
+        limited_by: limiting_key(answer).map(str::to_owned),
         fitted: answer.fitted_level().map(|fitted| FittedRange {
             level: fitted.level,
             low: fitted.low,

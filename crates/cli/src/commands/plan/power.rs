@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use waggle_analysis::{Model, history::is_same_host, model, planned_power};
 use waggle_report::wording::{format::plural, power::plan_lines};
-use waggle_results::{Run, RunInfo, parallel_map, run_info};
+use waggle_results::{Run, parallel_map, run_info};
 use waggle_study::Study;
 
 use crate::{
@@ -66,26 +66,23 @@ fn given_runs(path: &Path) -> Result<Vec<PathBuf>> {
 fn earlier_runs(runs: &Path, study: &Study) -> Vec<PathBuf> {
     let host = waggle_runner::this_host();
     let measure = study.cells.first().map(|cell| cell.schedule.measure);
-    let is_alike = |info: &RunInfo| {
-        let is_quick = info
-            .selection
-            .as_ref()
-            .is_some_and(|selection| selection.quick);
-        let measured = measure.map(|measure| measure.as_secs_f64());
-        info.study == study.name
+    let measure_s = measure.map(|measure| measure.as_secs_f64());
+    let mut alike = Vec::new();
+    for folder in runs::runs_in(runs).unwrap_or_default() {
+        let Ok(info) = run_info(&folder) else {
+            continue;
+        };
+        let is_quick = (info.selection.as_ref()).is_some_and(|selection| selection.quick);
+        if info.study == study.name
             && is_same_host(&info.host, &host)
             && info.imported.is_none()
             && !is_quick
-            && measured == Some(info.schedule.measure_s)
-    };
-    let folders = runs::runs_in(runs).unwrap_or_default().into_iter();
-    let infos = folders.filter_map(|folder| Some((run_info(&folder).ok()?, folder)));
-    let alike = infos.filter(|(info, _)| is_alike(info));
-    newest(
-        alike
-            .map(|(info, folder)| (info.started_utc, folder))
-            .collect(),
-    )
+            && measure_s == Some(info.schedule.measure_s)
+        {
+            alike.push((info.started_utc, folder));
+        }
+    }
+    newest(alike)
 }
 
 /// The newest of runs with the times of their starts.

@@ -54,29 +54,31 @@ fn threshold(outcome: &ThresholdOutcome) -> String {
 /// What the log of a component says whose end failed a trial; of the first one that has a log.
 fn last_words(model: &Model) -> Option<String> {
     let mut trials = model.trials.iter();
-    trials.find_map(|trial| {
-        let line = trial.failure.as_ref()?.log_line()?;
-        let (cell, repetition) = (trial.key.cell, trial.key.repetition);
-        let line: String = line.chars().take(LOG_LINE_MAX).collect();
-        Some(format!(
-            "note: the log in cell {cell}, repetition {repetition} says: {line}"
-        ))
-    })
+    let (key, line) =
+        trials.find_map(|trial| Some((trial.key, trial.failure.as_ref()?.log_line()?)))?;
+    let line: String = line.chars().take(LOG_LINE_MAX).collect();
+    Some(format!(
+        "note: the log in cell {}, repetition {} says: {line}",
+        key.cell, key.repetition
+    ))
 }
 
 /// How many cells have a doubt, and what helps.
 fn doubts(model: &Model) -> Option<String> {
     let doubtful = model.doubtful();
+    if doubtful.cells == 0 {
+        return None;
+    }
     let cells = match (doubtful.cells, doubtful.of) {
         (_, 1) => "the only cell has".to_owned(),
         (1, total) => format!("1 of {total} cells has"),
         (cells, total) => format!("{cells} of {total} cells have"),
     };
-    (doubtful.cells > 0).then(|| {
-        let help = match model.info.imported {
-            Some(_) => "more trials",
-            None => "more trials, --idle-poll or an idle machine",
-        };
-        format!("note: {cells} doubts (see verdicts): {help} may help")
-    })
+    let help = match model.info.imported {
+        Some(_) => "more trials",
+        None => "more trials, --idle-poll or an idle machine",
+    };
+    Some(format!(
+        "note: {cells} doubts (see verdicts): {help} may help"
+    ))
 }

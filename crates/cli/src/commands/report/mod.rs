@@ -49,18 +49,7 @@ pub(crate) fn write_checks(
 /// Writes the report. Returns the closing text for the screen, what the run shows, and the exit code of the run; `is_strict`:
 /// every doubt counts.
 pub(crate) fn write_report(run: &Path, is_strict: bool) -> Result<(String, Model, Exit)> {
-    let shown = run.display();
-    let written = waggle_report::write_all(run).map_err(|error| match error {
-        ReportError::Read(_) if !run.exists() => {
-            anyhow!("cannot report on {shown}: there is no such folder")
-        }
-        ReportError::Read(problem) => {
-            anyhow!("cannot report on {shown}: {problem}{}", runs::newest_hint(run))
-        }
-        ReportError::Write { .. } => anyhow!(
-            "cannot report on {shown}: {error}; its trials are kept, and `waggle report {shown}` writes their report"
-        ),
-    })?;
+    let written = waggle_report::write_all(run).map_err(|error| explain(run, &error))?;
     let exit = match written.model.conclusion(is_strict) {
         Conclusion::Answered => Exit::Fine,
         Conclusion::Failed => Exit::Threshold,
@@ -69,4 +58,22 @@ pub(crate) fn write_report(run: &Path, is_strict: bool) -> Result<(String, Model
     };
     let text = closing::closing_text(&written);
     Ok((text, written.model, exit))
+}
+
+fn explain(run: &Path, error: &ReportError) -> anyhow::Error {
+    let shown = run.display();
+    match error {
+        ReportError::Read(_) if !run.exists() => {
+            anyhow!("cannot report on {shown}: there is no such folder")
+        }
+        ReportError::Read(problem) => {
+            anyhow!(
+                "cannot report on {shown}: {problem}{}",
+                runs::newest_hint(run)
+            )
+        }
+        ReportError::Write { .. } => anyhow!(
+            "cannot report on {shown}: {error}; its trials are kept, and `waggle report {shown}` writes their report"
+        ),
+    }
 }

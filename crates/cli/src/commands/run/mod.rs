@@ -31,7 +31,7 @@ use self::{
 use crate::{
     arguments::{DesignChoice, Run, RunComparison},
     commands::{compare, report, system},
-    export::{Export, Exporter},
+    export::{Export, Exporter, Feed},
     inputs::{
         against, left_out, runs,
         study::{self, Loaded},
@@ -389,11 +389,11 @@ fn view(
 /// is exported.
 fn drive(
     request: RunRequest,
-    mut view: View,
+    view: View,
     export: Option<Export>,
     interrupts: &Interrupts,
 ) -> Result<(Ended, Option<Exporter>)> {
-    let (sender, mut receiver) = mpsc::channel::<Event>(EVENTS_MAX);
+    let (sender, receiver) = mpsc::channel::<Event>(EVENTS_MAX);
     let exporter = export.map(|export| export.start(sender.downgrade()));
     let exporter = exporter.transpose()?;
     let feed = exporter
@@ -401,16 +401,7 @@ fn drive(
         .map(|exporter| exporter.feed(&request.run_folder));
     let shower = std::thread::Builder::new()
         .name("events".to_owned())
-        .spawn(move || {
-            out_of_the_way(&[]);
-            while let Some(event) = receiver.blocking_recv() {
-                if let Some(feed) = &feed {
-                    feed.apply(&event);
-                }
-                view.show(&event);
-            }
-            view.end();
-        })
+        .spawn(move || show_events(receiver, feed.as_ref(), view))
         .context("cannot start the thread that shows the run")?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -424,6 +415,17 @@ fn drive(
     let ended = runtime.block_on(waggle_runner::run(request, sender, shutdown));
     shower.join().ok();
     Ok((ended?, exporter))
+}
+
+fn show_events(mut events: mpsc::Receiver<Event>, feed: Option<&Feed>, mut view: View) {
+    out_of_the_way(&[]);
+    while let Some(event) = events.blocking_recv() {
+        if let Some(feed) = feed {
+            feed.apply(&event);
+        }
+        view.show(&event);
+    }
+    view.end();
 }
 
 fn nothing_finished(folder: &Path) -> bool {

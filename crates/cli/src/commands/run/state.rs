@@ -90,6 +90,25 @@ pub(super) struct Now {
     pub(super) has_figures_of_load: bool,
 }
 
+impl Now {
+    /// A trial that starts, outside a search.
+    fn new(position: u32, key: TrialKey, levels: &str) -> Self {
+        Self {
+            cell: key.cell,
+            repetition: key.repetition,
+            position,
+            levels: levels.to_owned(),
+            level: None,
+            operating_share: None,
+            phase: None,
+            figures: String::new(),
+            second: Aggregator::new(Duration::from_secs(1)),
+            has_new_figures: false,
+            has_figures_of_load: false,
+        }
+    }
+}
+
 impl State {
     /// Before the first event.
     pub(super) fn new(outline: Outline) -> Self {
@@ -102,31 +121,6 @@ impl State {
             took: Duration::ZERO,
             filling: None,
             running: Sides::default(),
-        }
-    }
-
-    /// A trial that starts.
-    fn trial(
-        &self,
-        (position, key): (u32, TrialKey),
-        levels: &str,
-        (level, operating_share): (Option<f64>, Option<f64>),
-    ) -> Now {
-        Now {
-            cell: key.cell,
-            repetition: key.repetition,
-            position,
-            levels: levels.to_owned(),
-            level: level.and_then(|value| {
-                let what = self.outline.what?;
-                Some(search::level(what, value))
-            }),
-            operating_share,
-            phase: None,
-            figures: String::new(),
-            second: Aggregator::new(Duration::from_secs(1)),
-            has_new_figures: false,
-            has_figures_of_load: false,
         }
     }
 
@@ -149,7 +143,12 @@ impl State {
                 operating_share,
                 ..
             } => {
-                let now = self.trial((*position, *key), levels, (*level, *operating_share));
+                let searched = self.outline.what.zip(*level);
+                let now = Now {
+                    level: searched.map(|(what, level)| search::level(what, level)),
+                    operating_share: *operating_share,
+                    ..Now::new(*position, *key, levels)
+                };
                 self.running.start(side, now);
             }
             Event::Phase {

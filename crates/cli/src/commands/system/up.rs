@@ -39,12 +39,7 @@ pub(crate) fn run(arguments: &SystemUp) -> Result<Exit> {
         supervisor: fetching.supervisor,
     };
     let mut noted = Ok(());
-    let report = |up: &Up| {
-        let known = to_known(&name, parameters, up);
-        noted = state.write(&known);
-        print_line(&known.to_text(&state.known_file()));
-        print_line(&format!("Ctrl-C or `waggle system down {name}` stops it"));
-    };
+    let report = |up: &Up| noted = note(&state, &to_known(&name, parameters, up));
     print_line(&format!("{name}: starting …"));
     let up = waggle_runner::bring_up(&request, asked_to_end()?, report);
     let ended = runtime()?.block_on(up);
@@ -54,6 +49,15 @@ pub(crate) fn run(arguments: &SystemUp) -> Result<Exit> {
     noted?;
     print_line(&format!("{name} is down"));
     Ok(Exit::Fine)
+}
+
+/// Writes down that the system runs, and prints it.
+fn note(state: &State, known: &RunningSystem) -> Result<()> {
+    let written = state.write(known);
+    print_line(&known.to_text(&state.known_file()));
+    let name = &known.system;
+    print_line(&format!("Ctrl-C or `waggle system down {name}` stops it"));
+    written
 }
 
 fn to_known(system: &str, parameters: BTreeMap<String, String>, up: &Up) -> RunningSystem {

@@ -107,22 +107,27 @@ struct Column {
 
 fn columns(frame: &Frame<'_>, axis: TimeAxis, count: u16) -> Vec<Option<Column>> {
     let slices: Vec<&Slice> = frame.model.history.slices(frame.range).collect();
-    let column = |index: u16| {
+    let column = |index: u16| Column::of_range(&slices, axis.column(index, count));
+    (0..count).map(column).collect()
+}
+
+impl Column {
+    /// `None`: no slice is in the range.
+    fn of_range(slices: &[&Slice], range: (f64, f64)) -> Option<Self> {
         let (mut seconds, mut succeeded, mut failed, mut is_warm_up) = (0.0, 0.0, 0.0, false);
-        for (slice, overlap) in slices_within(&slices, axis.column(index, count)) {
+        for (slice, overlap) in slices_within(slices, range) {
             let part = ratio(overlap, slice.seconds);
             seconds += overlap;
             succeeded += part * as_f64(slice.succeeded);
             failed += part * as_f64(slice.failed);
             is_warm_up |= slice.phase == Phase::WarmUp;
         }
-        (seconds > 0.0).then(|| Column {
+        (seconds > 0.0).then(|| Self {
             succeeded_per_s: ratio(succeeded, seconds),
             failed_per_s: ratio(failed, seconds),
             is_warm_up,
         })
-    };
-    (0..count).map(column).collect()
+    }
 }
 
 /// Requests per second: succeeded, and failed on top.
@@ -144,29 +149,18 @@ pub(super) fn rate(frame: &Frame<'_>, area: &mut Area<'_>) {
     let top = round_up(highest);
     left_axis(area, top);
     area.take_left(MARKS);
-    let eighths =
-        |per_s: f64| floor_index((ratio(per_s, top) * 8.0 * f64::from(area.height())).round());
-    let bars: Vec<Option<(usize, usize, bool)>> = columns
-        .iter()
-        .map(|column| {
-            column.map(|column| {
-                let good = eighths(column.succeeded_per_s);
-                let all = eighths(column.succeeded_per_s + column.failed_per_s);
-                // Failures are always visible.
-                let good = if column.failed_per_s > 0.0 {
-                    good.min(all.saturating_sub(1))
-                } else {
-                    good
-                };
-                (good, all, column.is_warm_up)
-            })
-        })
-        .collect();
-    for (bar, column) in bars.into_iter().zip(0..) {
-        let Some((good, all, is_warm_up)) = bar else {
+    let height = area.height();
+    let eighths = |per_s: f64| floor_index((ratio(per_s, top) * 8.0 * f64::from(height)).round());
+    for (values, column) in columns.into_iter().zip(0..) {
+        let Some(values) = values else {
             continue;
         };
-        let height = area.height();
+        let mut good = eighths(values.succeeded_per_s);
+        let all = eighths(values.succeeded_per_s + values.failed_per_s);
+        // Failures are always visible.
+        if values.failed_per_s > 0.0 {
+            good = good.min(all.saturating_sub(1));
+        }
         for row in 0..height {
             let below = 8 * usize::from(height - 1 - row);
             let filled = all.saturating_sub(below).min(8);
@@ -174,7 +168,7 @@ pub(super) fn rate(frame: &Frame<'_>, area: &mut Area<'_>) {
                 continue;
             }
             let of_good = good.saturating_sub(below).min(8);
-            let style = match (of_good, is_warm_up) {
+            let style = match (of_good, values.is_warm_up) {
                 (good, true) if good == filled => DIM,
                 (good, false) if good == filled => frame.palette.colour(RATE),
                 _ => frame.palette.colour(BAD),

@@ -198,10 +198,9 @@ fn engine(frame: &Frame<'_>, area: &mut Area<'_>, in_full: bool) {
         area.top(1).put(0, 0, &text, style);
         return;
     }
-    let mut row = |name: &str, values: [String; 2], style: Style| {
+    let mut row = |name: &str, [now, overall]: [String; 2], style: Style| {
         let mut row = area.top(1);
         row.put(0, 0, name, DIM);
-        let [now, overall] = values;
         row.put(LONG_LABEL, 0, &format!("{now:>8} {overall:>9}"), style);
     };
     let each = |value: fn(&Figures) -> f64, show: &dyn Fn(f64) -> String| {

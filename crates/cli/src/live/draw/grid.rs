@@ -285,10 +285,8 @@ fn bars(
     }
     let ends = |cell: &CellBoard| {
         let goodput = cell.so_far.goodput?;
-        Some((
-            goodput.point,
-            goodput.interval.map_or(goodput.point, |(_, high)| high),
-        ))
+        let high = goodput.interval.map_or(goodput.point, |(_, high)| high);
+        Some((goodput.point, high))
     };
     let most = study.cells.iter().filter_map(ends);
     let most = most.map(|(_, high)| high).fold(0.0, f64::max);

@@ -5,7 +5,7 @@ use ratatui::{
     symbols::Marker,
     widgets::{
         Widget,
-        canvas::{Canvas, Line, Points},
+        canvas::{Canvas, Context, Line, Points},
     },
 };
 
@@ -15,7 +15,7 @@ use super::{
     frame::Frame,
     labels::mark,
     log_axis::LogAxis,
-    palette::{DIM, PERCENTILE_COLOURS},
+    palette::{DIM, PERCENTILE_COLOURS, Palette},
 };
 use crate::{
     live::{
@@ -63,25 +63,26 @@ pub(super) fn lines(frame: &Frame<'_>, area: &mut Area<'_>) {
         .marker(Marker::Braille)
         .x_bounds([time.from_s, time.to_s])
         .y_bounds([axis.from, axis.to])
-        .paint(|context| {
-            // The lowest line is drawn last, over the others.
-            for (which, (_, colour)) in PERCENTILES.iter().zip(PERCENTILE_COLOURS).enumerate().rev()
-            {
-                let colour = match frame.palette {
-                    super::palette::Palette::Coloured => colour,
-                    super::palette::Palette::Plain => Color::Reset,
-                };
-                for line in line(&slices, which, colour) {
-                    context.draw(&line);
-                }
-                context.draw(&Points {
-                    coords: &points(&slices, which),
-                    color: colour,
-                });
-                context.layer();
-            }
-        });
+        .paint(|context| paint(context, &slices, frame.palette));
     drawn.render(area.rect, area.buffer);
+}
+
+fn paint(context: &mut Context<'_>, slices: &[&Slice], palette: Palette) {
+    // The lowest line is drawn last, over the others.
+    for (which, (_, colour)) in PERCENTILES.iter().zip(PERCENTILE_COLOURS).enumerate().rev() {
+        let colour = match palette {
+            Palette::Coloured => colour,
+            Palette::Plain => Color::Reset,
+        };
+        for line in line(slices, which, colour) {
+            context.draw(&line);
+        }
+        context.draw(&Points {
+            coords: &points(slices, which),
+            color: colour,
+        });
+        context.layer();
+    }
 }
 
 /// The points at the middle of each slice with samples.
@@ -101,13 +102,7 @@ fn line(slices: &[&Slice], which: usize, color: Color) -> Vec<Line> {
         .windows(2)
         .filter_map(|pair| {
             let [(x1, y1), (x2, y2)] = <[(f64, f64); 2]>::try_from(points(pair, which)).ok()?;
-            Some(Line {
-                x1,
-                y1,
-                x2,
-                y2,
-                color,
-            })
+            Some(Line::new(x1, y1, x2, y2, color))
         })
         .collect()
 }

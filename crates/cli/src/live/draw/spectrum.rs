@@ -58,16 +58,16 @@ pub(super) fn bars(frame: &Frame<'_>, area: &mut Area<'_>) {
         .map(|(_, quantile)| spectrum.quantile(*quantile).unwrap_or(1.0).log10())
         .collect();
     let all = 8 * u64::from(area.height());
-    let bar = |(answers, column): (f64, u16)| {
+    let mut bars = Vec::new();
+    for (answers, column) in counts.into_iter().zip(0u16..) {
         // A single answer is visible.
         let least = u64::from(answers > 0.0);
         let eighths = floor_index((ratio(answers, highest) * as_f64(all)).round()) as u64;
         let from = axis.from + step * f64::from(column);
         let zone = up_to.iter().position(|log| from <= *log);
         let style = frame.palette.colour(PERCENTILE_COLOURS[zone.unwrap_or(3)]);
-        SparklineBar::from(eighths.max(least)).style(Some(style))
-    };
-    let bars: Vec<SparklineBar> = counts.into_iter().zip(0..).map(bar).collect();
+        bars.push(SparklineBar::from(eighths.max(least)).style(Some(style)));
+    }
     Sparkline::default()
         .data(bars)
         .max(all)

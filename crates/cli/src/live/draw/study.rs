@@ -116,21 +116,19 @@ pub(super) fn trial(frame: &Frame<'_>, study: &StudyBoard, area: &mut Area<'_>) 
 /// `baseline 45.2k/s p50 820 µs p99 12.4 ms · changed 44.1k/s p50 …`.
 fn duet_label(study: &StudyBoard, now: &TrialNow, duet: [&ViewModel; 2]) -> String {
     let cells = [Some(now.cell), now.partner];
-    let side = |(cell, model): (Option<usize>, &ViewModel)| {
-        let cell = cell.and_then(|cell| study.cells.get(cell));
-        // The version is the last factor.
-        let version = cell.and_then(|cell| cell.levels.last());
-        let [p50, _, p99, ..] = model.now.response_us.map(time);
-        let rate = rate(model.now.rate_per_s);
-        let version = version.map_or("", String::as_str);
-        format!("{version} {rate} p50 {p50} p99 {p99}")
-    };
-    cells
-        .into_iter()
-        .zip(duet)
-        .map(side)
-        .collect::<Vec<_>>()
-        .join(" · ")
+    let cells = cells.map(|cell| study.cells.get(cell?));
+    let sides = cells.into_iter().zip(duet);
+    let labels = sides.map(|(cell, model)| side_label(cell, model));
+    labels.collect::<Vec<_>>().join(" · ")
+}
+
+fn side_label(cell: Option<&CellBoard>, model: &ViewModel) -> String {
+    // The version is the last factor.
+    let version = cell.and_then(|cell| cell.levels.last());
+    let version = version.map_or("", String::as_str);
+    let [p50, _, p99, ..] = model.now.response_us.map(time);
+    let rate = rate(model.now.rate_per_s);
+    format!("{version} {rate} p50 {p50} p99 {p99}")
 }
 
 /// `connections=10 pipelining=50 · repetition 2 of 3`.

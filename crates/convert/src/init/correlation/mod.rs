@@ -126,7 +126,7 @@ impl Correlation {
             if let Some(entry) = self.found.get(&text)
                 && let Some(variable) = &entry.variable
             {
-                uses::replace(call, (&entry.value.origin, &text), variable);
+                uses::replace(call, &entry.value.origin, &text, variable);
             }
         }
     }

@@ -83,7 +83,7 @@ pub(super) fn replace_encoded(call: &mut Call, encoded: &str, variable: &str) {
 
 /// Puts a variable in place of a value wherever a request has it as a whole; `origin`: what the variable has before it. The path of a
 /// request may have a whole link.
-pub(super) fn replace(call: &mut Call, (origin, value): (&str, &str), variable: &str) {
+pub(super) fn replace(call: &mut Call, origin: &str, value: &str, variable: &str) {
     let slot = slot::session(variable);
     match value.starts_with('/') {
         true => {
@@ -113,15 +113,17 @@ fn is_end(rest: &str) -> bool {
 }
 
 fn with_slot(text: &str, value: &str, slot: &str) -> String {
-    slot::map_literals(text, |literal| {
-        let (mut whole, mut rest) = (String::new(), literal);
-        while let Some(offset) = occurrence(rest, value) {
-            whole.push_str(&rest[..offset]);
-            whole.push_str(slot);
-            rest = &rest[offset + value.len()..];
-        }
-        whole + rest
-    })
+    slot::map_literals(text, |literal| literal_with_slot(literal, value, slot))
+}
+
+fn literal_with_slot(literal: &str, value: &str, slot: &str) -> String {
+    let (mut whole, mut rest) = (String::new(), literal);
+    while let Some(offset) = occurrence(rest, value) {
+        whole.push_str(&rest[..offset]);
+        whole.push_str(slot);
+        rest = &rest[offset + value.len()..];
+    }
+    whole + rest
 }
 
 /// The offset of a value that is no part of a longer word.

@@ -121,24 +121,28 @@ fn command(words: &[String], read: &dyn Fn(&str) -> Result<String>) -> Result<Co
                 command.urls.push(option.clone());
                 continue;
             }
-            let mut value = || {
-                let value = match &attached {
-                    Some(value) => value,
-                    None => words
-                        .next()
-                        .with_context(|| format!("curl's {option} needs a value"))?,
-                };
-                let is_read = !WITHOUT_MEANING.contains(&&*option);
-                let may_have_variables = IN_HEADERS.contains(&&*option);
-                if is_read && !(may_have_variables && shell::are_variables(value)) {
-                    refuse_expansion(&option, value)?;
-                }
-                Ok(value.clone())
-            };
+            let mut value = || option_value(&option, attached.as_ref(), &mut words);
             command.apply(&option, &mut value, read)?;
         }
     }
     Ok(command)
+}
+
+/// The value that is attached to an option, or the next word.
+fn option_value(
+    option: &str,
+    attached: Option<&String>,
+    words: &mut std::slice::Iter<'_, String>,
+) -> Result<String> {
+    let value = attached
+        .or_else(|| words.next())
+        .with_context(|| format!("curl's {option} needs a value"))?;
+    let is_read = !WITHOUT_MEANING.contains(&option);
+    let may_have_variables = IN_HEADERS.contains(&option);
+    if is_read && !(may_have_variables && shell::are_variables(value)) {
+        refuse_expansion(option, value)?;
+    }
+    Ok(value.clone())
 }
 
 /// Refuses a value that a shell would expand: the result of the expansion is not known here.

@@ -311,15 +311,14 @@ fn body(post: &Value, name: &str, left_out: &mut Vec<String>) -> Option<String> 
     let fields = post["params"]
         .as_array()
         .filter(|fields| !fields.is_empty())?;
-    let pairs = fields.iter().filter_map(|field| {
-        let (name, value) = (field["name"].as_str()?, field["value"].as_str()?);
-        Some(format!(
-            "{}={}",
-            percent_encoded(name),
-            percent_encoded(value)
-        ))
-    });
-    Some(pairs.collect::<Vec<_>>().join("&"))
+    let pairs: Vec<String> = fields.iter().filter_map(form_pair).collect();
+    Some(pairs.join("&"))
+}
+
+fn form_pair(field: &Value) -> Option<String> {
+    let name = percent_encoded(field["name"].as_str()?);
+    let value = percent_encoded(field["value"].as_str()?);
+    Some(format!("{name}={value}"))
 }
 
 /// The parts of a multipart form whose text was not recorded; or why it cannot be made of them.
@@ -335,20 +334,20 @@ fn multipart_parts(post: &Value) -> Option<Result<Vec<Part>, String>> {
             "its body is {kind}, of which parts are no form"
         )));
     }
-    let parts = fields.iter().map(|field| {
-        let text = |key: &str| field[key].as_str().map(str::to_owned);
-        let name = text("name").ok_or("a part of its form has no name")?;
-        let content = text("value").ok_or_else(|| {
-            format!("the content of the part {name:?} of its form was not recorded")
-        })?;
-        Ok(Part {
-            name,
-            file_name: text("fileName"),
-            media_type: text("contentType").filter(|kind| !kind.is_empty()),
-            content,
-        })
-    });
-    Some(parts.collect())
+    Some(fields.iter().map(multipart_part).collect())
+}
+
+fn multipart_part(field: &Value) -> Result<Part, String> {
+    let text = |key: &str| field[key].as_str().map(str::to_owned);
+    let name = text("name").ok_or("a part of its form has no name")?;
+    let content = text("value")
+        .ok_or_else(|| format!("the content of the part {name:?} of its form was not recorded"))?;
+    Ok(Part {
+        name,
+        file_name: text("fileName"),
+        media_type: text("contentType").filter(|kind| !kind.is_empty()),
+        content,
+    })
 }
 
 /// Whether a call loads a resource of a page, by what the browser says of it, or else by the request and the answer's media type.

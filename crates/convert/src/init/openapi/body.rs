@@ -31,20 +31,30 @@ pub(super) fn body(values: &Values<'_>, described: &Value) -> Result<Option<(Str
     let made = values
         .value_of(media)
         .with_context(|| format!("the document has no value for its body of {range}"))
-        .and_then(|value| match value {
-            Value::Object(members) if is_multipart(kind) => {
-                let mut parts = Vec::new();
-                for (name, member) in &members {
-                    add_parts(&mut parts, (values, media), name, member)?;
-                }
-                Ok(multipart::body(&parts))
-            }
-            value => Ok((kind.to_owned(), body_text(kind, media, value)?)),
-        });
+        .and_then(|value| written_body(values, media, kind, value));
     match made {
         Ok(made) => Ok(Some(made)),
         Err(why) if described["required"] == true => Err(why),
         Err(_) => Ok(None),
+    }
+}
+
+/// The value as this media type has it, with the media type that is sent.
+fn written_body(
+    values: &Values<'_>,
+    media: &Value,
+    kind: &str,
+    value: Value,
+) -> Result<(String, String)> {
+    match value {
+        Value::Object(members) if is_multipart(kind) => {
+            let mut all = Vec::new();
+            for (name, member) in &members {
+                all.extend(parts(values, media, name, member)?);
+            }
+            Ok(multipart::body(&all))
+        }
+        value => Ok((kind.to_owned(), body_text(kind, media, value)?)),
     }
 }
 
@@ -72,14 +82,10 @@ fn is_any_text(kind: &str) -> bool {
     kind.starts_with("text/") || kind.ends_with("/octet-stream") || kind.ends_with("/*")
 }
 
-/// Adds a member of a multipart form (OAS 3.0.4, "Encoding Object"): an array has a part for each item, an object is JSON, a binary
-/// text is a file.
-fn add_parts(
-    parts: &mut Vec<Part>,
-    (values, media): (&Values<'_>, &Value),
-    name: &str,
-    value: &Value,
-) -> Result<()> {
+/// The parts of a member of a multipart form (OAS 3.0.4, "Encoding Object"): an array has a part for each item, an object is JSON, a
+/// binary text is a file.
+fn parts(values: &Values<'_>, media: &Value, name: &str, value: &Value) -> Result<Vec<Part>> {
+    let mut parts = Vec::new();
     let encoding = &media["encoding"][name];
     let headers = encoding["headers"].as_object().into_iter().flatten();
     for (header, described) in headers {
@@ -142,7 +148,7 @@ fn add_parts(
             content,
         });
     }
-    Ok(())
+    Ok(parts)
 }
 
 fn body_text(kind: &str, media: &Value, value: Value) -> Result<String> {

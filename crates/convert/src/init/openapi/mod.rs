@@ -67,17 +67,13 @@ pub(crate) fn read(text: &str, options: Options<'_>) -> Result<ImportedCalls> {
                 continue;
             }
             let shown = format!("{} {path}", method.to_ascii_uppercase());
-            let called = parameters::resolve_object(&document, operation).and_then(|operation| {
-                let endpoint = Operation {
-                    path,
-                    method,
-                    item,
-                    operation,
-                };
-                let call = document.call(endpoint, &values, options.server)?;
-                Ok((call, document.unsent_parameters(item, operation)?))
-            });
-            match called {
+            let endpoint = Operation {
+                path,
+                method,
+                item,
+                operation,
+            };
+            match read_operation(&document, endpoint, &values, options.server) {
                 Ok((call, unsent)) => {
                     imported.calls.push(call);
                     if !unsent.is_empty() {
@@ -101,6 +97,22 @@ pub(crate) fn read(text: &str, options: Options<'_>) -> Result<ImportedCalls> {
         bail!("no operation can be taken from the document:\n  {why}");
     }
     Ok(imported)
+}
+
+/// The call of an operation, and the names of parameters that it does not send.
+fn read_operation(
+    document: &Document,
+    endpoint: Operation<'_>,
+    values: &Values<'_>,
+    server: Option<&str>,
+) -> Result<(Call, Vec<String>)> {
+    let operation = parameters::resolve_object(document, endpoint.operation)?;
+    let endpoint = Operation {
+        operation,
+        ..endpoint
+    };
+    let call = document.call(endpoint, values, server)?;
+    Ok((call, document.unsent_parameters(endpoint.item, operation)?))
 }
 
 fn refuse_other_versions(root: &Value) -> Result<()> {

@@ -65,14 +65,16 @@ impl Document {
     /// The names of parameters that are not sent: optional ones, and cookies.
     pub(super) fn unsent_parameters(&self, item: &Value, operation: &Value) -> Result<Vec<String>> {
         let unsent = self.parameters(item, operation)?.into_iter();
-        let named = unsent.filter_map(|parameter| {
-            let name = parameter["name"].as_str()?;
-            match is_needed(parameter) {
-                false => Some(format!("{name} (optional)")),
-                true if parameter["in"] == "cookie" => Some(format!("{name} (a cookie)")),
-                true => None,
-            }
-        });
-        Ok(named.collect())
+        Ok(unsent.filter_map(unsent_name).collect())
+    }
+}
+
+/// The name of a parameter that is not sent, with the reason.
+fn unsent_name(parameter: &Value) -> Option<String> {
+    let name = parameter["name"].as_str()?;
+    match is_needed(parameter) {
+        false => Some(format!("{name} (optional)")),
+        true if parameter["in"] == "cookie" => Some(format!("{name} (a cookie)")),
+        true => None,
     }
 }

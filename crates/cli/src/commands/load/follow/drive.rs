@@ -72,7 +72,8 @@ impl Environment<'_> {
 /// The load cannot be started, or a file cannot be written.
 pub(crate) fn drive(
     planned: &Planned,
-    (series, view): (&mut Series, &mut View),
+    series: &mut Series,
+    view: &mut View,
     environment: Environment<'_>,
 ) -> Result<Observations> {
     let (enough, end_load) = watch::channel(false);
@@ -87,8 +88,8 @@ pub(crate) fn drive(
         end_load: Some(end_load),
         ..request(planned, environment)?
     };
-    let mut driver = Driver::new(planned, (series, view), environment);
-    run(request, (&at_once, shutdown), |event| driver.follow(event))?;
+    let mut driver = Driver::new(planned, series, view, environment);
+    run(request, &at_once, shutdown, |event| driver.follow(event))?;
     let mut observed = driver.end()?;
     observed.so_far.interrupted = environment.interrupts.count() > 0;
     if observed.info.is_none() && !observed.so_far.interrupted {
@@ -110,7 +111,7 @@ pub(crate) struct Step {
 pub(crate) fn drive_search(
     planned: &Planned,
     environment: Environment<'_>,
-    mut on_step: impl FnMut(Step) -> Result<()>,
+    on_step: impl FnMut(Step),
 ) -> Result<()> {
     let (at_once, shutdown) = watch::channel(false);
     let stop = at_once.clone();
@@ -118,29 +119,41 @@ pub(crate) fn drive_search(
         stop.send_replace(true);
     });
     let (mut series, mut view) = (Series::create(None, None)?, View::Quiet);
-    let mut driver = Driver::new(planned, (&mut series, &mut view), environment);
-    let mut ended = None;
-    run(
-        request(planned, environment)?,
-        (&at_once, shutdown),
-        |event| {
-            driver.follow(event)?;
-            match event {
-                Event::TrialEnded { .. } => ended = Some(driver.take_watched()?),
-                Event::Searched(showed) => {
-                    let observed = ended
-                        .take()
-                        .context("a trial without an end was searched")?;
-                    on_step(Step {
-                        showed: showed.clone(),
-                        observed,
-                    })?;
-                }
-                _ => {}
+    let mut follower = SearchFollower {
+        driver: Driver::new(planned, &mut series, &mut view, environment),
+        ended: None,
+        on_step,
+    };
+    let request = request(planned, environment)?;
+    run(request, &at_once, shutdown, |event| follower.follow(event))
+}
+
+struct SearchFollower<'a, F> {
+    driver: Driver<'a>,
+    /// The trial that has ended, until its step of the search is known.
+    ended: Option<Observations>,
+    on_step: F,
+}
+
+impl<F: FnMut(Step)> SearchFollower<'_, F> {
+    fn follow(&mut self, event: &Event) -> Result<()> {
+        self.driver.follow(event)?;
+        match event {
+            Event::TrialEnded { .. } => self.ended = Some(self.driver.take_watched()?),
+            Event::Searched(showed) => {
+                let observed = self
+                    .ended
+                    .take()
+                    .context("a trial without an end was searched")?;
+                (self.on_step)(Step {
+                    showed: showed.clone(),
+                    observed,
+                });
             }
-            Ok(())
-        },
-    )
+            _ => {}
+        }
+        Ok(())
+    }
 }
 
 fn request(planned: &Planned, environment: Environment<'_>) -> Result<RunRequest> {
@@ -180,7 +193,8 @@ fn request(planned: &Planned, environment: Environment<'_>) -> Result<RunRequest
 /// to the run folder afterwards.
 fn run(
     request: RunRequest,
-    (at_once, shutdown): (&watch::Sender<bool>, watch::Receiver<bool>),
+    at_once: &watch::Sender<bool>,
+    shutdown: watch::Receiver<bool>,
     mut follow: impl FnMut(&Event) -> Result<()>,
 ) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -270,7 +284,8 @@ struct Driver<'a> {
 impl<'a> Driver<'a> {
     fn new(
         planned: &'a Planned,
-        (series, view): (&'a mut Series, &'a mut View),
+        series: &'a mut Series,
+        view: &'a mut View,
         environment: Environment<'a>,
     ) -> Self {
         Self {

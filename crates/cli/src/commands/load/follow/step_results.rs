@@ -1,14 +1,11 @@
 //! Results of the steps and sessions of a scenario.
 
-use waggle_results::StepCounts;
-
 use super::outcome::{by_kind, times};
 use crate::{
     commands::load::result::summary::{SessionsResult, StepResult},
     trial::{
         aggregate::as_f64,
         so_far::{SoFar, ratio as share},
-        step_times::StepTimes,
     },
 };
 
@@ -17,10 +14,9 @@ pub(crate) fn results(so_far: &SoFar) -> Vec<StepResult> {
     let seconds = so_far.measured.counts().seconds;
     let counts = so_far.all.steps().into_iter().zip(so_far.measured.steps());
     let names = so_far.shape.steps.iter();
-    let named = names.zip(counts).zip(&so_far.steps.0);
-    let result = |((name, (counts, measured)), seen): ((&String, _), &StepTimes)| {
-        let (counts, measured): (StepCounts, StepCounts) = (counts, measured);
-        StepResult {
+    let mut results = Vec::new();
+    for ((name, (counts, measured)), seen) in names.zip(counts).zip(&so_far.steps.0) {
+        results.push(StepResult {
             name: name.clone(),
             sent: counts.sent,
             succeeded: counts.succeeded,
@@ -35,9 +31,9 @@ pub(crate) fn results(so_far: &SoFar) -> Vec<StepResult> {
             response_time_us: times(&seen.response_time),
             service_time_us: times(&seen.service_time),
             failed_time_us: times(&seen.failed_time),
-        }
-    };
-    named.map(result).collect()
+        });
+    }
+    results
 }
 
 /// The results of the sessions.

@@ -98,12 +98,8 @@ impl LiveView {
         let Some((_, board)) = &self.live else {
             return;
         };
-        board.update(|board| {
-            board.trial.add(interval, phase, so_far);
-            if phase != Phase::WarmUp {
-                self.pace.judge(|| board.trial.judge(so_far));
-            }
-        });
+        let pace = &mut self.pace;
+        board.update(|board| board.trial.follow(interval, phase, so_far, pace));
     }
 }
 

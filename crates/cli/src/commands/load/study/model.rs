@@ -95,13 +95,13 @@ fn of_connections(
     defaults: &mut Vec<String>,
 ) -> Settings {
     let is_open = is_open(flags);
-    let connections = flags.connections.unwrap_or_else(|| {
-        let requests = requests.and_then(|requests| u32::try_from(requests).ok());
-        let connections = requests.map_or(CONNECTIONS, |requests| requests.min(CONNECTIONS));
+    let requests = requests.and_then(|requests| u32::try_from(requests).ok());
+    let most = requests.map_or(CONNECTIONS, |requests| requests.min(CONNECTIONS));
+    let connections = flags.connections.unwrap_or(most);
+    if flags.connections.is_none() {
         let model = if is_open { "" } else { "closed load, " };
         defaults.push(format!("{model}{}", plural(connections, "connection")));
-        connections
-    });
+    }
     let settings = Settings {
         connections: Some(connections),
         pipelining: Some(flags.pipelining.unwrap_or(1)),

@@ -20,14 +20,12 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) fn request(flags: &Load, target: &Target, folders: &RunFolders) -> Result<Request> {
     let given = &flags.request;
     let records = records(&flags.records, folders)?;
-    let method = given.method.clone().unwrap_or_else(|| {
-        let verb = match (&records, has_body(given)) {
-            (Some(_), _) => "PUT",
-            (None, true) => "POST",
-            (None, false) => "GET",
-        };
-        verb.to_owned()
-    });
+    let verb = match (&records, has_body(given)) {
+        (Some(_), _) => "PUT",
+        (None, true) => "POST",
+        (None, false) => "GET",
+    };
+    let method = given.method.clone().unwrap_or_else(|| verb.to_owned());
     let is_given = |wanted: &str| {
         let mut names = given.headers.iter().map(|header| &header.name);
         names.any(|name| name.eq_ignore_ascii_case(wanted))

@@ -259,11 +259,13 @@ impl LoadSpec<'_> {
 
     /// Whether the study has `keep_alive: false` instead of a header.
     fn disables_keep_alive(&self, request: &Request) -> bool {
-        request.headers.iter().any(closes) && self.settings.pipelining.unwrap_or(1) == 1
+        let mut headers = request.headers.iter();
+        headers.any(|(name, value)| closes(name, value))
+            && self.settings.pipelining.unwrap_or(1) == 1
     }
 }
 
-fn closes((name, value): &(String, String)) -> bool {
+fn closes(name: &str, value: &str) -> bool {
     name.eq_ignore_ascii_case("connection") && value.eq_ignore_ascii_case("close")
 }
 
@@ -280,7 +282,7 @@ impl StudyRequest {
     fn from_request(request: &Request, spec: &LoadSpec<'_>) -> Self {
         let mut headers = request.headers.clone();
         if spec.disables_keep_alive(request) {
-            headers.retain(|header| !closes(header));
+            headers.retain(|(name, value)| !closes(name, value));
         }
         let made_text = spec
             .generated_body
@@ -344,23 +346,23 @@ fn body_file(text: &str, call: &mut Call, left_out: &mut Vec<String>) -> Generat
 
 /// The expectation on the body of an answer, without secrets.
 fn expected_body(expect: &BodyExpect, left_out: &mut Vec<String>) -> BodyExpect {
-    let mut masked = |text: &str| {
-        let (text, names) = waggle_convert::text_without_secrets(text);
-        if !names.is_empty() {
-            let names = names.join(", ");
-            left_out.push(format!(
-                "{names} in the expected answer: replaced by REPLACE-ME"
-            ));
-        }
-        text
-    };
+    let mut masked = |text: &String| mask_expected(text, left_out);
     match expect {
         BodyExpect::Any => BodyExpect::Any,
         BodyExpect::Equals(text) => BodyExpect::Equals(masked(text)),
-        BodyExpect::Contains(texts) => {
-            BodyExpect::Contains(texts.iter().map(|text| masked(text)).collect())
-        }
+        BodyExpect::Contains(texts) => BodyExpect::Contains(texts.iter().map(masked).collect()),
     }
+}
+
+fn mask_expected(text: &str, left_out: &mut Vec<String>) -> String {
+    let (text, names) = waggle_convert::text_without_secrets(text);
+    if !names.is_empty() {
+        let names = names.join(", ");
+        left_out.push(format!(
+            "{names} in the expected answer: replaced by REPLACE-ME"
+        ));
+    }
+    text
 }
 
 fn body(text: &mut String, request: &Request, folders: &RunFolders) {
@@ -443,15 +445,7 @@ fn conditions(text: &mut String, spec: &LoadSpec<'_>) {
         Payload::Request(_) => REQUEST_NAME,
         Payload::Scenario(name) => name,
     };
-    let written = |conditions: &[Threshold], indent: &str| -> String {
-        let line = |condition: &Threshold| {
-            format!(
-                "{indent}- {}\n",
-                json_string(&with_request(condition, name))
-            )
-        };
-        conditions.iter().map(line).collect()
-    };
+    let item = |condition: &Threshold| json_string(&with_request(condition, name));
     if let Some(search) = spec.search {
         let per_s = match search.what {
             SearchVariable::Rate => "/s",
@@ -470,14 +464,18 @@ fn conditions(text: &mut String, spec: &LoadSpec<'_>) {
             confirmations = levels.confirmations,
             max_trials = levels.max_trials,
         );
-        text.push_str(&written(&search.conditions, "    "));
+        for condition in &search.conditions {
+            let _ = writeln!(text, "    - {}", item(condition));
+        }
         if let Some(most) = levels.max_connections {
             let _ = writeln!(text, "  max_connections: {most}");
         }
     }
     if !spec.thresholds.is_empty() {
         text.push_str("thresholds:\n");
-        text.push_str(&written(spec.thresholds, "  "));
+        for condition in spec.thresholds {
+            let _ = writeln!(text, "  - {}", item(condition));
+        }
     }
 }
 

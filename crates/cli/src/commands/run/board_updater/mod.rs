@@ -65,6 +65,14 @@ struct Followed {
     pace: JudgePace,
 }
 
+/// A trial that starts.
+struct TrialStart {
+    key: TrialKey,
+    level: Option<f64>,
+    operating_share: Option<f64>,
+    workers: usize,
+}
+
 /// Updates the board from the events of a run.
 pub(super) struct BoardUpdater {
     pub(super) board: Shared,
@@ -106,16 +114,25 @@ impl BoardUpdater {
                 operating_share,
                 workers,
                 ..
-            } => self.trial_started(side, *key, (*level, *operating_share, *workers)),
+            } => self.trial_started(
+                side,
+                TrialStart {
+                    key: *key,
+                    level: *level,
+                    operating_share: *operating_share,
+                    workers: *workers,
+                },
+            ),
             Event::Phase {
                 phase, expected, ..
-            } if side == Side::First => self.now(|now| {
-                now.phase = Some(PhaseNow {
+            } if side == Side::First => {
+                let phase = PhaseNow {
                     phase: *phase,
                     began: elapsed,
                     expected: *expected,
-                });
-            }),
+                };
+                self.now(|now| now.phase = Some(phase));
+            }
             Event::Interval { phase, interval } => self.interval(side, *phase, interval),
             Event::Machine { used, cpus } => {
                 if let Some(followed) = self.running.side_mut(side) {
@@ -140,15 +157,14 @@ impl BoardUpdater {
             self.study(|study| study.notes.push(line.trim().to_owned()));
             self.lasting.push(line);
         }
-        let (phase_text, trials, done) = (self.phase_text(), self.state.trials, self.state.done);
+        let (trials, done) = (self.state.trials, self.state.done);
         let left = self.state.time_left(elapsed);
         self.study(|study| {
             (study.trials, study.done) = (trials, done);
             (study.left, study.left_at) = (left, elapsed);
-            if let Some(now) = &mut study.now {
-                now.phase_text = phase_text;
-            }
         });
+        let phase_text = self.phase_text();
+        self.now(|now| now.phase_text = phase_text);
     }
 
     /// The text of a phase without load.
@@ -180,12 +196,7 @@ impl BoardUpdater {
     }
 
     fn cell(&self, number: u32, change: impl FnOnce(&mut CellBoard)) {
-        self.study(|study| {
-            let mut cells = study.cells.iter_mut();
-            if let Some(cell) = cells.find(|cell| cell.number == number) {
-                change(cell);
-            }
-        });
+        self.study(|study| change_cell(study, number, change));
     }
 
     /// Reads trials of an interrupted run in the same folder.
@@ -198,23 +209,16 @@ impl BoardUpdater {
         }
     }
 
-    fn trial_started(
-        &mut self,
-        side: Side,
-        key: TrialKey,
-        (level, operating_share, workers): (Option<f64>, Option<f64>, usize),
-    ) {
+    fn trial_started(&mut self, side: Side, start: TrialStart) {
         let mut cells = self.facts.cells.iter();
-        let Some(index) = cells.position(|cell| cell.number == key.cell) else {
+        let Some(index) = cells.position(|cell| cell.number == start.key.cell) else {
             return;
         };
-        let cell = &self.facts.cells[index];
-        let load = level.map_or_else(|| cell.load.clone(), |level| cell.load.at_level(level));
-        let cell = Cell {
-            load,
-            ..cell.clone()
-        };
-        let shape = Shape::from_cell(&cell, workers);
+        let mut cell = self.facts.cells[index].clone();
+        if let Some(level) = start.level {
+            cell.load = cell.load.at_level(level);
+        }
+        let shape = Shape::from_cell(&cell, start.workers);
         let shown = ViewModel::new(title(&cell), &shape);
         let mut so_far = SoFar::new(shape);
         so_far.idle_poll = self.facts.idle_poll;
@@ -232,51 +236,42 @@ impl BoardUpdater {
             .running
             .main_trial()
             .and_then(|now| now.level.clone());
-        let which = match (level, operating_share) {
+        let repetition = start.key.repetition;
+        let which = match (level, start.operating_share) {
             (Some(level), Some(share)) => format!("{level}, {}", operating_points::place(share)),
-            (Some(level), None) => format!("{level}, trial {} of at most {repeat}", key.repetition),
-            (None, _) => format!("repetition {} of {repeat}", key.repetition),
+            (Some(level), None) => format!("{level}, trial {repetition} of at most {repeat}"),
+            (None, _) => format!("repetition {repetition} of {repeat}"),
         };
-        self.board.update(|board| {
-            (board.trial, board.partner) = (shown, None);
-            if let Some(study) = &mut board.study {
-                study.now = Some(TrialNow {
-                    cell: index,
-                    partner: None,
-                    which,
-                    phase: None,
-                    phase_text: String::new(),
-                });
-            }
-        });
+        let now = TrialNow {
+            cell: index,
+            partner: None,
+            which,
+            phase: None,
+            phase_text: String::new(),
+        };
+        self.board.update(|board| board.begin(shown, now));
     }
 
     fn interval(&mut self, side: Side, phase: PhaseName, interval: &Interval) {
         let Some(Followed { so_far, pace }) = self.running.side_mut(side) else {
             return;
         };
-        match phase {
-            PhaseName::WarmUp => {
-                so_far.add(interval, Phase::WarmUp);
-                self.board.update(|board| {
-                    board.side_mut(side).add(interval, Phase::WarmUp, so_far);
-                });
-            }
-            PhaseName::Measure => {
-                so_far.add(interval, Phase::Measured);
-                self.board.update(|board| {
-                    let shown = board.side_mut(side);
-                    shown.add(interval, Phase::Measured, so_far);
-                    pace.judge(|| shown.judge(so_far));
-                });
-            }
+        let phase = match phase {
+            PhaseName::WarmUp => Phase::WarmUp,
+            PhaseName::Measure => Phase::Measured,
             // As in the report, metrics include only the measured phase.
-            PhaseName::Recovery => self.board.update(|board| {
-                board.side_mut(side).add_uncounted(interval, Phase::Finish);
-            }),
+            PhaseName::Recovery => {
+                let finish = Phase::Finish;
+                self.board
+                    .update(|board| board.side_mut(side).add_uncounted(interval, finish));
+                return;
+            }
             // The last answers, in a phase of any length: no rate.
-            _ => {}
-        }
+            _ => return,
+        };
+        so_far.add(interval, phase);
+        self.board
+            .update(|board| board.side_mut(side).follow(interval, phase, so_far, pace));
     }
 
     /// A trial that cannot be read gets no mark; the report explains it.
@@ -292,22 +287,15 @@ impl BoardUpdater {
         let so_far = cell_so_far(if is_searched { &[] } else { ended });
         // A step of a search gets its mark from its evidence.
         let is_step = is_searched && key.repetition <= self.state.outline.repeat;
+        let mark = (!is_step).then_some(Mark::Judged(verdict));
         self.cell(key.cell, |cell| {
             cell.so_far = so_far;
-            if !is_step {
-                cell.marks.push(Mark::Judged(verdict));
-            }
+            cell.marks.extend(mark);
         });
     }
 
     fn on_search_step(&self, step: &SearchStep) {
-        self.cell(step.key.cell, |cell| {
-            cell.marks.push(Mark::Tried(step.evidence));
-            if step.evidence == Evidence::Met {
-                let before = cell.met.unwrap_or(f64::NEG_INFINITY);
-                cell.met = Some(before.max(step.level));
-            }
-        });
+        self.cell(step.key.cell, |cell| mark_step(cell, step));
     }
 
     fn on_search_answer(&self, cell: u32, answer: &Answer) {
@@ -322,20 +310,23 @@ impl BoardUpdater {
     }
 }
 
+fn change_cell(study: &mut StudyBoard, number: u32, change: impl FnOnce(&mut CellBoard)) {
+    let mut cells = study.cells.iter_mut();
+    if let Some(cell) = cells.find(|cell| cell.number == number) {
+        change(cell);
+    }
+}
+
+fn mark_step(cell: &mut CellBoard, step: &SearchStep) {
+    cell.marks.push(Mark::Tried(step.evidence));
+    if step.evidence == Evidence::Met {
+        let before = cell.met.unwrap_or(f64::NEG_INFINITY);
+        cell.met = Some(before.max(step.level));
+    }
+}
+
 fn study_board(facts: &StudyFacts, outline: &Outline) -> StudyBoard {
-    let cell = |cell: &Cell| CellBoard {
-        number: cell.number,
-        levels: cell
-            .levels
-            .iter()
-            .map(|(_, level)| level.to_string())
-            .collect(),
-        planned: outline.repeat,
-        marks: Vec::new(),
-        so_far: cell_so_far(&[]),
-        met: None,
-        found: None,
-    };
+    let cell = |cell: &Cell| cell_board(cell, outline.repeat);
     StudyBoard {
         name: facts.name.clone(),
         question: facts.question.clone(),
@@ -344,5 +335,18 @@ fn study_board(facts: &StudyFacts, outline: &Outline) -> StudyBoard {
         cells: facts.cells.iter().map(cell).collect(),
         left: Duration::ZERO,
         ..StudyBoard::default()
+    }
+}
+
+fn cell_board(cell: &Cell, planned: u32) -> CellBoard {
+    let levels = cell.levels.iter();
+    CellBoard {
+        number: cell.number,
+        levels: levels.map(|(_, level)| level.to_string()).collect(),
+        planned,
+        marks: Vec::new(),
+        so_far: cell_so_far(&[]),
+        met: None,
+        found: None,
     }
 }

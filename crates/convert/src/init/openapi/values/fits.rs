@@ -32,16 +32,7 @@ impl Values<'_> {
     }
 
     fn fits_choices(&self, flat: &Map<String, Value>, value: &Value, depth: usize) -> Result<bool> {
-        let count = |key: &str| -> Result<Option<usize>> {
-            let Some(options) = flat.get(key).and_then(Value::as_array) else {
-                return Ok(None);
-            };
-            let mut fitting = 0;
-            for option in options {
-                fitting += usize::from(self.fits(option, value, depth + 1)?);
-            }
-            Ok(Some(fitting))
-        };
+        let count = |key: &str| self.count_fitting(flat.get(key), value, depth);
         if count("oneOf")?.is_some_and(|count| count != 1)
             || count("anyOf")?.is_some_and(|count| count == 0)
         {
@@ -51,6 +42,23 @@ impl Values<'_> {
             Some(not) => Ok(!self.fits(not, value, depth + 1)?),
             None => Ok(true),
         }
+    }
+
+    /// How many of the schemas the value obeys; `None` if they are no list.
+    fn count_fitting(
+        &self,
+        schemas: Option<&Value>,
+        value: &Value,
+        depth: usize,
+    ) -> Result<Option<usize>> {
+        let Some(schemas) = schemas.and_then(Value::as_array) else {
+            return Ok(None);
+        };
+        let mut count = 0;
+        for schema in schemas {
+            count += usize::from(self.fits(schema, value, depth + 1)?);
+        }
+        Ok(Some(count))
     }
 
     fn fits_parts(&self, flat: &Map<String, Value>, value: &Value, depth: usize) -> Result<bool> {
@@ -97,7 +105,16 @@ impl Values<'_> {
 }
 
 fn has_type(flat: &Map<String, Value>, value: &Value) -> bool {
-    let is = |kind: &str| match kind {
+    let is = |kind: &str| is_of_type(value, kind);
+    match flat.get("type") {
+        Some(Value::String(kind)) => is(kind),
+        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).any(is),
+        _ => true,
+    }
+}
+
+fn is_of_type(value: &Value, kind: &str) -> bool {
+    match kind {
         "integer" => {
             value.is_i64()
                 || value.is_u64()
@@ -112,11 +129,6 @@ fn has_type(flat: &Map<String, Value>, value: &Value) -> bool {
         "object" => value.is_object(),
         "null" => value.is_null(),
         _ => false,
-    };
-    match flat.get("type") {
-        Some(Value::String(kind)) => is(kind),
-        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).any(is),
-        _ => true,
     }
 }
 

@@ -183,19 +183,15 @@ pub(super) fn make(schema: &Value, is_integer: bool, variant: usize) -> Result<V
         None => scale,
     };
     let on_grid = is_integer || grid.multiple.is_some();
-    let unit = if on_grid { step } else { 1 };
     let variant = i128::try_from(variant).unwrap_or_default();
-    choose(&grid, (step, unit, on_grid), variant)
+    choose(&grid, step, on_grid, variant)
         .context("its bounds are not used")?
         .and_then(|units| number(units, grid.fraction))
 }
 
 /// `None` if a bound is too large to compute with.
-fn choose(
-    grid: &Grid,
-    (step, unit, on_grid): (i128, i128, bool),
-    variant: i128,
-) -> Option<Result<i128>> {
+fn choose(grid: &Grid, step: i128, on_grid: bool, variant: i128) -> Option<Result<i128>> {
+    let unit = if on_grid { step } else { 1 };
     let floor = |limit: i128| limit.div_euclid(unit).checked_mul(unit);
     // The grid's first point at or above, and last one at or below.
     let mut low = None;

@@ -37,7 +37,7 @@ pub(super) fn make(
     let hir = Parser::new().parse(&translate(pattern));
     let hir = hir.ok().with_context(no_text)?;
     let fits = |text: &String| lengths.contains(&text.chars().count()) && regex.is_match(text);
-    let shortest = text_of(&hir, (Growth::All, 0), variant);
+    let shortest = text_of(&hir, Growth::All, 0, variant);
     let missing = shortest.map_or(0, |text| {
         lengths.start().saturating_sub(text.chars().count())
     });
@@ -45,7 +45,7 @@ pub(super) fn make(
     repeats.extend([missing, missing.div_ceil(2), missing.div_ceil(3)]);
     for repeat in repeats {
         for growth in [Growth::First, Growth::Last, Growth::All] {
-            let Some(text) = text_of(&hir, (growth, repeat), variant) else {
+            let Some(text) = text_of(&hir, growth, repeat, variant) else {
                 continue;
             };
             let behind = lengths.start().saturating_sub(text.chars().count());
@@ -124,7 +124,7 @@ enum Growth {
 }
 
 /// The text of a pattern with so many more repeats than the least; `None` if there is none, or it is too long.
-fn text_of(hir: &Hir, (growth, repeat): (Growth, usize), variant: usize) -> Option<String> {
+fn text_of(hir: &Hir, growth: Growth, repeat: usize, variant: usize) -> Option<String> {
     let mut writer = Writer {
         text: String::new(),
         steps: 0,

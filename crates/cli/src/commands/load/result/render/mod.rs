@@ -91,18 +91,8 @@ pub(in crate::commands::load) fn protocol_text(settings: &Settings) -> &'static 
 
 /// `closed load: 50 connections × 4 in a pipeline, for 10 s`.
 pub(in crate::commands::load) fn load(model: ModelName, settings: &Settings) -> String {
-    let over = || {
-        let connections = plural(settings.connections.unwrap_or(0), "connection");
-        match settings.pipelining {
-            None | Some(1) => connections,
-            Some(requests) if settings.protocol == "h2" => {
-                format!("{connections} × {requests} streams")
-            }
-            Some(requests) => format!("{connections} × {requests} in a pipeline"),
-        }
-    };
     let mut text = match model {
-        ModelName::Closed => format!("closed load: {}", over()),
+        ModelName::Closed => format!("closed load: {}", connections_text(settings)),
         ModelName::Open => {
             let rate = settings
                 .rate_per_s
@@ -110,7 +100,7 @@ pub(in crate::commands::load) fn load(model: ModelName, settings: &Settings) -> 
             format!(
                 "open load: {rate}{} arrivals, over {}",
                 settings.arrivals.as_deref().unwrap_or_default(),
-                over()
+                connections_text(settings)
             )
         }
         ModelName::Users => format!(
@@ -141,6 +131,17 @@ pub(in crate::commands::load) fn load(model: ModelName, settings: &Settings) -> 
         let _ = write!(text, ", at most {many}");
     }
     text
+}
+
+fn connections_text(settings: &Settings) -> String {
+    let connections = plural(settings.connections.unwrap_or(0), "connection");
+    match settings.pipelining {
+        None | Some(1) => connections,
+        Some(requests) if settings.protocol == "h2" => {
+            format!("{connections} × {requests} streams")
+        }
+        Some(requests) => format!("{connections} × {requests} in a pipeline"),
+    }
 }
 
 /// `10 s`, `250 ms`.
