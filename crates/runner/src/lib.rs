@@ -20,6 +20,7 @@ mod load;
 mod number;
 mod placeholder;
 mod probe;
+mod problem;
 mod run;
 mod secrets;
 mod shutdown;
@@ -48,7 +49,7 @@ pub use load::{
 };
 pub use probe::SampleLimits;
 pub use run::{
-    cells_left_out::{cells_to_leave_out, left_out_numbers},
+    cells_left_out::{SystemWithArtifacts, cells_to_leave_out, left_out_numbers},
     entry::run,
     info::{at_start, cell_infos, comparison, level_kind, selection_info},
     named_files::{NAMED_FILE_MAX_BYTES, files_beside, nearest_file},

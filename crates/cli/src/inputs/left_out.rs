@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use waggle_analysis::left_out_groups;
 use waggle_report::wording;
 use waggle_results::{CellInfo, LeftOutInfo};
+use waggle_runner::SystemWithArtifacts;
 
 use crate::{
     inputs::{artifacts::fetch_locations, study::Loaded},
@@ -25,8 +26,11 @@ pub(crate) fn find(loaded: &Loaded) -> Result<Vec<LeftOutInfo>> {
     let changed = changed.as_ref();
     Ok(waggle_runner::cells_to_leave_out(
         &loaded.study,
-        (&loaded.system, &locations),
-        changed.map(|(system, fetching)| (*system, fetching)),
+        SystemWithArtifacts {
+            system: &loaded.system,
+            fetching: &locations,
+        },
+        changed.map(|(system, fetching)| SystemWithArtifacts { system, fetching }),
     ))
 }
 

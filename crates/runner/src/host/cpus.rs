@@ -46,19 +46,21 @@ pub fn share_for(load: &[usize], system: &[usize], allowed: &[usize]) -> Shares 
     if load.is_empty() && system.is_empty() {
         return share(allowed);
     }
-    let named_or_rest = |named: &[usize], others: &[usize]| -> Vec<usize> {
-        if !named.is_empty() {
-            return named.to_vec();
-        }
-        let rest = allowed.iter().filter(|cpu| !others.contains(cpu));
-        rest.copied().collect()
-    };
-    let load_cpus = named_or_rest(load, system);
+    let load_cpus = cpus_or_rest(load, system, allowed);
     Shares {
         runner: load_cpus.clone(),
         engine: load_cpus,
-        system: named_or_rest(system, load),
+        system: cpus_or_rest(system, load, allowed),
     }
+}
+
+/// The named CPUs; if there are none, those allowed that are not the others'.
+fn cpus_or_rest(named: &[usize], others: &[usize], allowed: &[usize]) -> Vec<usize> {
+    if !named.is_empty() {
+        return named.to_vec();
+    }
+    let rest = allowed.iter().filter(|cpu| !others.contains(cpu));
+    rest.copied().collect()
 }
 
 impl Shares {

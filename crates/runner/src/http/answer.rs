@@ -57,6 +57,31 @@ impl Answer<'_> {
     }
 }
 
+/// The body of an answer. It is kept up to a limit; the length is that of the whole body.
+#[derive(Debug)]
+pub(crate) struct LimitedBody {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) length: usize,
+    max_bytes: usize,
+}
+
+impl LimitedBody {
+    pub(crate) fn new(max_bytes: usize) -> Self {
+        Self {
+            bytes: Vec::new(),
+            length: 0,
+            max_bytes,
+        }
+    }
+
+    pub(crate) fn add(&mut self, chunk: &[u8]) {
+        self.length += chunk.len();
+        if self.length <= self.max_bytes {
+            self.bytes.extend_from_slice(chunk);
+        }
+    }
+}
+
 /// The load can search for every text that a study may name.
 const _: () = assert!(waggle_study::MAX_BODY_TEXTS <= waggle_load::MAX_BODY_TEXTS);
 

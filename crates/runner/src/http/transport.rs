@@ -52,7 +52,7 @@ fn tls_of(system: &System, folder: &Path) -> Result<Option<Tls>, TransportError>
     let Some(server) = system.external.as_ref().filter(|server| server.is_tls) else {
         return Ok(None);
     };
-    tls(&server.tls, (&server.host, &server.url), folder).map(Some)
+    tls(&server.tls, &server.host, &server.url, folder).map(Some)
 }
 
 /// The TLS of the ports of components that run already. Files are relative to the `folder` of the study.
@@ -62,7 +62,7 @@ pub(crate) fn tls_of_ports(system: &System, folder: &Path) -> Result<TlsOfPorts,
         for port in component.external.iter().flatten() {
             if let (Some(asked), Some(address)) = (&port.tls, port.at.first()) {
                 let server = format!("{} at {address}", component.name);
-                let tls = tls(asked, (&address.host, &server), folder)?;
+                let tls = tls(asked, &address.host, &server, folder)?;
                 all.insert((component.name.clone(), port.name.clone()), tls);
             }
         }
@@ -73,7 +73,8 @@ pub(crate) fn tls_of_ports(system: &System, folder: &Path) -> Result<TlsOfPorts,
 /// `host` is that of the address, `server` what the server is called in messages.
 pub(crate) fn tls(
     asked: &ExternalTls,
-    (host, server): (&str, &str),
+    host: &str,
+    server: &str,
     folder: &Path,
 ) -> Result<Tls, TransportError> {
     let roots = match &asked.ca {

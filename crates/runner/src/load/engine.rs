@@ -142,17 +142,7 @@ impl Load for Engine {
             .name("load-intervals".to_owned())
             .spawn(move || {
                 let start = || UnderWay::start(job, generators, &program);
-                let load = match without_panic(start) {
-                    Ok(load) => load,
-                    Err(why) => {
-                        begun_sender.send(Err(why)).ok();
-                        return;
-                    }
-                };
-                // The receiver is gone if the trial was aborted; dropping the load stops it.
-                if begun_sender.send(Ok(load.handles())).is_ok() {
-                    outcome_sender.send(hand_over(load, &sender)).ok();
-                }
+                run_load(start, begun_sender, outcome_sender, &sender);
             })
             .map_err(LoadError::Thread)?;
         let Handles {
@@ -172,32 +162,57 @@ impl Load for Engine {
     }
 }
 
+/// Starts the load, and passes on what comes of it.
+fn run_load(
+    start: impl FnOnce() -> Result<UnderWay, LoadError>,
+    begun: oneshot::Sender<Result<Handles, LoadError>>,
+    outcome: oneshot::Sender<Result<Outcome, LoadError>>,
+    intervals: &mpsc::Sender<Result<Interval, LoadError>>,
+) {
+    let load = match without_panic(start) {
+        Ok(load) => load,
+        Err(why) => {
+            begun.send(Err(why)).ok();
+            return;
+        }
+    };
+    // The receiver is gone if the trial was aborted; dropping the load stops it.
+    if begun.send(Ok(load.handles())).is_ok() {
+        outcome.send(hand_over(load, intervals)).ok();
+    }
+}
+
 /// Passes every interval on, then waits for the end. A failure takes the place of the next interval, and then of the outcome.
 fn hand_over(
-    mut load: UnderWay,
+    load: UnderWay,
     to: &mpsc::Sender<Result<Interval, LoadError>>,
 ) -> Result<Outcome, LoadError> {
     let stop = load.handles().stop;
-    let handed_over = without_panic(|| {
-        loop {
-            let Some(interval) = load.next_interval()? else {
-                if load.has_ended() {
-                    return load.join();
-                }
-                continue;
-            };
-            if to.blocking_send(Ok(interval)).is_err() {
-                stop.stop();
-                return load.join();
-            }
-        }
-    });
-    match handed_over {
+    match without_panic(|| pass_on(load, &stop, to)) {
         Ok(outcome) => Ok(outcome),
         Err(why) => {
             stop.stop();
             to.blocking_send(Err(why)).ok();
             Err(LoadError::Lost)
+        }
+    }
+}
+
+fn pass_on(
+    mut load: UnderWay,
+    stop: &StopLoad,
+    to: &mpsc::Sender<Result<Interval, LoadError>>,
+) -> Result<Outcome, LoadError> {
+    loop {
+        let Some(interval) = load.next_interval()? else {
+            if load.has_ended() {
+                return load.join();
+            }
+            continue;
+        };
+        if to.blocking_send(Ok(interval)).is_err() {
+            stop.stop();
+            return load.join();
         }
     }
 }

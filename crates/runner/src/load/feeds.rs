@@ -32,7 +32,6 @@ impl<'a> Turn<'a> {
             Texts::Plain => &[][..],
             Texts::Templates(feeds) => feeds,
         };
-        let is_drawn = |feed: &Feed| feed.order == FeedOrder::Random;
         let cycles = feeds.iter().filter(|feed| !is_drawn(feed));
         let mut length = cycles.fold(length.max(1), |length, feed| {
             first_multiple_of_both(length, feed.rows.count())
@@ -40,15 +39,11 @@ impl<'a> Turn<'a> {
         if feeds.iter().any(is_drawn) {
             length = DRAWN.div_ceil(length).saturating_mul(length);
         }
+        // The caller limits cycles that are too long.
+        let length = length.min(TURN_MAX);
         let drawn = feeds.iter().zip(1..).map(|(feed, number)| {
-            let rows = feed.rows.count() as u64;
-            let row = |word: u64| {
-                usize::try_from(word % rows).expect("a row's number is below the length of a list")
-            };
             let count = if is_drawn(feed) { length } else { 0 };
-            let words = words(seed.wrapping_add(number));
-            // The caller limits cycles that are too long.
-            words.map(row).take(count.min(TURN_MAX)).collect()
+            drawn_rows(feed.rows.count(), seed.wrapping_add(number), count)
         });
         Self {
             feeds,
@@ -59,7 +54,7 @@ impl<'a> Turn<'a> {
                 .collect(),
             drawn: drawn.collect(),
             run,
-            length: length.min(TURN_MAX),
+            length,
         }
     }
 
@@ -91,6 +86,19 @@ impl<'a> Turn<'a> {
         let mut feeds = self.feeds.iter();
         feeds.find(|feed| feed.order != FeedOrder::Random && feed.rows.count() > requests)
     }
+}
+
+fn is_drawn(feed: &Feed) -> bool {
+    feed.order == FeedOrder::Random
+}
+
+/// This many rows of a list, drawn at random.
+fn drawn_rows(rows: usize, seed: u64, count: usize) -> Vec<usize> {
+    let rows = rows as u64;
+    let row = |word: u64| {
+        usize::try_from(word % rows).expect("a row's number is below the length of a list")
+    };
+    words(seed).map(row).take(count).collect()
 }
 
 /// Limit on the requests of a cycle.

@@ -95,7 +95,11 @@ fn generated_rows(rows: &MadeRows) -> load::GeneratedRows {
 }
 
 fn actions(actions: &[Action]) -> Vec<load::Action> {
-    let load_action = |action: &Action| match action {
+    actions.iter().map(load_action).collect()
+}
+
+fn load_action(action: &Action) -> load::Action {
+    match action {
         Action::Request(step) => load::Action::Request(Box::new(request(step))),
         Action::Pause(think) => load::Action::Pause(job::think(*think)),
         Action::Repeat {
@@ -107,8 +111,7 @@ fn actions(actions: &[Action]) -> Vec<load::Action> {
             offset_step: *offset_step,
             actions: self::actions(actions),
         }),
-    };
-    actions.iter().map(load_action).collect()
+    }
 }
 
 fn rounds(rounds: &study::Rounds) -> load::Rounds {

@@ -99,7 +99,7 @@ impl ByTime {
                     Reader::Csv(Box::new(Csv::new(key, time, run.as_deref())))
                 }
                 extract @ Extract::After { .. } => {
-                    Reader::Marked(Box::new(markers(extract, (None, None))))
+                    Reader::Marked(Box::new(markers(extract, None, None)))
                 }
             },
             lines: Lines::default(),

@@ -67,18 +67,21 @@ impl Csv {
             return self.header(line);
         };
         self.fields.cut(line);
-        let stamp = || {
-            if let Some(column) = columns.run
-                && self.fields.get(column)? != run
-            {
-                return None;
-            }
-            Some(RowStamp {
-                key: number(self.fields.get(columns.key)?)?,
-                time_ns: instant_ns(self.fields.get(columns.time)?)?,
-            })
-        };
-        stamp().map_or(CsvLine::Foreign, CsvLine::Record)
+        self.stamp(columns, run)
+            .map_or(CsvLine::Foreign, CsvLine::Record)
+    }
+
+    /// That of the current line; `None`: it is not a record of this run.
+    fn stamp(&self, columns: Columns, run: &[u8]) -> Option<RowStamp> {
+        if let Some(column) = columns.run
+            && self.fields.get(column)? != run
+        {
+            return None;
+        }
+        Some(RowStamp {
+            key: number(self.fields.get(columns.key)?)?,
+            time_ns: instant_ns(self.fields.get(columns.time)?)?,
+        })
     }
 
     fn header(&mut self, line: &[u8]) -> CsvLine {

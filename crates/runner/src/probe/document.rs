@@ -1,7 +1,10 @@
 //! Answers that are one document of JSON.
 
 use super::config::ProbeError;
-use crate::http::client::{Connection, HttpError, Request};
+use crate::http::{
+    answer::LimitedBody,
+    client::{Connection, HttpError, Request},
+};
 
 /// Longest answer.
 const ANSWER_MAX_BYTES: usize = 64 * 1024 * 1024;
@@ -12,19 +15,13 @@ pub(super) async fn body(
     request: &Request<'_>,
     bytes_read: &mut u64,
 ) -> Result<Vec<u8>, ProbeError> {
-    let (mut body, mut length) = (Vec::new(), 0);
-    let answer = connection
-        .send(request, &mut |chunk| {
-            length += chunk.len();
-            if length <= ANSWER_MAX_BYTES {
-                body.extend_from_slice(chunk);
-            }
-        })
-        .await;
+    let mut body = LimitedBody::new(ANSWER_MAX_BYTES);
+    let answer = connection.send(request, &mut |chunk| body.add(chunk)).await;
+    let LimitedBody { bytes, length, .. } = body;
     *bytes_read += length as u64;
     let (path, status) = (request.path.to_owned(), answer?);
     match (status, length) {
-        (200, ..=ANSWER_MAX_BYTES) => Ok(body),
+        (200, ..=ANSWER_MAX_BYTES) => Ok(bytes),
         (200, _) => Err(ProbeError::Answer {
             path,
             problem: format!(

@@ -148,7 +148,7 @@ impl ProbeLog {
     pub(crate) fn record(&mut self, stamp: RowStamp, times: RecordTimes) -> Observation {
         let out_of_order = self.seen.out_of_order;
         let fate = self.seen.note(stamp.key);
-        self.observe((fate, out_of_order), stamp, times)
+        self.observe(fate, out_of_order, stamp, times)
     }
 
     /// The store has this record, and it is not known since when.
@@ -173,13 +173,14 @@ impl ProbeLog {
     pub(crate) fn record_again(&mut self, stamp: RowStamp, times: RecordTimes) -> Observation {
         let out_of_order = self.seen.out_of_order;
         let fate = self.seen.note_again(stamp.key);
-        self.observe((fate, out_of_order), stamp, times)
+        self.observe(fate, out_of_order, stamp, times)
     }
 
     /// `out_of_order` is the count before this record.
     fn observe(
         &mut self,
-        (fate, out_of_order): (Fate, u64),
+        fate: Fate,
+        out_of_order: u64,
         stamp: RowStamp,
         times: RecordTimes,
     ) -> Observation {

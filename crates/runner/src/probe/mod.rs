@@ -30,7 +30,14 @@ use std::time::Duration;
 use waggle_study::{Probe, ProbeKind, ProbeQuery};
 
 pub use self::sampling::SampleLimits;
-use self::{by_time::ByTime, items::Items, kafka::Kafka, offset::Offset, pace::Pace, watch::Watch};
+use self::{
+    by_time::ByTime,
+    items::Items,
+    kafka::Kafka,
+    offset::{Offset, Tail},
+    pace::Pace,
+    watch::Watch,
+};
 pub(crate) use self::{
     config::{ProbeConfig, ProbeError},
     delays::Window,
@@ -75,12 +82,17 @@ impl<N: Connection> ProbeReader<N> {
                 arrival_after,
                 limit,
             } => {
-                let after = (offset_after.as_str(), arrival_after.as_deref());
-                let offset = Offset::new(config, get, (after, *limit));
+                let tail = Tail {
+                    get,
+                    offset_after,
+                    arrival_after: arrival_after.as_deref(),
+                    limit: *limit,
+                };
+                let offset = Offset::new(config, tail);
                 Self::Offset(Box::new(offset), connection(first))
             }
             ProbeKind::Items { get, items, limit } => {
-                let items = Items::new(config, (get, *limit), items).map_err(|why| {
+                let items = Items::new(config, get, *limit, items).map_err(|why| {
                     Failure::new(format!("probe \"{}\": {why}", config.probe.name))
                 })?;
                 Self::Items(Box::new(items), connection(first))
@@ -96,7 +108,7 @@ impl<N: Connection> ProbeReader<N> {
                 Self::Kafka(Kafka::start(config, &peer::addresses(peers), topic)?)
             }
             ProbeKind::Watch(watch) => {
-                let stream = WatchStream::new(config.probe, watch, (first, config.secrets))?;
+                let stream = WatchStream::new(config.probe, watch, first, config.secrets)?;
                 Self::watch(config, watch, stream)?
             }
         })
@@ -317,7 +329,8 @@ pub(crate) async fn open_stream(
     let ProbeKind::Watch(watch) = &probe.kind else {
         return Ok(None);
     };
-    let mut stream = WatchStream::new(probe, watch, (first_peer(probe, peers)?, secrets))?;
+    let peer = first_peer(probe, peers)?;
+    let mut stream = WatchStream::new(probe, watch, peer, secrets)?;
     let opened = stream.open().await;
     opened.map_err(|why| Failure::new(format!("probe \"{}\" cannot begin: {why}", probe.name)))?;
     Ok(Some(stream))

@@ -120,10 +120,7 @@ impl TimeCursor {
     fn first_missing(&mut self) -> u64 {
         let (start_ns, newest_ns) = (self.start_ns, self.newest_ns);
         let of_each = self.workers.iter_mut().map(|worker| {
-            let incomplete = |group: &Group| u64::from(group.seen) < GROUP;
-            let ahead = worker.groups[worker.complete..].iter();
-            worker.complete += ahead.take_while(|group| !incomplete(group)).count();
-            let before = worker.groups[..worker.complete].last();
+            let before = worker.last_complete_group();
             before.map_or(start_ns, |group| group.newest_ns)
         });
         of_each.min().unwrap_or(newest_ns)
@@ -133,6 +130,16 @@ impl TimeCursor {
     fn newest_before(&self, rounds: usize) -> u64 {
         let index = self.marks.len().checked_sub(rounds);
         index.map_or(self.start_ns, |index| self.marks[index])
+    }
+}
+
+impl Worker {
+    /// The last group before the first one that is incomplete.
+    fn last_complete_group(&mut self) -> Option<&Group> {
+        let is_complete = |group: &&Group| u64::from(group.seen) >= GROUP;
+        let ahead = self.groups[self.complete..].iter();
+        self.complete += ahead.take_while(is_complete).count();
+        self.groups[..self.complete].last()
     }
 }
 

@@ -14,18 +14,25 @@ use crate::{
     },
 };
 
-/// The cells that cannot be run, in the order of the study, with the reasons. Each system comes with the folders in which its
-/// artifacts are searched; `changed` is that of the changed version, if it is another one.
+/// A system, and where its artifacts are searched.
+#[derive(Debug, Clone, Copy)]
+pub struct SystemWithArtifacts<'a> {
+    pub system: &'a System,
+    pub fetching: &'a Fetching,
+}
+
+/// The cells that cannot be run, in the order of the study, with the reasons. `changed` is the system of the changed version, if it is
+/// another one.
 ///
 /// Of two versions of a cell both are left out, because neither has anything to be compared with.
 #[must_use]
 pub fn cells_to_leave_out(
     study: &Study,
-    (system, fetching): (&System, &Fetching),
-    changed: Option<(&System, &Fetching)>,
+    baseline: SystemWithArtifacts<'_>,
+    changed: Option<SystemWithArtifacts<'_>>,
 ) -> Vec<LeftOutInfo> {
-    let baseline = AbsentArtifacts::find(system, fetching);
-    let of_changed = changed.map(|(system, fetching)| AbsentArtifacts::find(system, fetching));
+    let baseline = AbsentArtifacts::find(baseline);
+    let of_changed = changed.map(AbsentArtifacts::find);
     let own_reason = |cell: &Cell| {
         let of_changed = of_changed.as_ref().filter(|_| is_changed(cell));
         of_changed.unwrap_or(&baseline).reason(cell)
@@ -34,21 +41,25 @@ pub fn cells_to_leave_out(
     let reasons: BTreeMap<u32, LeftOutReason> = cells()
         .filter_map(|cell| Some((cell.number, own_reason(cell)?)))
         .collect();
-    let reason = |cell: &Cell| {
-        let of_partner = || {
-            let partner = cell.version?.partner;
-            let is_left_out = reasons.contains_key(&partner);
-            is_left_out.then_some(LeftOutReason::Partner { cell: partner })
-        };
-        reasons.get(&cell.number).cloned().or_else(of_partner)
-    };
     let left_out = cells().filter_map(|cell| {
         Some(LeftOutInfo {
-            reason: reason(cell)?,
+            reason: own_or_partner_reason(cell, &reasons)?,
             cell: cell_info(cell),
         })
     });
     left_out.collect()
+}
+
+fn own_or_partner_reason(
+    cell: &Cell,
+    reasons: &BTreeMap<u32, LeftOutReason>,
+) -> Option<LeftOutReason> {
+    if let Some(reason) = reasons.get(&cell.number) {
+        return Some(reason.clone());
+    }
+    let partner = cell.version?.partner;
+    let is_left_out = reasons.contains_key(&partner);
+    is_left_out.then_some(LeftOutReason::Partner { cell: partner })
 }
 
 /// Artifacts of a system that are missing and cannot be fetched.
@@ -59,7 +70,7 @@ struct AbsentArtifacts<'a> {
 }
 
 impl<'a> AbsentArtifacts<'a> {
-    fn find(system: &'a System, fetching: &Fetching) -> Self {
+    fn find(SystemWithArtifacts { system, fetching }: SystemWithArtifacts<'a>) -> Self {
         let reason = |(artifact, location): (Artifact, Location)| {
             let is_missing = location == Location::Missing;
             let reason = is_missing.then(|| reason(&artifact, fetching))??;

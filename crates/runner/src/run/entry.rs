@@ -1,14 +1,8 @@
 //! The entry: checks before the first trial everything that can be wrong by then, and runs the trials on their own thread.
 //!
 //! The thread is pinned to the load's CPUs, and so is the rest of this process: the system has its own.
-// long: the steps of one run
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    sync::Arc,
-    thread,
-};
+use std::{fs, path::Path, thread};
 
 use tokio::{
     runtime,
@@ -27,27 +21,23 @@ use crate::{
         idle_poll::IdlePoll,
         quiet::QuietWaits,
     },
-    http::{client::Network, transport::Transports},
+    http::transport::Transports,
     load::{
         calibration::{self, Basis, Calibration},
-        engine::Engine,
         records::RecordFiles,
     },
     run::{
+        drivers::{self, DriverParts},
         info::{self, Inventory},
         networks,
         request::{CpuUse, Ended, RunRequest},
-        schedule::{self, CHANGED_SYSTEM_FOLDER, SYSTEM_FOLDER, Series},
+        schedule::{self, Series},
         version_programs::VersionPrograms,
     },
     secrets::oauth2::TokenSource,
     shutdown::Shutdown,
-    system::{
-        created::Place,
-        driver::{Driver, ExternalDriver, ProcessDriver, ProcessParts, Programs, external},
-        limits::Limiter,
-    },
-    trial::{Environments, TrialEnvironment, cool_down, error::RunError, snapshot::Snapshots},
+    system::{driver::external, limits::Limiter},
+    trial::{cool_down, error::RunError, snapshot::Snapshots},
 };
 
 /// Runs every trial of the plan that has no finished result in the folder yet. Call it from a Tokio runtime.
@@ -180,7 +170,13 @@ async fn prepare_and_run(
             changed_folder: request.changed.as_ref().map(|changed| &*changed.folder),
         }),
     };
-    trials(request, (programs, limiter, tls), series, events, shutdown).await
+    let parts = DriverParts {
+        request,
+        limiter,
+        tls,
+        clocks: &clocks,
+    };
+    drivers::run_trials(parts, programs, series, events, shutdown).await
 }
 
 /// Waits until a server that is given by its URL can be reached, before anything is written: no trial of the run can do without it.
@@ -291,87 +287,6 @@ async fn start_idle_poll(request: &RunRequest) -> Result<Option<IdlePoll>, RunEr
     Ok(Some(idle_poll?))
 }
 
-/// Runs all trials with the driver that fits the system.
-async fn trials(
-    request: &RunRequest,
-    (programs, limiter, tls): (VersionPrograms, Limiter, Transports),
-    series: Series<'_>,
-    events: &Events,
-    shutdown: &Shutdown,
-) -> Result<Ended, RunError> {
-    let clocks = series.clocks.cloned().unwrap_or_default();
-    let program = &request.supervisor;
-    match &request.system.external {
-        Some(server) => {
-            let driver = ExternalDriver::new(server.clone(), tls.server, request.server_at);
-            let driver = driver.with_clocks(clocks);
-            let mut environments = Environments {
-                baseline: with_driver(driver, program, SYSTEM_FOLDER),
-                changed: None,
-            };
-            schedule::run_all(&mut environments, series, events, shutdown).await
-        }
-        None => {
-            let driver = |programs: Programs, system: &System, folder: &Path| {
-                let driver = ProcessDriver::new(ProcessParts {
-                    system: Arc::new(system.clone()),
-                    system_folder: absolute(folder)?,
-                    programs,
-                    supervisor: request.supervisor.clone(),
-                    limiter: limiter.clone(),
-                    external_tls: tls.ports.clone(),
-                    created: created_place(request),
-                });
-                Ok::<_, RunError>(driver.with_clocks(clocks.clone()))
-            };
-            let system = &request.system;
-            let VersionPrograms { baseline, changed } = programs;
-            let changed = match (changed, &request.changed) {
-                (Some(programs), Some(changed)) => {
-                    Some(driver(programs, &changed.system, &changed.folder)?)
-                }
-                _ if request.study.has_duets() => {
-                    Some(driver(baseline.clone(), system, &request.system_folder)?)
-                }
-                _ => None,
-            };
-            let baseline = driver(baseline, system, &request.system_folder)?;
-            let mut environments = Environments {
-                baseline: with_driver(baseline, program, SYSTEM_FOLDER),
-                changed: changed
-                    .map(|changed| with_driver(changed, program, CHANGED_SYSTEM_FOLDER)),
-            };
-            schedule::run_all(&mut environments, series, events, shutdown).await
-        }
-    }
-}
-
-fn absolute(folder: &Path) -> Result<PathBuf, RunError> {
-    std::path::absolute(folder).map_err(|problem| RunError::Folder {
-        attempt: "find",
-        path: folder.to_path_buf(),
-        problem,
-    })
-}
-
-fn with_driver<D: Driver>(
-    driver: D,
-    program: &Path,
-    system_folder: &'static str,
-) -> TrialEnvironment<D, Engine, Network> {
-    TrialEnvironment {
-        driver,
-        load: Engine {
-            program: program.to_path_buf(),
-        },
-        http: Network,
-        system_folder,
-        running_system: None,
-        namespace: None,
-        prepared: crate::trial::snapshot::Prepared::default(),
-    }
-}
-
 /// Pins this process to the load's CPUs as long as it exists.
 struct Pinned {
     before: Vec<usize>,
@@ -390,16 +305,6 @@ impl Drop for Pinned {
     fn drop(&mut self) {
         cpus::pin_this_process(&self.before).ok();
     }
-}
-
-/// Where it is noted what setup makes in components that run already; `None`: the run keeps no such files.
-fn created_place(request: &RunRequest) -> Option<Place> {
-    let system = request.system.name.clone();
-    Some(Place {
-        folder: request.created_folder.as_ref()?.join(&system),
-        study: std::path::absolute(&request.study_file).ok()?,
-        system,
-    })
 }
 
 /// The study's checker has verified this too; but a caller may combine study and system itself.

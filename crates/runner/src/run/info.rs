@@ -204,7 +204,21 @@ fn scaling_info(asked: &Scaling) -> ScalingInfo {
 }
 
 fn scenario(scenario: &Scenario, study: &Study) -> ScenarioInfo {
-    let feed = |feed: &waggle_study::Feed| FeedInfo {
+    let flow = |flow: &waggle_study::Flow| FlowInfo {
+        name: flow.name.clone(),
+        weight: flow.weight,
+    };
+    ScenarioInfo {
+        name: scenario.name.clone(),
+        file: scenario_file(study),
+        steps: scenario.steps.clone(),
+        flows: scenario.flows.iter().map(flow).collect(),
+        feeds: scenario.feeds.iter().map(feed_info).collect(),
+    }
+}
+
+fn feed_info(feed: &waggle_study::Feed) -> FeedInfo {
+    FeedInfo {
         name: feed.name.clone(),
         order: match feed.order {
             FeedOrder::Cycle => results::FeedOrder::Cycle,
@@ -216,17 +230,6 @@ fn scenario(scenario: &Scenario, study: &Study) -> ScenarioInfo {
         },
         rows: feed.rows.count() as u64,
         from: feed.from.clone(),
-    };
-    let flow = |flow: &waggle_study::Flow| FlowInfo {
-        name: flow.name.clone(),
-        weight: flow.weight,
-    };
-    ScenarioInfo {
-        name: scenario.name.clone(),
-        file: scenario_file(study),
-        steps: scenario.steps.clone(),
-        flows: scenario.flows.iter().map(flow).collect(),
-        feeds: scenario.feeds.iter().map(feed).collect(),
     }
 }
 
@@ -246,10 +249,9 @@ pub fn cell_infos(study: &Study) -> Vec<CellInfo> {
 
 pub(crate) fn cell_info(cell: &Cell) -> CellInfo {
     let texts = |levels: &[(String, Level)]| {
-        let levels = levels.iter();
-        levels
-            .map(|(name, level)| (name.clone(), level.to_string()))
-            .collect()
+        let texts = levels.iter();
+        let texts = texts.map(|(name, level)| (name.clone(), level.to_string()));
+        texts.collect()
     };
     CellInfo {
         cell: cell.number,
@@ -326,7 +328,8 @@ pub(crate) fn schedule(study: &Study, first: &Cell) -> ScheduleInfo {
 }
 
 pub(crate) fn search(study: &Study) -> Option<SearchInfo> {
-    study.search.as_ref().map(|search| SearchInfo {
+    let search = study.search.as_ref()?;
+    Some(SearchInfo {
         maximize: level_kind(search.maximize),
         conditions: thresholds(&search.conditions),
         start: search.start,

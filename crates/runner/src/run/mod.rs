@@ -2,6 +2,7 @@
 //! of a search.
 
 pub(crate) mod cells_left_out;
+mod drivers;
 mod early_failures;
 pub(crate) mod entry;
 pub(crate) mod info;

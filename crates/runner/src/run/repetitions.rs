@@ -238,6 +238,15 @@ struct Wanted {
     urgency: f64,
 }
 
+/// What the need of a trial depends on, beside the trials of its cell.
+#[derive(Clone, Copy)]
+struct RunState<'a> {
+    study: &'a Study,
+    info: &'a RunInfo,
+    /// Whether others disturbed every trial.
+    is_contended_throughout: bool,
+}
+
 impl History {
     /// The next block of repetitions of these cells, of which every trial has a result; empty: no more are added.
     fn additions(
@@ -252,9 +261,12 @@ impl History {
         self.read(series, &info, cells)?;
         let sentinel = series.study.sentinel().map(|cell| cell.number);
         let candidates = cells.iter().filter(|cell| Some(**cell) != sentinel);
-        let throughout = self.is_contended_throughout();
-        let of_run = (series.study, &*info, throughout);
-        let wanted = candidates.filter_map(|cell| self.trial_needed(of_run, *cell));
+        let state = RunState {
+            study: series.study,
+            info: &info,
+            is_contended_throughout: self.is_contended_throughout(),
+        };
+        let wanted = candidates.filter_map(|cell| self.trial_needed(state, *cell));
         let wanted = one_of_each_duet(series, wanted.collect());
         let chosen = in_time(wanted, self.time_left(series, cells));
         let mut added: Vec<AddedTrial> = chosen.into_iter().map(|wanted| wanted.trial).collect();
@@ -317,11 +329,11 @@ impl History {
         !self.trials.is_empty() && trials.all(is_contended)
     }
 
-    /// The trial that a cell needs, if it does. `of_run`: also whether others disturb all of its trials.
-    fn trial_needed(&self, of_run: (&Study, &RunInfo, bool), cell: u32) -> Option<Wanted> {
+    /// The trial that a cell needs, if it does.
+    fn trial_needed(&self, state: RunState<'_>, cell: u32) -> Option<Wanted> {
         let (keys, trials): (Vec<_>, Vec<_>) = self.of_cell(cell).unzip();
         let judged: Vec<TrialSoFar> = trials.iter().map(|trial| trial.so_far.clone()).collect();
-        let reason = reason(of_run, cell, &judged, &keys)?;
+        let reason = reason(state, cell, &judged, &keys)?;
         let took: Duration = trials.iter().map(|trial| trial.took).sum();
         let number = u32::try_from(keys.len()).unwrap_or(u32::MAX);
         let last = keys.iter().map(|key| key.repetition).max()?;
@@ -394,11 +406,16 @@ fn disturbance(verdict: Verdict, judged: &[TrialSoFar]) -> Option<Verdict> {
 
 /// Why a cell needs another trial, from those that it has.
 fn reason(
-    (study, info, is_contended_throughout): (&Study, &RunInfo, bool),
+    state: RunState<'_>,
     cell: u32,
     judged: &[TrialSoFar],
     keys: &[&TrialKey],
 ) -> Option<AddedReason> {
+    let RunState {
+        study,
+        info,
+        is_contended_throughout,
+    } = state;
     let so_far = waggle_analysis::cell_so_far(judged);
     let verdict = so_far.verdict?;
     let study_cell = study.cells.iter().find(|known| known.number == cell)?;

@@ -208,17 +208,17 @@ pub(crate) async fn run_duet<D: Driver, L: Load, W: HttpConnector>(
     report_trial(&first, series, first_task, events).await;
     report_trial(&second, series, second_task, &partner_events).await;
     let quiet_wait = wait_for_quiet(baseline, series, first_task.cell, events, shutdown).await;
-    let assignment = |shares, task, part| {
-        let series = Series { shares, ..series };
-        let task = Task {
-            duet: Some(part),
-            quiet_wait,
-            ..task
-        };
-        (series, task)
+    let [first_series, second_series] = [&first, &second].map(|shares| Series { shares, ..series });
+    let first_task = Task {
+        duet: Some(first_part),
+        quiet_wait,
+        ..first_task
     };
-    let (first_series, first_task) = assignment(&first, first_task, first_part);
-    let (second_series, second_task) = assignment(&second, second_task, second_part);
+    let second_task = Task {
+        duet: Some(second_part),
+        quiet_wait,
+        ..second_task
+    };
     let first = execute_trial(baseline, first_series, first_task, events, shutdown);
     let second = execute_trial(
         changed,
@@ -294,12 +294,13 @@ async fn wait_for_quiet<D: Driver, L: Load, W: HttpConnector>(
 ) -> Option<QuietWaitInfo> {
     let driver = &environment.driver;
     let report = async |info: QuietWaitInfo, at_most| {
-        let waiting = Event::WaitingForQuiet {
-            other_cores: info.other_cores,
-            cpus: info.cpus,
-            at_most,
-        };
-        events.report(waiting).await;
+        events
+            .report(Event::WaitingForQuiet {
+                other_cores: info.other_cores,
+                cpus: info.cpus,
+                at_most,
+            })
+            .await
     };
     let timeout = cell.schedule.quiet_timeout;
     let wait = series.quiet.wait(timeout, || driver.cpu_reading(), report);
@@ -366,7 +367,7 @@ async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
     let snapshot = match series.snapshots.filter(|_| !is_up) {
         None => None,
         Some(snapshots) => snapshots
-            .restore((cell, &system), is_changed(cell), &folder)
+            .restore(cell, &system, is_changed(cell), &folder)
             .map_err(|problem| io_error("read", snapshots.system_folder, problem))?,
     };
     if let Some(restored) = snapshot

@@ -75,9 +75,9 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(
             }
             // With the pool that the capacity was found with.
             let pool = answer.and_then(|answer| answer.pool);
-            let sized = sized_cell(cell, pool.map(|pool| pool.connections));
-            let next = (&sized, point, level);
-            let ran = run_step(environment, series, next, events, shutdown).await?;
+            let cell = cell_of_step(cell, pool.map(|pool| pool.connections), level);
+            let task = step_task(&cell, point, level);
+            let ran = run_step(environment, series, task, events, shutdown).await?;
             if ran.is_none() {
                 return Ok(Ended::Interrupted);
             }
@@ -142,9 +142,9 @@ impl CellSteps<'_> {
             let Some(next) = planned.get(search.trials().len()) else {
                 break search.answer();
             };
-            let sized = sized_cell(cell, search.connections());
-            let step = (&sized, next, level);
-            let Some(info) = run_step(environment, series, step, events, shutdown).await? else {
+            let cell = cell_of_step(cell, search.connections(), level);
+            let task = step_task(&cell, next, level);
+            let Some(info) = run_step(environment, series, task, events, shutdown).await? else {
                 return Ok(None);
             };
             let key = schedule::key_of(next);
@@ -180,28 +180,14 @@ impl CellSteps<'_> {
     }
 }
 
-/// Runs one trial at a level, and writes it; `None`: interrupted.
+/// Runs one trial, and writes it; `None`: interrupted.
 async fn run_step<D: Driver, L: Load, W: HttpConnector>(
     environment: &mut TrialEnvironment<D, L, W>,
     series: Series<'_>,
-    (cell, planned, level): (&Cell, &PlannedTrial, f64),
+    task: Task<'_>,
     events: &Events,
     shutdown: &Shutdown,
 ) -> Result<Option<TrialInfo>, RunError> {
-    let cell = Cell {
-        load: cell.load.at_level(level),
-        ..cell.clone()
-    };
-    let task = Task {
-        cell: &cell,
-        planned,
-        level: Some(level),
-        // Whether another trial follows is known only after this one, so the host must become idle in any case.
-        has_next: true,
-        next_shares_system: true,
-        duet: None,
-        quiet_wait: None,
-    };
     match schedule::run_trial(environment, series, task, events, shutdown).await? {
         trial::Ended::Completed(unwritten) => {
             let info = unwritten.write()?;
@@ -212,15 +198,28 @@ async fn run_step<D: Driver, L: Load, W: HttpConnector>(
     }
 }
 
-/// The cell with the pool of connections that its search has come to.
-fn sized_cell(cell: &Cell, connections: Option<u32>) -> Cell {
+/// The cell at a level, with the pool of connections that its search has come to.
+fn cell_of_step(cell: &Cell, connections: Option<u32>, level: f64) -> Cell {
     let load = match connections {
         Some(size) => cell.load.with_connections(size),
         None => cell.load.clone(),
     };
     Cell {
-        load,
+        load: load.at_level(level),
         ..cell.clone()
+    }
+}
+
+fn step_task<'a>(cell: &'a Cell, planned: &'a PlannedTrial, level: f64) -> Task<'a> {
+    Task {
+        cell,
+        planned,
+        level: Some(level),
+        // Whether another trial follows is known only after this one, so the host must become idle in any case.
+        has_next: true,
+        next_shares_system: true,
+        duet: None,
+        quiet_wait: None,
     }
 }
 

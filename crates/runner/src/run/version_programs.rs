@@ -19,30 +19,24 @@ pub(crate) struct VersionPrograms {
 
 impl VersionPrograms {
     pub(crate) fn find(request: &RunRequest) -> Result<Self, ProgramError> {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let find = |system: &System, folder: &Path, is_own: &dyn Fn(&&Cell) -> bool| {
-            // A system may bring programs in its own folder.
-            let mut folders = request.program_folders.clone();
-            folders.push(folder.to_path_buf());
-            let search = Search {
-                folders: &folders,
-                path: &path,
-                artifacts: request.artifacts_folder.as_deref(),
-            };
-            let cells = request.study.cells.iter().filter(is_own);
-            Programs::find(system, cells.map(|cell| &cell.parameters), search)
-        };
-        let is_changed = |cell: &&Cell| schedule::is_changed(cell);
+        let cells = request.study.cells.iter();
+        let (system, folder) = (&request.system, &request.system_folder);
         let Some(changed) = &request.changed else {
             return Ok(Self {
-                baseline: find(&request.system, &request.system_folder, &|_| true)?,
+                baseline: find_programs(request, system, folder, cells)?,
                 changed: None,
             });
         };
-        let is_baseline = |cell: &&Cell| !schedule::is_changed(cell);
+        let of_changed = cells.clone().filter(|cell| schedule::is_changed(cell));
+        let of_baseline = cells.filter(|cell| !schedule::is_changed(cell));
         Ok(Self {
-            baseline: find(&request.system, &request.system_folder, &is_baseline)?,
-            changed: Some(find(&changed.system, &changed.folder, &is_changed)?),
+            baseline: find_programs(request, system, folder, of_baseline)?,
+            changed: Some(find_programs(
+                request,
+                &changed.system,
+                &changed.folder,
+                of_changed,
+            )?),
         })
     }
 
@@ -89,4 +83,21 @@ impl VersionPrograms {
         }
         all
     }
+}
+
+/// A system may bring programs in its own folder.
+fn find_programs<'a>(
+    request: &RunRequest,
+    system: &System,
+    folder: &Path,
+    cells: impl Iterator<Item = &'a Cell>,
+) -> Result<Programs, ProgramError> {
+    let mut folders = request.program_folders.clone();
+    folders.push(folder.to_path_buf());
+    let search = Search {
+        folders: &folders,
+        path: &std::env::var_os("PATH").unwrap_or_default(),
+        artifacts: request.artifacts_folder.as_deref(),
+    };
+    Programs::find(system, cells.map(|cell| &cell.parameters), search)
 }

@@ -13,6 +13,7 @@ use waggle_study::{Address, ClientAuthentication, Credential, Oauth2, Study, Tok
 use crate::{
     http::{
         address::find_address,
+        answer::LimitedBody,
         client::{Connection, HttpConnector, Request},
         peer::Peer,
         transport::{self, TransportError},
@@ -72,7 +73,7 @@ impl TokenSource {
                 ..
             } => {
                 let folder = study_file.parent().unwrap_or(Path::new(""));
-                Some(transport::tls(tls, (host, url), folder)?)
+                Some(transport::tls(tls, host, url, folder)?)
             }
             _ => None,
         };
@@ -130,20 +131,15 @@ impl TokenSource {
             body: &body,
         };
         let asked = Instant::now();
-        let (mut answer, mut length) = (Vec::new(), 0);
-        let mut keep = |chunk: &[u8]| {
-            length += chunk.len();
-            if length <= ANSWER_MAX_BYTES {
-                answer.extend_from_slice(chunk);
-            }
-        };
+        let mut answer = LimitedBody::new(ANSWER_MAX_BYTES);
+        let mut keep = |chunk: &[u8]| answer.add(chunk);
         let sent = http.connection(&peer).send(&request, &mut keep).await;
         let status = sent.map_err(|why| failed(why.to_string()))?;
-        if length > ANSWER_MAX_BYTES {
+        if answer.length > ANSWER_MAX_BYTES {
             let why = format!("its answer is longer than {ANSWER_MAX_BYTES} bytes");
             return Err(TokenError::Refused(why));
         }
-        let (value, lasts) = read_answer(status, &answer, &|text| secrets.redact(text))?;
+        let (value, lasts) = read_answer(status, &answer.bytes, &|text| secrets.redact(text))?;
         Ok(Token {
             value,
             asked,

@@ -152,13 +152,13 @@ impl Secrets {
         let tokens = self.tokens.hidden_values().into_iter();
         let tokens = tokens.filter(|token| token.len() >= TAKEN_MIN_BYTES);
         known.extend(tokens.map(|token| (TOKEN.to_owned(), token)));
-        let escaped: Vec<_> = known.iter().filter_map(json_form).collect();
-        let encoded: Vec<_> = known.iter().filter_map(percent_form).collect();
-        let twice: Vec<_> = escaped.iter().filter_map(json_form).collect();
-        let entities: Vec<_> = known.iter().filter_map(xml_form).collect();
+        let escaped = forms(&known, json_form);
+        let encoded = forms(&known, percent_form);
+        let twice = forms(&escaped, json_form);
+        let entities = forms(&known, xml_form);
         known.extend(escaped.into_iter().chain(encoded));
         known.extend(twice.into_iter().chain(entities));
-        let lines: Vec<_> = known.iter().filter_map(one_line_form).collect();
+        let lines = forms(&known, one_line_form);
         known.extend(lines);
         known.sort_by_key(|(_, word)| std::cmp::Reverse(word.len()));
         known
@@ -214,29 +214,37 @@ fn random_word() -> io::Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
+/// The secrets that have another form, with it.
+fn forms(known: &[(String, String)], form: fn(&str) -> Option<String>) -> Vec<(String, String)> {
+    let forms = known
+        .iter()
+        .filter_map(|(name, word)| Some((name.clone(), form(word)?)));
+    forms.collect()
+}
+
 /// A secret as a string of JSON has it; `None`: just so.
-fn json_form((name, word): &(String, String)) -> Option<(String, String)> {
-    let quoted = serde_json::Value::from(word.as_str()).to_string();
+fn json_form(word: &str) -> Option<String> {
+    let quoted = serde_json::Value::from(word).to_string();
     let escaped = &quoted[1..quoted.len() - 1];
-    (escaped != word).then(|| (name.clone(), escaped.to_owned()))
+    (escaped != word).then(|| escaped.to_owned())
 }
 
 /// A secret as a path or a form has it; `None`: just so.
-fn percent_form((name, word): &(String, String)) -> Option<(String, String)> {
+fn percent_form(word: &str) -> Option<String> {
     let encoded = waggle_study::percent_encoded(word);
-    (encoded != *word).then(|| (name.clone(), encoded))
+    (encoded != word).then_some(encoded)
 }
 
 /// A secret as XML has it; `None`: just so.
-fn xml_form((name, word): &(String, String)) -> Option<(String, String)> {
+fn xml_form(word: &str) -> Option<String> {
     let escaped = waggle_study::xml_escaped(word);
-    (escaped != *word).then(|| (name.clone(), escaped))
+    (escaped != word).then_some(escaped)
 }
 
 /// A secret in a text that was made one line, as examples are; `None`: just so, or too short to be one.
-fn one_line_form((name, word): &(String, String)) -> Option<(String, String)> {
+fn one_line_form(word: &str) -> Option<String> {
     let line = waggle_load::one_line(word);
-    (line != *word && line.len() >= TAKEN_MIN_BYTES).then(|| (name.clone(), line))
+    (line != word && line.len() >= TAKEN_MIN_BYTES).then_some(line)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use tokio::{
     sync::watch,
     time::{Instant, timeout},
 };
-use waggle_study::{Level, Limits, System};
+use waggle_study::{Level, System};
 
 use crate::{
     http::{client::Network, peer, transport::TlsOfPorts},
@@ -140,7 +140,7 @@ pub async fn bring_up(
     let secrets = Secrets::default();
     let mut shutdown = Shutdown::new(shutdown);
     let ended = tokio::select! {
-        ended = stay_up((request, &limits), &mut driver, &secrets, on_ready) => ended,
+        ended = stay_up(request, &mut driver, &secrets, on_ready) => ended,
         () = shutdown.wait_for_stop() => Ok(()),
     };
     let remarks = timeout(DOWN_AT_MOST, driver.stop_all()).await;
@@ -158,7 +158,7 @@ pub async fn bring_up(
 
 /// Returns only on an error.
 async fn stay_up(
-    (request, limits): (&UpRequest, &BTreeMap<String, Limits>),
+    request: &UpRequest,
     driver: &mut ProcessDriver,
     secrets: &Secrets,
     on_ready: impl FnOnce(&Up),
@@ -166,10 +166,12 @@ async fn stay_up(
     let folder = absolute(&request.folder)?;
     let logs = folder.join("logs");
     fs::create_dir_all(&logs).map_err(|problem| io_error("create", &logs, problem))?;
+    let system = request.system.configure(&request.parameters);
+    let limits = system.limits(&request.parameters);
     let setup = Setup {
         is_restored: false,
         parameters: &request.parameters,
-        limits,
+        limits: &limits,
         secrets,
         folder: &folder,
         logs: &logs,
@@ -179,7 +181,6 @@ async fn stay_up(
     driver.start_all(setup).await?;
     driver.ready(setup).await?;
     let mut deaths = driver.deaths();
-    let system = request.system.configure(&request.parameters);
     let checked = async {
         let target = Target {
             system: &system,

@@ -20,6 +20,7 @@ use crate::{
         peer::Peer,
     },
     placeholder::{PlaceholderError, fill_content},
+    problem::Problem,
     system::private_file,
 };
 
@@ -106,7 +107,7 @@ impl Made {
 
     /// Sends the request until its answer says that it is gone. An error is a sentence with what helps. A DELETE that was accepted is
     /// not sent again: what has the name after that may be another's.
-    pub(crate) async fn remove(&self, peer: &Peer) -> Result<(), String> {
+    pub(crate) async fn remove(&self, peer: &Peer) -> Result<(), Problem> {
         let Self {
             name,
             component,
@@ -116,20 +117,20 @@ impl Made {
             ..
         } = self;
         if !self.is_certain {
-            return Err(format!(
+            return Err(Problem(format!(
                 "it is not known whether setup \"{name}\" made something in {component} at {at}, so nothing is removed there; \
                  look, and remove what is left of it: {method} {path}"
-            ));
+            )));
         }
         let why = self.repeat(peer).await;
         why.map_err(|why| {
-            format!(
+            Problem(format!(
                 "what setup \"{name}\" made in {component} at {at} is still there: {why}; remove it yourself: {method} {path}"
-            )
+            ))
         })
     }
 
-    async fn repeat(&self, peer: &Peer) -> Result<(), String> {
+    async fn repeat(&self, peer: &Peer) -> Result<(), Problem> {
         let mut request = Request {
             method: &self.method,
             path: &self.path,
@@ -144,7 +145,8 @@ impl Made {
             let why = match sent {
                 Ok(Ok(status)) if self.status.contains(&status) => return Ok(()),
                 Ok(Ok(status)) if REFUSALS.contains(&status) => {
-                    return Err(format!("the request was refused with status {status}"));
+                    let why = format!("the request was refused with status {status}");
+                    return Err(Problem(why));
                 }
                 Ok(Ok(status)) => {
                     if self.method == "DELETE" && (200..300).contains(&status) {
@@ -156,7 +158,7 @@ impl Made {
                 Err(_) => "there was no answer in time".to_owned(),
             };
             if Instant::now() + REPEAT_EVERY >= deadline {
-                return Err(why);
+                return Err(Problem(why));
             }
             sleep(REPEAT_EVERY).await;
         }
@@ -197,15 +199,17 @@ impl Ledger {
     }
 
     /// Notes what is about to be made; `filled` is the same with its secrets.
-    pub(crate) fn begin(&mut self, made: Made, filled: Made, peer: Peer) -> Result<(), String> {
+    pub(crate) fn begin(&mut self, made: Made, filled: Made, peer: Peer) -> Result<(), Problem> {
         self.entries.push(Entry { made, filled, peer });
         self.write().map_err(|problem| {
-            format!("cannot note what is made in a component that runs already: {problem}")
+            Problem(format!(
+                "cannot note what is made in a component that runs already: {problem}"
+            ))
         })
     }
 
     /// Notes whether the last one was made; `None`: that is not known.
-    pub(crate) fn end(&mut self, was_made: Option<bool>) -> Result<(), String> {
+    pub(crate) fn end(&mut self, was_made: Option<bool>) -> Result<(), Problem> {
         match was_made {
             Some(true) => {
                 if let Some(last) = self.entries.last_mut() {
@@ -217,7 +221,9 @@ impl Ledger {
             None => return Ok(()),
         }
         self.write().map_err(|problem| {
-            format!("cannot note what was made in a component that runs already: {problem}")
+            Problem(format!(
+                "cannot note what was made in a component that runs already: {problem}"
+            ))
         })
     }
 
@@ -228,7 +234,7 @@ impl Ledger {
         for place in (0..self.entries.len()).rev() {
             let entry = &self.entries[place];
             if let Err(why) = entry.filled.remove(&entry.peer).await {
-                problems.push(why);
+                problems.push(why.to_string());
                 continue;
             }
             self.entries.remove(place);

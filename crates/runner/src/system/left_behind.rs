@@ -134,17 +134,6 @@ impl LeftBehind {
     /// What it is, and where: a line for each part.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
-        let line = |made: &Made| {
-            let Made {
-                name,
-                component,
-                at,
-                method,
-                path,
-                ..
-            } = made;
-            format!("setup \"{name}\" in {component} at {at} ({method} {path})")
-        };
         self.made.iter().map(line).collect()
     }
 
@@ -170,7 +159,7 @@ impl LeftBehind {
             match removed.await {
                 Ok(()) => drop(kept.remove(place)),
                 Err(why) => {
-                    problems.push(secrets.redact(&why));
+                    problems.push(secrets.redact(&why.to_string()));
                     continue;
                 }
             }
@@ -194,6 +183,18 @@ impl LeftBehind {
         };
         noted.write(&self.file).map(drop)
     }
+}
+
+fn line(made: &Made) -> String {
+    let Made {
+        name,
+        component,
+        at,
+        method,
+        path,
+        ..
+    } = made;
+    format!("setup \"{name}\" in {component} at {at} ({method} {path})")
 }
 
 /// Where it was made, without TLS.

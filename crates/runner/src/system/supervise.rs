@@ -308,14 +308,15 @@ impl Log {
 
 /// The number of bytes left out according to the line at the start of `bytes`, and the rest after that line.
 fn left_out_before(bytes: &[u8]) -> (u64, &[u8]) {
-    let read = || {
-        let rest = bytes.strip_prefix(LEFT_OUT[0].as_bytes())?;
-        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let (number, rest) = rest.split_at(digits);
-        let number = str::from_utf8(number).ok()?.parse().ok()?;
-        Some((number, rest.strip_prefix(LEFT_OUT[1].as_bytes())?))
-    };
-    read().unwrap_or((0, bytes))
+    read_left_out(bytes).unwrap_or((0, bytes))
+}
+
+fn read_left_out(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let rest = bytes.strip_prefix(LEFT_OUT[0].as_bytes())?;
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (number, rest) = rest.split_at(digits);
+    let number = str::from_utf8(number).ok()?.parse().ok()?;
+    Some((number, rest.strip_prefix(LEFT_OUT[1].as_bytes())?))
 }
 
 #[cfg(test)]

@@ -71,12 +71,8 @@ fn fill(check: &Check, secrets: &Secrets) -> Result<Check, Failure> {
 /// The step with every `{{name}}` replaced by what earlier steps captured, in the syntax of a scenario's requests.
 fn with_captured(check: &Check, captured: &BTreeMap<String, String>) -> Result<Check, Failure> {
     let failed = |why: String| Failure::new(format!("check \"{}\": {why}", check.name));
-    let fill = |text: &mut String, place: Escape| -> Result<(), Failure> {
-        let template = Template::parse(text).map_err(|problem| failed(problem.to_string()))?;
-        let filled = template.fill_with(place, |name| captured.get(name).cloned());
-        *text = filled.map_err(|name| failed(format!("no step before it captured \"{name}\"")))?;
-        Ok(())
-    };
+    let fill =
+        |text: &mut String, place: Escape| fill_template(text, place, captured).map_err(failed);
     let mut filled = check.clone();
     fill(&mut filled.path, Escape::Path)?;
     fill(&mut filled.body, Escape::None)?;
@@ -87,6 +83,17 @@ fn with_captured(check: &Check, captured: &BTreeMap<String, String>) -> Result<C
         fill(text, Escape::None)?;
     }
     Ok(filled)
+}
+
+fn fill_template(
+    text: &mut String,
+    place: Escape,
+    captured: &BTreeMap<String, String>,
+) -> Result<(), String> {
+    let template = Template::parse(text).map_err(|problem| problem.to_string())?;
+    let filled = template.fill_with(place, |name| captured.get(name).cloned());
+    *text = filled.map_err(|name| format!("no step before it captured \"{name}\""))?;
+    Ok(())
 }
 
 /// The values that a step captured, by name.

@@ -120,9 +120,12 @@ impl Trial<'_> {
             return Err(Abort::from(Failure::new(why)).into_stop(PhaseName::Measure));
         }
         if !deliveries.is_empty() {
-            let concurrent = (&mut sampler, &mut metrics);
-            self.drain(&mut deliveries, concurrent, environment, phases, &outcome)
-                .await?;
+            let observers = Observers {
+                deliveries: &mut deliveries,
+                sampler: &mut sampler,
+                metrics: &mut metrics,
+            };
+            self.drain(observers, environment, phases, &outcome).await?;
         }
         let allowed = Allowed {
             expected: None,
@@ -407,12 +410,16 @@ impl Trial<'_> {
 
     async fn drain<D: Driver, L: Load, W: HttpConnector>(
         &self,
-        deliveries: &mut [Delivery<'_, W::Connection>],
-        (sampler, metrics): (&mut Sampler, &mut SystemMetrics<W::Connection>),
+        observers: Observers<'_, '_, W::Connection>,
         environment: &TrialEnvironment<D, L, W>,
         phases: &mut Phases,
         outcome: &Outcome,
     ) -> Result<(), Stop> {
+        let Observers {
+            deliveries,
+            sampler,
+            metrics,
+        } = observers;
         let (cell, driver) = (self.context.cell, &environment.driver);
         let sent = self.sent_records(outcome);
         let at_most = cell.schedule.drain_timeout;

@@ -242,25 +242,23 @@ impl Report {
 
     /// How replicas were throttled between two readings, which are those of the measured phase.
     pub(crate) fn set_throttling(&mut self, before: &[LimitReading], now: &[LimitReading]) {
-        let counters = |readings: &[LimitReading], replica: &str| {
-            let mut readings = readings.iter();
-            readings
-                .find(|reading| reading.info.replica == replica)?
-                .throttled
-        };
-        let throttling = now.iter().filter_map(|reading| {
+        self.throttling.clear();
+        for reading in now {
+            let Some(throttled) = reading.throttled else {
+                continue;
+            };
             let replica = &reading.info.replica;
-            let grown = reading
-                .throttled?
-                .growth_since(counters(before, replica).unwrap_or_default());
+            let mut earlier = before.iter();
+            let earlier = earlier.find(|reading| reading.info.replica == *replica);
+            let earlier = earlier.and_then(|reading| reading.throttled);
+            let grown = throttled.growth_since(earlier.unwrap_or_default());
             let info = ThrottlingInfo {
                 periods: grown.periods,
                 throttled_periods: grown.throttled_periods,
                 throttled_s: grown.time.as_secs_f64(),
             };
-            Some((replica.clone(), info))
-        });
-        self.throttling = throttling.collect();
+            self.throttling.push((replica.clone(), info));
+        }
     }
 
     /// What the trial's network counted between two readings, which are those of the measured phase.
@@ -301,29 +299,25 @@ impl Report {
             ..reading.info
         });
         self.limits = limits.collect();
-        let killed = self.limits.iter().filter_map(|limit| {
-            let memory = limit.memory.filter(|memory| memory.oom_kills > 0)?;
-            Some(format!(
-                "{}: processes that the kernel killed because they were out of memory, with the limit of {}: {}",
-                limit.replica,
-                format_size(memory.bytes),
-                memory.oom_kills
-            ))
-        });
-        self.remarks.extend(killed);
+        for limit in &self.limits {
+            if let Some(memory) = limit.memory.filter(|memory| memory.oom_kills > 0) {
+                self.remarks.push(format!(
+                    "{}: processes that the kernel killed because they were out of memory, with the limit of {}: {}",
+                    limit.replica,
+                    format_size(memory.bytes),
+                    memory.oom_kills
+                ));
+            }
+        }
         let cpus = context.shares.system.len();
         let is_above = |limit: f64| cpus > 0 && limit > as_f64(cpus as u64);
-        let above = context
-            .cell
-            .limits
-            .iter()
-            .filter_map(|(component, limits)| {
-                let limit = limits.cpus.filter(|limit| is_above(*limit))?;
-                Some(format!(
+        for (component, limits) in &context.cell.limits {
+            if let Some(limit) = limits.cpus.filter(|limit| is_above(*limit)) {
+                self.remarks.push(format!(
                     "the limit of {component}, {limit} CPUs, is above what the system has: {cpus}"
-                ))
-            });
-        self.remarks.extend(above);
+                ));
+            }
+        }
     }
 
     /// Sets what the whole load showed. `secrets` are removed from values of answers.

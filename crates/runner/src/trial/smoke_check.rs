@@ -51,7 +51,7 @@ impl Trial<'_> {
             let (driver, http) = (&environment.driver, &environment.http);
             self.ensure_token(driver, http).await?;
             let kept = &environment.prepared.kept;
-            let job = start::job_of(self.context, &environment.driver, (&run, kept))?;
+            let job = start::job_of(self.context, &environment.driver, &run, kept)?;
             let sent = Sent {
                 what: &self.context.cell.what,
                 secrets: self.context.secrets,

@@ -5,7 +5,7 @@ use std::{iter::once, sync::Arc};
 use tokio::sync::watch;
 use waggle_load::{self as load, DueTimes};
 use waggle_results::LoadStart;
-use waggle_study::{self as study, Cell, Delivery as DeliveryAsked, Probe, ProbeKind, System};
+use waggle_study::{self as study, Cell, Probe, ProbeKind, System};
 
 use crate::{
     clock::Clock,
@@ -68,6 +68,12 @@ struct Observing<'a, N> {
     metrics: SystemMetrics<N>,
 }
 
+/// How the measured load sends.
+struct Sending {
+    workers: usize,
+    due_instants: Option<DueInstants>,
+}
+
 /// What observes the loads once they have begun.
 struct Observers<'a, N> {
     clock: Clock,
@@ -91,7 +97,7 @@ pub(super) async fn set_up<'a, D: Driver, L: Load, W: HttpConnector>(
     let before = Clock::start();
     let run = mark(before, context.position);
     let kept = &environment.prepared.kept;
-    let job = job_of(context, driver, (&run, kept))?;
+    let job = job_of(context, driver, &run, kept)?;
     let (_, host) = targets_and_host(context, driver, &cell.endpoint)?;
     let (own_mark, kept) = (run.clone(), kept.clone());
     let content = move || load_content(context, &own_mark, &host, &kept);
@@ -148,7 +154,11 @@ pub(super) async fn start<'a, D: Driver, L: Load, W: HttpConnector>(
     let records = job::records_per_request(cell);
     let due_instants =
         due_times.map(|times| DueInstants::new(times, run.started_unix_ns(), records));
-    let observers = match observers(trial, environment, observing, (workers, due_instants)) {
+    let sending = Sending {
+        workers,
+        due_instants,
+    };
+    let observers = match observers(trial, environment, observing, sending) {
         Ok(observers) => observers,
         Err(abort) => {
             end_runs(once(run).chain(begun.into_runs())).await;
@@ -177,7 +187,7 @@ fn observers<'a, D: Driver, L: Load, W: HttpConnector>(
     trial: &Trial<'a>,
     environment: &TrialEnvironment<D, L, W>,
     observing: Observing<'a, W::Connection>,
-    (workers, due_instants): (usize, Option<DueInstants>),
+    sending: Sending,
 ) -> Result<Observers<'a, W::Connection>, Abort> {
     let context = trial.context;
     let cell = context.cell;
@@ -194,29 +204,28 @@ fn observers<'a, D: Driver, L: Load, W: HttpConnector>(
     metrics.load_started(clock, trial.writer)?;
     let (window, window_known) = watch::channel(None);
     let restarts = Restarts::default();
-    let config = |probe: &'a Probe, delivery: &'a DeliveryAsked| ProbeConfig {
-        probe,
-        delivery,
-        run: observing.run.clone(),
-        workers,
-        sequence_max: RECORDS_PER_WORKER_MAX,
-        interval: cell.schedule.interval,
-        clock,
-        since_ns: observing.before.start_unix_ns(),
-        has_others: has_others(context, probe),
-        sample_limits: context.sample_limits,
-        secrets: context.secrets,
-        due_instants: due_instants.clone(),
-        window: window_known.clone(),
-    };
     let number_of_probes = observing.probes.len();
     let mut deliveries = Vec::with_capacity(number_of_probes);
     for (number, (probe, stream)) in observing.probes.iter().zip(observing.streams).enumerate() {
-        let Some(asked) = cell.delivery.as_ref() else {
+        let Some(delivery) = cell.delivery.as_ref() else {
             break;
         };
         let position = ProbePosition::new(number, number_of_probes);
-        let config = config(probe, asked);
+        let config = ProbeConfig {
+            probe,
+            delivery,
+            run: observing.run.clone(),
+            workers: sending.workers,
+            sequence_max: RECORDS_PER_WORKER_MAX,
+            interval: cell.schedule.interval,
+            clock,
+            since_ns: observing.before.start_unix_ns(),
+            has_others: has_others(context, probe),
+            sample_limits: context.sample_limits,
+            secrets: context.secrets,
+            due_instants: sending.due_instants.clone(),
+            window: window_known.clone(),
+        };
         let peers = environment.driver.peers(&probe.component, &probe.port);
         let reader = match (stream, &probe.kind) {
             (Some(stream), ProbeKind::Watch(watch)) => ProbeReader::watch(&config, watch, stream)?,
@@ -313,7 +322,8 @@ fn is_external(system: &System, name: &str) -> bool {
 pub(crate) fn job_of<D: Driver>(
     context: TrialContext<'_>,
     driver: &D,
-    (run, kept): (&str, &Kept),
+    run: &str,
+    kept: &Kept,
 ) -> Result<load::Job, Failure> {
     let cell = context.cell;
     let (targets, host) = targets_and_host(context, driver, &cell.endpoint)?;

@@ -57,15 +57,7 @@ fn start(arguments: &[String]) -> Result<(), String> {
         thread::Builder::new()
             .name(format!("idle-poll-{cpu}"))
             .stack_size(STACK_BYTES)
-            .spawn(move || match pin_as_idle(cpu) {
-                Ok(()) => {
-                    say.send(Ok(())).ok();
-                    run()
-                }
-                Err(why) => {
-                    say.send(Err(format!("CPU {cpu}: {why}"))).ok();
-                }
-            })
+            .spawn(move || run_loop(cpu, &say))
             .map_err(|problem| format!("cannot start a thread: {problem}"))?;
     }
     drop(say);
@@ -83,6 +75,19 @@ fn yield_to_other_sessions() {
     rustix::process::setsid().ok();
     // Refused if the kernel has no autogroups, or has them disabled for this process. Then there is no session to yield to.
     fs::write("/proc/self/autogroup", NICEST).ok();
+}
+
+/// Says whether the calling thread could be set up, and is its loop if so.
+fn run_loop(cpu: usize, say: &mpsc::Sender<Result<(), String>>) {
+    match pin_as_idle(cpu) {
+        Ok(()) => {
+            say.send(Ok(())).ok();
+            run()
+        }
+        Err(why) => {
+            say.send(Err(format!("CPU {cpu}: {why}"))).ok();
+        }
+    }
 }
 
 /// Pins the calling thread to a CPU and sets its idle class.

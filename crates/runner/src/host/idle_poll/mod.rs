@@ -126,10 +126,8 @@ fn first_line(from: ChildStdout) -> io::Result<String> {
     thread::Builder::new()
         .name("idle-poll".to_owned())
         .spawn(move || {
-            let mut line = String::new();
-            let read = BufReader::new(from.take(LINE_MAX_BYTES)).read_line(&mut line);
             // The receiver is gone after the timeout.
-            sender.send(read.map(|_| line)).ok();
+            sender.send(read_line(from)).ok();
         })?;
     match receiver.recv_timeout(START_TIMEOUT) {
         Ok(read) => read,
@@ -137,6 +135,12 @@ fn first_line(from: ChildStdout) -> io::Result<String> {
             format!("the loops did not run within {} s", START_TIMEOUT.as_secs()),
         )),
     }
+}
+
+fn read_line(from: ChildStdout) -> io::Result<String> {
+    let mut line = String::new();
+    BufReader::new(from.take(LINE_MAX_BYTES)).read_line(&mut line)?;
+    Ok(line)
 }
 
 /// Parses the first line of the process.

@@ -28,19 +28,18 @@ impl Limit {
 /// `mounted` is the mount point of the groups. In a container the group's own folder may be mounted there, whatever its path. So
 /// every folder up to the mount point is read.
 pub(super) fn strictest_limit(groups: &str, mounted: &Path) -> Option<Limit> {
-    let limits = groups.lines().flat_map(|line| {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let controllers = parts.next().unwrap_or_default();
-        let path = parts.next().unwrap_or_default();
-        limits_of(controllers, path, mounted)
-    });
+    let limits = groups.lines().flat_map(|line| limits_of(line, mounted));
     limits.min_by(|a, b| a.cpus.total_cmp(&b.cpus))
 }
 
 /// Reads the limit of a group.
 type Read = fn(&Path) -> Option<Limit>;
 
-fn limits_of(controllers: &str, path: &str, mounted: &Path) -> Vec<Limit> {
+/// The limits of the group of one hierarchy, and of those above it.
+fn limits_of(line: &str, mounted: &Path) -> Vec<Limit> {
+    let mut parts = line.splitn(3, ':').skip(1);
+    let controllers = parts.next().unwrap_or_default();
+    let path = parts.next().unwrap_or_default();
     let is_v2 = controllers.is_empty();
     let roots = if is_v2 {
         [mounted.to_path_buf(), mounted.join("unified")]

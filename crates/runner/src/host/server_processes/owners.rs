@@ -128,20 +128,24 @@ impl Scan {
             return Vec::new();
         };
         let networks = self.networks.values();
-        let of_network = networks.flat_map(|network| {
-            let listens = |local: SocketAddr| {
-                let mut sockets = network.sockets.iter();
-                sockets.any(|listener| listener.remote.is_none() && takes(listener.local, local))
-            };
-            let process_sockets = network.sockets.iter();
-            let process_sockets =
-                process_sockets.filter(|socket| process.sockets.contains(&socket.inode));
-            process_sockets
-                .filter(move |socket| !listens(socket.local))
-                .filter_map(|socket| socket.remote)
-        });
-        let distinct: BTreeSet<SocketAddr> = of_network.collect();
+        let targets = networks.flat_map(|network| network.targets(process));
+        let distinct: BTreeSet<SocketAddr> = targets.collect();
         distinct.into_iter().collect()
+    }
+}
+
+impl Network {
+    fn targets(&self, process: &ScannedProcess) -> impl Iterator<Item = SocketAddr> {
+        let sockets = self.sockets.iter();
+        sockets
+            .filter(|socket| process.sockets.contains(&socket.inode))
+            .filter(|socket| !self.listens(socket.local))
+            .filter_map(|socket| socket.remote)
+    }
+
+    fn listens(&self, local: SocketAddr) -> bool {
+        let mut sockets = self.sockets.iter();
+        sockets.any(|listener| listener.remote.is_none() && takes(listener.local, local))
     }
 }
 

@@ -52,6 +52,7 @@ fn network(process: &Process, folder: &Path) -> Network {
     let sixes = fs::read_to_string(folder.join("net/if_inet6")).unwrap_or_default();
     Network {
         addresses: local_addresses(&routes)
+            .into_iter()
             .chain(local_sixes(&sixes))
             .collect(),
         sockets: entries.filter_map(|entry| socket(&entry)).collect(),
@@ -83,16 +84,17 @@ fn sockets_of(folder: &Path) -> BTreeSet<u64> {
 }
 
 /// Addresses of IPv4: `|-- 127.0.0.1` before `/32 host LOCAL` in `fib_trie`.
-fn local_addresses(routes: &str) -> impl Iterator<Item = IpAddr> {
-    let mut last = None;
-    routes.lines().filter_map(move |line| {
-        let line = line.trim();
+fn local_addresses(routes: &str) -> Vec<IpAddr> {
+    let mut addresses = Vec::new();
+    let mut last: Option<IpAddr> = None;
+    for line in routes.lines().map(str::trim) {
         if let Some(address) = line.strip_prefix("|-- ") {
             last = address.parse().ok();
-            return None;
+        } else if line == "/32 host LOCAL" {
+            addresses.extend(last);
         }
-        last.filter(|_| line == "/32 host LOCAL")
-    })
+    }
+    addresses
 }
 
 /// Addresses of IPv6: 32 hexadecimal digits at the start of each line of `if_inet6`.
@@ -112,7 +114,7 @@ mod tests {
         let routes = "Main:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 0.0.0.0\n        /0 universe UNICAST\nLocal:\n     +-- 127.0.0.0/8 2 0 2\n        \
                       |-- 127.0.0.0\n           /8 host LOCAL\n        |-- 127.0.0.1\n           /32 host LOCAL\n        |-- \
                       127.255.255.255\n           /32 link BROADCAST\n";
-        let addresses: Vec<IpAddr> = local_addresses(routes).collect();
+        let addresses = local_addresses(routes);
         assert_eq!(addresses, ["127.0.0.1".parse::<IpAddr>().unwrap()]);
         let sixes = "00000000000000000000000000000001 01 80 10 80       lo\nshort\n";
         let addresses: Vec<IpAddr> = local_sixes(sixes).collect();

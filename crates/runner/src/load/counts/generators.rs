@@ -26,17 +26,20 @@ impl GeneratorParts {
     /// On disk, for a phase of this many seconds.
     pub(crate) fn infos(&self, seconds: f64) -> Vec<GeneratorPartInfo> {
         let of_time = |time: Duration| share(time.as_secs_f64(), seconds);
-        let parts = self.0.iter().map(|part| GeneratorPartInfo {
-            sent: part.sent,
-            utilization: of_time(part.engine_cpu_busiest),
-            utilization_wanted: of_time(part.engine_cpu_wanted_busiest),
-            run_queue_wait_mean_us: share(
-                part.engine_run_queue_wait.as_secs_f64() * 1e6,
-                as_f64(part.engine_time_slices),
-            ),
-            lag_p99_us: quantile(&part.lag, 0.99),
-        });
-        parts.collect()
+        let mut infos = Vec::with_capacity(self.0.len());
+        for part in &self.0 {
+            infos.push(GeneratorPartInfo {
+                sent: part.sent,
+                utilization: of_time(part.engine_cpu_busiest),
+                utilization_wanted: of_time(part.engine_cpu_wanted_busiest),
+                run_queue_wait_mean_us: share(
+                    part.engine_run_queue_wait.as_secs_f64() * 1e6,
+                    as_f64(part.engine_time_slices),
+                ),
+                lag_p99_us: quantile(&part.lag, 0.99),
+            });
+        }
+        infos
     }
 }
 

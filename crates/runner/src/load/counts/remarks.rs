@@ -1,6 +1,6 @@
 //! What a whole load showed, in words: its failures with an example of each kind, and why it ended.
 
-use waggle_load::{Counts, Example, Outcome};
+use waggle_load::{Counts, Example, Failure, Outcome};
 
 use super::{StepFailures, step_failures::rows_in_words};
 use crate::{failure_kind::failure_kind, http::client::failure_in_words, secrets::words::Secrets};
@@ -13,17 +13,19 @@ const EXAMPLE_MAX: usize = 200;
 pub(crate) fn kinds(counts: &Counts, examples: &[Example]) -> String {
     let each = counts.failures.0.iter().chain(&counts.other_failures.0);
     let each: Vec<String> = each
-        .map(|(failure, count)| {
-            let words = format!("{count} × {}", failure_in_words(*failure));
-            let such_as = if *count > 1 { "such as " } else { "" };
-            let mut reasons = examples.iter().filter(|_| !failure.is_answer());
-            match reasons.find(|example| example.failure == *failure) {
-                None => words,
-                Some(example) => format!("{words} ({such_as}{})", example.text),
-            }
-        })
+        .map(|(failure, count)| kind_in_words(*failure, *count, examples))
         .collect();
     each.join(", ")
+}
+
+fn kind_in_words(failure: Failure, count: u64, examples: &[Example]) -> String {
+    let words = format!("{count} × {}", failure_in_words(failure));
+    let such_as = if count > 1 { "such as " } else { "" };
+    let mut reasons = examples.iter().filter(|_| !failure.is_answer());
+    match reasons.find(|example| example.failure == failure) {
+        None => words,
+        Some(example) => format!("{words} ({such_as}{})", example.text),
+    }
 }
 
 /// The remarks of a trial on its load. `names` are those of steps; `secrets` are taken out of what the server said.

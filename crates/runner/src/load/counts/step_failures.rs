@@ -32,17 +32,17 @@ impl StepFailures<'_> {
 
     /// The failed checks and captures of each step that has any, in the same words.
     pub(crate) fn mismatches(&self) -> Vec<String> {
-        let lines = self.steps().filter_map(|(step, name, counts)| {
-            let is_shown = |failure: &Failure| {
-                let failure = *failure;
-                failure == Failure::CheckFailed || failure == Failure::NotCaptured
-            };
+        let is_shown =
+            |failure: Failure| matches!(failure, Failure::CheckFailed | Failure::NotCaptured);
+        let mut lines = Vec::new();
+        for (step, name, counts) in self.steps() {
             let failures = counts.failures.0.iter().copied();
-            let shown: Vec<_> = failures.filter(|(failure, _)| is_shown(failure)).collect();
-            let all = self.list(step, &shown);
-            (!shown.is_empty()).then(|| format!("step {name}: {all}"))
-        });
-        lines.collect()
+            let shown: Vec<_> = failures.filter(|(failure, _)| is_shown(*failure)).collect();
+            if !shown.is_empty() {
+                lines.push(format!("step {name}: {}", self.list(step, &shown)));
+            }
+        }
+        lines
     }
 
     /// Index, name and counts of each step.
@@ -54,33 +54,31 @@ impl StepFailures<'_> {
     fn list(&self, step: usize, failures: &[(Failure, u64)]) -> String {
         let mut mismatches = self.outcome.mismatches.iter();
         let example = mismatches.find(|mismatch| mismatch.step == step);
-        let phrase = |(failure, count): &(Failure, u64)| {
-            let words = format!("{count} × {}", failure_in_words(*failure));
-            let is_of_kind = |mismatch: &&Mismatch| match mismatch.is_capture {
-                true => *failure == Failure::NotCaptured,
-                false => *failure == Failure::CheckFailed,
-            };
-            match example.filter(is_of_kind) {
-                None => words,
-                Some(example) => {
-                    let such_as = if *count > 1 { "such as " } else { "" };
-                    let example = mismatch_in_words(example, self.secrets);
-                    format!("{words} ({such_as}{example})")
-                }
-            }
+        let phrases = failures
+            .iter()
+            .map(|(failure, count)| self.phrase(*failure, *count, example));
+        phrases.collect::<Vec<_>>().join(", ")
+    }
+
+    fn phrase(&self, failure: Failure, count: u64, example: Option<&Mismatch>) -> String {
+        let words = format!("{count} × {}", failure_in_words(failure));
+        let is_of_kind = |mismatch: &&Mismatch| match mismatch.is_capture {
+            true => failure == Failure::NotCaptured,
+            false => failure == Failure::CheckFailed,
         };
-        failures.iter().map(phrase).collect::<Vec<_>>().join(", ")
+        match example.filter(is_of_kind) {
+            None => words,
+            Some(example) => {
+                let such_as = if count > 1 { "such as " } else { "" };
+                let example = mismatch_in_words(example, self.secrets);
+                format!("{words} ({such_as}{example})")
+            }
+        }
     }
 }
 
 fn mismatch_in_words(mismatch: &Mismatch, secrets: &Secrets) -> String {
-    let value = |text: &String| {
-        let text = secrets.redact(text);
-        match text.char_indices().nth(VALUE_MAX) {
-            Some((end, _)) => format!("{:?}…", &text[..end]),
-            None => format!("{text:?}"),
-        }
-    };
+    let value = |text: &String| value_in_words(text, secrets);
     let expected = match &mismatch.expected {
         Expected::Value => "a value".to_owned(),
         Expected::Link => "a link to a target of the load".to_owned(),
@@ -98,6 +96,15 @@ fn mismatch_in_words(mismatch: &Mismatch, secrets: &Secrets) -> String {
         "{}: expected {expected}, found {actual}{rows}",
         mismatch.subject
     )
+}
+
+/// In quotation marks, cut after [`VALUE_MAX`] characters.
+fn value_in_words(text: &str, secrets: &Secrets) -> String {
+    let text = secrets.redact(text);
+    match text.char_indices().nth(VALUE_MAX) {
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+        None => format!("{text:?}"),
+    }
 }
 
 /// `row 17 of feed users`; empty without rows. Values are left out: they may be secrets.

@@ -22,13 +22,15 @@ pub(super) fn mistakes_text(file: &Path, mistakes: &[Mistake]) -> String {
     }
     let mut lines = Vec::new();
     for of_kind in kinds.iter().take(KINDS) {
-        lines.extend(of_kind.iter().take(SHOWN).map(|mistake| {
-            let file = file.display();
-            format!(
-                "{file}:{}:{}: {}",
-                mistake.line, mistake.column, mistake.problem
-            )
-        }));
+        for mistake in of_kind.iter().take(SHOWN) {
+            lines.push(format!(
+                "{}:{}:{}: {}",
+                file.display(),
+                mistake.line,
+                mistake.column,
+                mistake.problem
+            ));
+        }
         let more = of_kind.len().saturating_sub(SHOWN);
         let remedy = of_kind[0].remedy.as_deref();
         match (more, remedy) {

@@ -177,7 +177,7 @@ impl RecordFiles {
                 Content::Bytes(body) => message.with_bytes(body, &value),
                 Content::Text(body) => message.with_text(body, &value),
                 Content::Records(body, records) => {
-                    let stamped = self.stamped_body((body, records), index, run)?;
+                    let stamped = self.stamped_body(body, records, index, run)?;
                     message.with_records(content_type(body.send_as), &stamped, &value)
                 }
             };
@@ -204,7 +204,8 @@ impl RecordFiles {
     /// The body of the request with this number.
     fn stamped_body(
         &self,
-        (body, records): (&RecordsBody, &[Record]),
+        body: &RecordsBody,
+        records: &[Record],
         index: usize,
         run: &str,
     ) -> Result<waggle_record::Body, RecordsError> {

@@ -80,15 +80,7 @@ fn table_of(columns: Columns) -> Table {
             Measurement::Name(name) => RecordMeasurement::Name(name),
             Measurement::Column(name) => RecordMeasurement::Column(name),
         }),
-        time: columns.time.map(|time| RecordTime {
-            columns: time.columns,
-            format: match time.format {
-                TimeFormat::Standard => None,
-                TimeFormat::Epoch(unit) => Some(unit.name().to_owned()),
-                TimeFormat::Pattern(pattern) => Some(pattern),
-            },
-            zone: None,
-        }),
+        time: columns.time.map(record_time),
         tags: columns.tags,
         fields: columns.fields,
         leave_out: columns.leave_out,
@@ -104,6 +96,18 @@ fn table_of(columns: Columns) -> Table {
         header: layout.header,
         comment: layout.comment,
         encoding: None,
+    }
+}
+
+fn record_time(time: TimeColumn) -> RecordTime {
+    RecordTime {
+        columns: time.columns,
+        format: match time.format {
+            TimeFormat::Standard => None,
+            TimeFormat::Epoch(unit) => Some(unit.name().to_owned()),
+            TimeFormat::Pattern(pattern) => Some(pattern),
+        },
+        zone: None,
     }
 }
 
@@ -135,16 +139,14 @@ pub fn look_at_records(
         mistakes,
     };
     let guess = waggle_record::guess(&text, format_of(format), measurement).map_err(mistakes)?;
-    let read = |columns: Option<&Columns>| {
-        let read = format_of(format).read(&text, columns, Precision::default());
-        match read.map_err(mistakes)?.len() {
-            0 => Err(RecordsError::Empty {
-                file: file.to_path_buf(),
-            }),
-            count => Ok(count),
-        }
+    let columns = guess.as_ref().map(|guess| &guess.columns);
+    let read = format_of(format).read(&text, columns, Precision::default());
+    let records = match read.map_err(mistakes) {
+        Ok(records) if records.is_empty() => Err(RecordsError::Empty {
+            file: file.to_path_buf(),
+        }),
+        read => read.map(|records| records.len()),
     };
-    let records = read(guess.as_ref().map(|guess| &guess.columns));
     let (table, mut notes, widened) = match guess {
         Some(Guess {
             columns,

@@ -130,12 +130,13 @@ struct Compressed<R> {
 impl<R: Read> Read for Compressed<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         self.from.read(out).map_err(|problem| {
-            let compression = self.compression;
-            let problem = UnpackError::Compressed {
-                compression,
-                problem,
-            };
-            io::Error::new(io::ErrorKind::InvalidData, problem)
+            io::Error::new(
+                io::ErrorKind::InvalidData,
+                UnpackError::Compressed {
+                    compression: self.compression,
+                    problem,
+                },
+            )
         })
     }
 }

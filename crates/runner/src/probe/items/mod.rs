@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use serde_json_path::JsonPath;
+use serde_json_path::{JsonPath, ParseError};
 use tokio::time::Instant;
 
 use super::{
@@ -59,16 +59,17 @@ struct Pass {
 impl Items {
     pub(crate) fn new(
         config: &ProbeConfig<'_>,
-        (get, limit): (&str, u32),
+        get: &str,
+        limit: u32,
         path: &str,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, ParseError> {
         Ok(Self {
             get: get.to_owned(),
             limit,
             path_text: path.to_owned(),
-            path: JsonPath::parse(path).map_err(|why| why.to_string())?,
+            path: JsonPath::parse(path)?,
             run: config.run.as_bytes().to_vec(),
-            markers: markers(&config.probe.extract, (None, None)),
+            markers: markers(&config.probe.extract, None, None),
             log: ProbeLog::new(config),
             pace: Pace::new(),
             read_to: 0,
@@ -209,7 +210,7 @@ impl Items {
         let path = page(&self.get, begin, self.limit);
         let body = body(connection, &Request::get(&path), &mut self.pace.bytes_read).await;
         self.log.update_window();
-        let elements = elements(&body?, (&self.path, &self.path_text))
+        let elements = elements(&body?, &self.path, &self.path_text)
             .map_err(|problem| ProbeError::Answer { path, problem })?;
         self.pace.rows_read += count(&elements);
         Ok(elements)
@@ -249,7 +250,7 @@ impl Items {
 }
 
 /// The elements of the array in an answer.
-fn elements(body: &[u8], (path, text): (&JsonPath, &str)) -> Result<Vec<String>, String> {
+fn elements(body: &[u8], path: &JsonPath, text: &str) -> Result<Vec<String>, String> {
     let document: serde_json::Value =
         serde_json::from_slice(body).map_err(|why| format!("the answer is not JSON: {why}"))?;
     let value = path.query(&document).first();

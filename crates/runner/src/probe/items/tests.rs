@@ -65,7 +65,7 @@ fn bench() -> Bench {
 }
 
 fn items(bench: &Bench) -> Items {
-    Items::new(&bench.start_probe(), ("/${offset}/${limit}", 4), "$.list").unwrap()
+    Items::new(&bench.start_probe(), "/${offset}/${limit}", 4, "$.list").unwrap()
 }
 
 /// Elements with the ids 10, 20, 30 … and the sequences 0, 1, 2 …

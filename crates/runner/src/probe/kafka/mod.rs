@@ -102,7 +102,7 @@ impl Kafka {
             .map_err(|why| Failure::new(format!("probe \"{}\": {why}", config.probe.name)))?;
         let mut state = State::new(
             ProbeLog::new(config),
-            markers(&config.probe.extract, (None, None)),
+            markers(&config.probe.extract, None, None),
             &config.run,
             Sampling::new(config.sample_limits),
         );
@@ -250,7 +250,7 @@ impl Shared {
                 match topic.consumer() {
                     Ok(new) => consumer = new,
                     Err(problem) => {
-                        self.state().note_problem(problem);
+                        self.state().note_problem(problem.to_string());
                         thread::sleep(AGAIN_EVERY);
                         continue;
                     }
@@ -303,7 +303,7 @@ impl Shared {
             });
             match starts {
                 Ok(starts) => return self.state().begin(starts),
-                Err(problem) => self.state().problem = Some(problem),
+                Err(problem) => self.state().problem = Some(problem.to_string()),
             }
             thread::sleep(AGAIN_EVERY);
         }
@@ -313,16 +313,10 @@ impl Shared {
     fn window(&self, consumer: &BaseConsumer, topic: &Topic) {
         let began = Instant::now();
         let partitions = self.state().starts.len();
-        let ends = topic.ends(consumer, partitions).and_then(|ends| {
-            let ends = self.state().window_starts(&ends);
-            topic.seek(consumer, &ends)?;
-            topic.resume(consumer, partitions)?;
-            Ok(ends)
-        });
-        let ends = match ends {
+        let ends = match self.skip_to_ends(consumer, topic, partitions) {
             Ok(ends) => ends,
             Err(problem) => {
-                self.state().note_problem(problem);
+                self.state().note_problem(problem.to_string());
                 return thread::sleep(AGAIN_EVERY);
             }
         };
@@ -346,9 +340,23 @@ impl Shared {
         if !state.sampling.is_over() {
             let paused = topic.pause(consumer, partitions);
             if let Err(problem) = paused {
-                state.note_problem(problem);
+                state.note_problem(problem.to_string());
             }
         }
+    }
+
+    /// The ends of the partitions, from which the consumer reads on.
+    fn skip_to_ends(
+        &self,
+        consumer: &BaseConsumer,
+        topic: &Topic,
+        partitions: usize,
+    ) -> Result<Vec<i64>, ProbeError> {
+        let ends = topic.ends(consumer, partitions)?;
+        let ends = self.state().window_starts(&ends);
+        topic.seek(consumer, &ends)?;
+        topic.resume(consumer, partitions)?;
+        Ok(ends)
     }
 
     /// Reads until then, and returns the number of messages. Those that only count are read until the client has no more of them.
@@ -386,7 +394,7 @@ impl Shared {
             match attempt {
                 Ok(consumer) => *second = Some(consumer),
                 Err(problem) => {
-                    self.state().note_problem(problem);
+                    self.state().note_problem(problem.to_string());
                     return thread::sleep(AGAIN_EVERY);
                 }
             }

@@ -11,6 +11,8 @@ use rdkafka::{
     error::KafkaError,
 };
 
+use crate::probe::config::ProbeError;
+
 /// Timeout for one answer of the broker.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 /// Pause between two attempts to continue elsewhere.
@@ -26,7 +28,7 @@ pub(super) struct Topic {
 }
 
 impl Topic {
-    pub(super) fn consumer(&self) -> Result<BaseConsumer, String> {
+    pub(super) fn consumer(&self) -> Result<BaseConsumer, ProbeError> {
         let settings = [
             ("bootstrap.servers", self.brokers.as_str()),
             ("client.id", "waggle-probe"),
@@ -49,7 +51,7 @@ impl Topic {
         }
         config
             .create()
-            .map_err(|why| format!("cannot create a consumer: {why}"))
+            .map_err(|why| ProbeError::Kafka(format!("cannot create a consumer: {why}")))
     }
 
     /// For each partition the offset of the first message that was appended since `start_ms`.
@@ -57,7 +59,7 @@ impl Topic {
         &self,
         consumer: &BaseConsumer,
         start_ms: u64,
-    ) -> Result<Vec<i64>, String> {
+    ) -> Result<Vec<i64>, ProbeError> {
         let metadata = consumer
             .fetch_metadata(Some(&self.name), ANSWER_WITHIN)
             .map_err(|why| self.error(&why))?;
@@ -65,7 +67,10 @@ impl Topic {
         let answer = topics.find(|answer| answer.name() == self.name);
         let partitions = answer.map_or(0, |answer| answer.partitions().len());
         if partitions == 0 {
-            return Err(format!("there is no topic \"{}\"", self.name));
+            return Err(ProbeError::Kafka(format!(
+                "there is no topic \"{}\"",
+                self.name
+            )));
         }
         // Read before the offsets by time: if nothing was appended by then, the next message will be at this offset.
         let ends = self.ends(consumer, partitions)?;
@@ -80,14 +85,14 @@ impl Topic {
         &self,
         consumer: &BaseConsumer,
         partitions: usize,
-    ) -> Result<Vec<i64>, String> {
+    ) -> Result<Vec<i64>, ProbeError> {
         let offsets = self.offsets_at(consumer, partitions, Offset::End)?;
         let all: Option<Vec<i64>> = offsets.into_iter().collect();
         all.ok_or_else(|| {
-            format!(
+            ProbeError::Kafka(format!(
                 "topic \"{}\": the end of a partition is not known",
                 self.name
-            )
+            ))
         })
     }
 
@@ -97,7 +102,7 @@ impl Topic {
         consumer: &BaseConsumer,
         partitions: usize,
         target: Offset,
-    ) -> Result<Vec<Option<i64>>, String> {
+    ) -> Result<Vec<Option<i64>>, ProbeError> {
         let mut asked = TopicPartitionList::new();
         for partition in numbers(partitions) {
             asked
@@ -120,13 +125,13 @@ impl Topic {
         &self,
         consumer: &BaseConsumer,
         offsets: impl IntoIterator<Item = (usize, i64)>,
-    ) -> Result<(), String> {
+    ) -> Result<(), ProbeError> {
         let assigned = self.partitions_at(offsets)?;
         consumer.assign(&assigned).map_err(|why| self.error(&why))
     }
 
     /// Has a consumer that was assigned all partitions continue at these offsets.
-    pub(super) fn seek(&self, consumer: &BaseConsumer, offsets: &[i64]) -> Result<(), String> {
+    pub(super) fn seek(&self, consumer: &BaseConsumer, offsets: &[i64]) -> Result<(), ProbeError> {
         let began = Instant::now();
         loop {
             let to = self.partitions_at(offsets.iter().copied().enumerate())?;
@@ -147,12 +152,20 @@ impl Topic {
     }
 
     /// Has a consumer fetch nothing until [`Self::resume`].
-    pub(super) fn pause(&self, consumer: &BaseConsumer, partitions: usize) -> Result<(), String> {
+    pub(super) fn pause(
+        &self,
+        consumer: &BaseConsumer,
+        partitions: usize,
+    ) -> Result<(), ProbeError> {
         let all = self.partitions_at((0..partitions).map(|partition| (partition, 0)))?;
         consumer.pause(&all).map_err(|why| self.error(&why))
     }
 
-    pub(super) fn resume(&self, consumer: &BaseConsumer, partitions: usize) -> Result<(), String> {
+    pub(super) fn resume(
+        &self,
+        consumer: &BaseConsumer,
+        partitions: usize,
+    ) -> Result<(), ProbeError> {
         let all = self.partitions_at((0..partitions).map(|partition| (partition, 0)))?;
         consumer.resume(&all).map_err(|why| self.error(&why))
     }
@@ -160,7 +173,7 @@ impl Topic {
     fn partitions_at(
         &self,
         offsets: impl IntoIterator<Item = (usize, i64)>,
-    ) -> Result<TopicPartitionList, String> {
+    ) -> Result<TopicPartitionList, ProbeError> {
         let mut list = TopicPartitionList::new();
         for (partition, offset) in offsets {
             let partition = i32::try_from(partition).unwrap_or(i32::MAX);
@@ -191,8 +204,8 @@ impl Topic {
         Some(bytes)
     }
 
-    fn error(&self, why: &KafkaError) -> String {
-        format!("topic \"{}\": {why}", self.name)
+    fn error(&self, why: &KafkaError) -> ProbeError {
+        ProbeError::Kafka(format!("topic \"{}\": {why}", self.name))
     }
 }
 

@@ -65,17 +65,28 @@ pub(crate) struct Offset {
     last_row: Option<Instant>,
 }
 
+/// The page of a store that is read on from an offset, and the text before the offset and the time of arrival of its lines.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tail<'a> {
+    pub(crate) get: &'a str,
+    pub(crate) offset_after: &'a str,
+    pub(crate) arrival_after: Option<&'a str>,
+    pub(crate) limit: u32,
+}
+
 impl Offset {
-    pub(crate) fn new(
-        config: &ProbeConfig<'_>,
-        get: &str,
-        ((offset_after, arrival_after), limit): ((&str, Option<&str>), u32),
-    ) -> Self {
+    pub(crate) fn new(config: &ProbeConfig<'_>, tail: Tail<'_>) -> Self {
+        let Tail {
+            get,
+            offset_after,
+            arrival_after,
+            limit,
+        } = tail;
         Self {
             get: get.to_owned(),
             limit,
             run: config.run.as_bytes().to_vec(),
-            markers: markers(&config.probe.extract, (Some(offset_after), arrival_after)),
+            markers: markers(&config.probe.extract, Some(offset_after), arrival_after),
             lines: Lines::default(),
             log: ProbeLog::new(config),
             offset: 0,
@@ -115,7 +126,7 @@ impl Offset {
             false => self.limit,
         };
         let rows = self
-            .page(connection, Purpose::Follow, (self.offset, limit))
+            .page(connection, Purpose::Follow, self.offset, limit)
             .await?;
         self.note_rows(rows);
         let has_more = rows >= u64::from(limit);
@@ -152,14 +163,14 @@ impl Offset {
         for _ in 0..POLLS_TO_END {
             let start = Instant::now();
             let rows = self
-                .page(connection, Purpose::Count, (self.offset, limit))
+                .page(connection, Purpose::Count, self.offset, limit)
                 .await?;
             self.note_rows(rows);
             if rows < u64::from(limit) {
                 self.pace.at_end(start, false);
                 sleep(self.sampling.window()).await;
                 let rows = self
-                    .page(connection, Purpose::Follow, (self.offset, limit))
+                    .page(connection, Purpose::Follow, self.offset, limit)
                     .await?;
                 self.note_rows(rows);
                 self.pace.end_window(rows > 0);
@@ -196,7 +207,7 @@ impl Offset {
         connection: &mut impl Connection,
         offset: u64,
     ) -> Result<bool, HttpError> {
-        let rows = self.page(connection, Purpose::Look, (offset, 1)).await?;
+        let rows = self.page(connection, Purpose::Look, offset, 1).await?;
         Ok(rows > 0)
     }
 
@@ -209,7 +220,7 @@ impl Offset {
         let left = u32::try_from(range.end - range.start).unwrap_or(u32::MAX);
         let limit = self.limit.min(left);
         let purpose = Purpose::CountBefore(range.end);
-        let rows = self.page(connection, purpose, (range.start, limit)).await?;
+        let rows = self.page(connection, purpose, range.start, limit).await?;
         // An answer may be shorter than its limit because of its bytes, so that only an empty one shows that there is no more.
         if rows == 0 || self.sampling.is_read_to(range.end) {
             self.sampling.end_range();
@@ -223,7 +234,8 @@ impl Offset {
         &mut self,
         connection: &mut impl Connection,
         purpose: Purpose,
-        (offset, limit): (u64, u32),
+        offset: u64,
+        limit: u32,
     ) -> Result<u64, HttpError> {
         self.pace.polls += 1;
         self.purpose = purpose;
@@ -354,10 +366,7 @@ impl Offset {
 }
 
 /// The text directly before the numbers of a line.
-pub(super) fn markers(
-    extract: &Extract,
-    (offset, arrival): (Option<&str>, Option<&str>),
-) -> Markers {
+pub(super) fn markers(extract: &Extract, offset: Option<&str>, arrival: Option<&str>) -> Markers {
     match extract {
         Extract::After { key, run, time } => Markers::new(Marks {
             offset,

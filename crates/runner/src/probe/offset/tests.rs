@@ -6,7 +6,7 @@ use tokio::time::{Instant, sleep};
 use waggle_load::key_of;
 use waggle_study::{Extract, ProbeKind};
 
-use super::Offset;
+use super::{Offset, Tail};
 use crate::{
     http::client::{Connection, HttpError, Request},
     probe::{
@@ -179,11 +179,13 @@ async fn read_all(bench: &Bench, store: Store, load_ends: Duration) -> Found {
         sample_limits: LIMITS,
         ..bench.start_probe()
     };
-    let mut offset = Offset::new(
-        &config,
-        &get,
-        ((&offset_after, arrival_after.as_deref()), limit),
-    );
+    let tail = Tail {
+        get: &get,
+        offset_after: &offset_after,
+        arrival_after: arrival_after.as_deref(),
+        limit,
+    };
+    let mut offset = Offset::new(&config, tail);
     let start = Instant::now();
     let store = Rc::new(RefCell::new(store));
     let mut fake = Fake(Rc::clone(&store));

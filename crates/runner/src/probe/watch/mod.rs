@@ -21,7 +21,7 @@ use super::{
     offset::markers,
     pace::Pace,
 };
-use crate::http::client::HttpError;
+use crate::{http::client::HttpError, problem::Problem};
 
 /// After this time without a byte the last poll requests another answer: the connection may be broken without a sign.
 const SILENT_AT_LEAST: Duration = Duration::from_secs(10);
@@ -63,13 +63,13 @@ impl Watch {
         config: &ProbeConfig<'_>,
         watch: &waggle_study::Watch,
         stream: WatchStream,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Problem> {
         Ok(Self {
             stream,
             conditions: Values::new(&watch.conditions)?,
             gone: Values::new(&watch.gone)?,
             run: config.run.as_bytes().to_vec(),
-            markers: markers(&config.probe.extract, (None, None)),
+            markers: markers(&config.probe.extract, None, None),
             lines: Lines::default(),
             log: ProbeLog::new(config),
             pace: Pace::new(),

@@ -13,6 +13,7 @@ use crate::{
     },
     placeholder::fill,
     probe::{config::ProbeError, document},
+    problem::Problem,
     secrets::{
         tokens::Tokens,
         words::{Secrets, TOKEN},
@@ -67,7 +68,7 @@ enum Begin {
 }
 
 impl Versions {
-    fn new(versions: &WatchVersions) -> Result<Self, String> {
+    fn new(versions: &WatchVersions) -> Result<Self, Problem> {
         let begin = match &versions.begin {
             WatchBegin::At(text) => Begin::At(text.clone()),
             WatchBegin::Asked { get, path } => Begin::Asked {
@@ -88,11 +89,11 @@ impl Versions {
 pub(super) struct Values(Vec<(JsonPath, String)>);
 
 impl Values {
-    pub(super) fn new(values: &[JsonValue]) -> Result<Self, String> {
+    pub(super) fn new(values: &[JsonValue]) -> Result<Self, Problem> {
         let parsed = values
             .iter()
             .map(|value| Ok((json_path(&value.path)?, value.text.clone())));
-        parsed.collect::<Result<_, String>>().map(Self)
+        parsed.collect::<Result<_, _>>().map(Self)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -111,14 +112,15 @@ impl WatchStream {
     pub(crate) fn new(
         probe: &Probe,
         watch: &waggle_study::Watch,
-        (peer, secrets): (&Peer, &Secrets),
+        peer: &Peer,
+        secrets: &Secrets,
     ) -> Result<Self, Failure> {
-        let failed = |why: String| Failure::new(format!("probe \"{}\": {why}", probe.name));
+        let failed = |why: Problem| Failure::new(format!("probe \"{}\": {why}", probe.name));
         let mut headers = watch.headers.clone();
         for (_, value) in &mut headers {
             *value = secrets
                 .fill_but_token(value)
-                .map_err(|why| failed(why.to_string()))?;
+                .map_err(|why| failed(Problem(why.to_string())))?;
         }
         let versions = watch.versions.as_ref().map(Versions::new).transpose();
         Ok(Self {
@@ -312,6 +314,6 @@ impl WatchStream {
     }
 }
 
-fn json_path(text: &str) -> Result<JsonPath, String> {
-    JsonPath::parse(text).map_err(|why| format!("{text}: {why}"))
+fn json_path(text: &str) -> Result<JsonPath, Problem> {
+    JsonPath::parse(text).map_err(|why| Problem(format!("{text}: {why}")))
 }

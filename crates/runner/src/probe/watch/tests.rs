@@ -168,7 +168,7 @@ fn kind(bench: &Bench) -> waggle_study::Watch {
 
 fn watch(bench: &Bench, peer: &Peer) -> Watch {
     let (config, watch) = (bench.start_probe(), kind(bench));
-    let stream = WatchStream::new(config.probe, &watch, (peer, config.secrets)).unwrap();
+    let stream = WatchStream::new(config.probe, &watch, peer, config.secrets).unwrap();
     Watch::new(&config, &watch, stream).unwrap()
 }
 

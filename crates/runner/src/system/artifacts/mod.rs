@@ -175,26 +175,33 @@ pub fn artifacts(
 ) -> Vec<(Artifact, Location)> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = fetching.folders();
-    let search = |artifacts| Search {
+    let installed = Search {
         folders: &folders,
         path: &path,
-        artifacts,
+        artifacts: None,
     };
     let used = |artifact: &&Artifact| match parameters {
         None => true,
         Some(parameters) => is_used(system, parameters, artifact),
     };
-    let location = |artifact: &Artifact| {
-        if let Some(programs) = search(None).of_artifact(artifact) {
-            return Location::Installed(programs);
-        }
-        let fetched = search(Some(&fetching.artifacts_folder)).of_artifact(artifact);
-        fetched.map_or(Location::Missing, Location::Fetched)
-    };
+    let location =
+        |artifact: &Artifact| location_of(artifact, installed, &fetching.artifacts_folder);
     let artifacts = system.artifacts.iter().filter(used);
     artifacts
         .map(|artifact| (artifact.clone(), location(artifact)))
         .collect()
+}
+
+fn location_of(artifact: &Artifact, installed: Search<'_>, artifacts: &Path) -> Location {
+    if let Some(programs) = installed.of_artifact(artifact) {
+        return Location::Installed(programs);
+    }
+    let fetched = Search {
+        artifacts: Some(artifacts),
+        ..installed
+    };
+    let programs = fetched.of_artifact(artifact);
+    programs.map_or(Location::Missing, Location::Fetched)
 }
 
 fn is_used(system: &System, parameters: &BTreeMap<String, Level>, artifact: &Artifact) -> bool {
@@ -252,9 +259,13 @@ pub async fn fetch(
         io_error("remove", &file, problem)
     })?;
     let log = folder.join(format!("{name}.log"));
-    let ended = run(artifact, fetching, (&part, &log), &mut shutdown).await;
+    let attempt = Attempt {
+        part: &part,
+        log: &log,
+    };
+    let ended = run(artifact, fetching, attempt, &mut shutdown).await;
     let placed = match ended {
-        Ok(()) => install(artifact, &part, &folder.join(&name), &log),
+        Ok(()) => install(artifact, attempt, &folder.join(&name)),
         Err(problem) => Err(problem),
     };
     remove(&part)?;
@@ -272,10 +283,18 @@ pub async fn fetch(
         .ok_or_else(|| fetch_error(artifact, "its programs are missing after the move", &log))
 }
 
+/// What an attempt to fetch writes.
+#[derive(Clone, Copy)]
+struct Attempt<'a> {
+    /// The folder of what is not complete yet.
+    part: &'a Path,
+    log: &'a Path,
+}
+
 async fn run(
     artifact: &Artifact,
     fetching: &Fetching,
-    (part, log): (&Path, &Path),
+    Attempt { part, log }: Attempt<'_>,
     shutdown: &mut Shutdown,
 ) -> Result<(), FetchError> {
     let (whole, temporary) = (part.join("server"), part.join("tmp"));
@@ -302,7 +321,7 @@ async fn run(
     };
     let (deaths, died) = watch::channel(Vec::new());
     let child = Child::start(launch, deaths).await;
-    let mut child = child.map_err(|why| fetch_error(artifact, &why, log))?;
+    let mut child = child.map_err(|why| fetch_error(artifact, &why.to_string(), log))?;
     let mut died = Deaths(died);
     let stopped = tokio::select! {
         death = died.next_death() => {
@@ -329,7 +348,11 @@ async fn run(
 }
 
 /// Renames the complete folder `part` to its final name, and moves away what was there before.
-fn install(artifact: &Artifact, part: &Path, target: &Path, log: &Path) -> Result<(), FetchError> {
+fn install(
+    artifact: &Artifact,
+    Attempt { part, log }: Attempt<'_>,
+    target: &Path,
+) -> Result<(), FetchError> {
     let whole = part.join("server");
     for program in &artifact.programs {
         let file = whole.join("bin").join(program);

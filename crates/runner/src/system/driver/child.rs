@@ -20,10 +20,13 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use crate::system::{
-    driver::Death,
-    limits::{Group, out_of_memory},
-    supervise::{BY_KILL, ENDED, NOT_STARTED, OOM_KILLS, ORDER_KILL, ORDER_STOP, STARTED},
+use crate::{
+    problem::Problem,
+    system::{
+        driver::Death,
+        limits::{Group, out_of_memory},
+        supervise::{BY_KILL, ENDED, NOT_STARTED, OOM_KILLS, ORDER_KILL, ORDER_STOP, STARTED},
+    },
 };
 
 /// The hidden subcommand of the supervisor's program.
@@ -62,7 +65,7 @@ pub(crate) struct Child {
     /// Processes that the kernel killed for memory; known when it has ended.
     oom_kills: Arc<AtomicU64>,
     /// Whether it was started; `None` as long as that is not known.
-    started: watch::Receiver<Option<Result<(), String>>>,
+    started: watch::Receiver<Option<Result<(), Problem>>>,
     gone: watch::Receiver<bool>,
     reaper: JoinHandle<()>,
 }
@@ -82,17 +85,17 @@ impl Gone {
 
 /// Waits for the start of a replica.
 #[derive(Debug)]
-pub(super) struct Start(watch::Receiver<Option<Result<(), String>>>);
+pub(super) struct Start(watch::Receiver<Option<Result<(), Problem>>>);
 
 impl Start {
     /// `Err`: why it was not started.
-    pub(super) async fn wait_started(&mut self) -> Result<(), String> {
+    pub(super) async fn wait_started(&mut self) -> Result<(), Problem> {
         let started = self.0.wait_for(Option::is_some).await;
         let started = started.map(|started| started.clone());
         started
             .ok()
             .flatten()
-            .unwrap_or_else(|| Err("it is unknown whether it was started".to_owned()))
+            .unwrap_or_else(|| Err(Problem("it is unknown whether it was started".to_owned())))
     }
 }
 
@@ -101,14 +104,17 @@ impl Child {
     pub(crate) async fn start(
         launch: Launch,
         deaths: watch::Sender<Vec<Death>>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Problem> {
         let child = Self::begin(launch, deaths)?;
         child.start_signal().wait_started().await?;
         Ok(child)
     }
 
     /// The same without waiting: the caller owns the replica from the first moment on, and its start is reported later.
-    pub(super) fn begin(launch: Launch, deaths: watch::Sender<Vec<Death>>) -> Result<Self, String> {
+    pub(super) fn begin(
+        launch: Launch,
+        deaths: watch::Sender<Vec<Death>>,
+    ) -> Result<Self, Problem> {
         let mut command = Command::new(&launch.supervisor);
         command
             .arg(SUPERVISE)
@@ -242,7 +248,7 @@ struct Life {
     to_be_killed: Arc<AtomicBool>,
     oom_kills: Arc<AtomicU64>,
     group: Option<Group>,
-    start_sender: watch::Sender<Option<Result<(), String>>>,
+    start_sender: watch::Sender<Option<Result<(), Problem>>>,
     deaths: watch::Sender<Vec<Death>>,
 }
 
@@ -255,7 +261,7 @@ impl Life {
         let pid = match self.read_pid(&mut output).await {
             Ok(pid) => pid,
             Err(why) => {
-                self.start_sender.send_replace(Some(Err(why)));
+                self.start_sender.send_replace(Some(Err(why.into())));
                 // A supervisor that does not start a component ends by itself; one that hangs ends when its input is closed.
                 child.wait().await.ok();
                 return;

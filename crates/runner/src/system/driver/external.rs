@@ -23,7 +23,7 @@ use crate::{
     system::driver::{
         Death, Deaths, Driver, Failure, LimitReading, Setup,
         idle_check::IdleCheck,
-        ports::Ports,
+        ports::{ExternalPort, Ports},
         ready::{self, ASK_EVERY},
     },
 };
@@ -89,26 +89,42 @@ pub(crate) async fn wait_for(
     events: &Events,
 ) -> io::Result<()> {
     let address = server.address();
-    let mut reported = String::new();
-    let report = async |why: &io::Error| {
-        let why = why.to_string();
-        if why != reported {
-            reported.clone_from(&why);
-            let url = server.url.clone();
-            let at_most = timeout;
-            events
-                .report(Event::WaitingForServer { url, why, at_most })
-                .await;
-        }
+    let deadline = Instant::now() + timeout;
+    let mut wait = Wait {
+        server,
+        timeout,
+        events,
+        reported: String::new(),
     };
-    find(
-        &address.host,
-        address.port,
-        Instant::now() + timeout,
-        report,
-    )
-    .await
-    .map(|_| ())
+    let report = async |why: &io::Error| wait.report(why).await;
+    find(&address.host, address.port, deadline, report)
+        .await
+        .map(|_| ())
+}
+
+/// The wait for a server, and the last reason that was reported.
+struct Wait<'a> {
+    server: &'a External,
+    timeout: Duration,
+    events: &'a Events,
+    reported: String,
+}
+
+impl Wait<'_> {
+    /// Reports why the server does not accept connections, if that has changed.
+    async fn report(&mut self, why: &io::Error) {
+        let why = why.to_string();
+        if why == self.reported {
+            return;
+        }
+        self.reported.clone_from(&why);
+        let event = Event::WaitingForServer {
+            url: self.server.url.clone(),
+            why,
+            at_most: self.timeout,
+        };
+        self.events.report(event).await;
+    }
 }
 
 /// Waits until one of the host's addresses accepts a connection; `report` is told why none does yet.
@@ -156,7 +172,13 @@ pub(super) async fn find_ports(
                         port.name
                     ))
                 })?;
-            ports.note((name, replica, &port.name), address, place.to_string());
+            ports.note(ExternalPort {
+                component: name,
+                replica,
+                name: &port.name,
+                address,
+                written: place.to_string(),
+            });
         }
     }
     Ok(())

@@ -27,6 +27,7 @@ pub(crate) use self::{
 use crate::{
     host::{cpu_time::CpuReading, usage::Usage},
     http::peer::Peer,
+    problem::Problem,
     secrets::words::Secrets,
     system::limits::Throttled,
 };
@@ -64,6 +65,12 @@ impl Failure {
             reason: reason.into(),
             log_tail: Vec::new(),
         }
+    }
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        Self::new(problem.to_string())
     }
 }
 

@@ -23,6 +23,17 @@ pub(crate) struct HeldPort {
     is_external: bool,
 }
 
+/// One port of one replica of an external component.
+#[derive(Debug)]
+pub(crate) struct ExternalPort<'a> {
+    pub(crate) component: &'a str,
+    pub(crate) replica: u32,
+    pub(crate) name: &'a str,
+    pub(crate) address: SocketAddr,
+    /// With the host's name if it was given by name.
+    pub(crate) written: String,
+}
+
 /// Every port of a trial's system.
 #[derive(Debug, Default)]
 pub(crate) struct Ports {
@@ -46,18 +57,13 @@ impl Ports {
     }
 
     /// Notes the address of an external component.
-    pub(crate) fn note(
-        &mut self,
-        (component, replica, name): (&str, u32, &str),
-        address: SocketAddr,
-        written: String,
-    ) {
+    pub(crate) fn note(&mut self, port: ExternalPort<'_>) {
         self.held.push(HeldPort {
-            component: component.to_owned(),
-            replica,
-            name: name.to_owned(),
-            address,
-            written,
+            component: port.component.to_owned(),
+            replica: port.replica,
+            name: port.name.to_owned(),
+            address: port.address,
+            written: port.written,
             holder: None,
             is_external: true,
         });
@@ -155,7 +161,7 @@ mod tests {
         net::{TcpListener, TcpStream},
     };
 
-    use super::Ports;
+    use super::{ExternalPort, Ports};
 
     #[test]
     fn ports_are_held_until_released_and_a_thief_is_noticed() {
@@ -174,7 +180,13 @@ mod tests {
             ),
             (None, None)
         );
-        ports.note(("b", 0, "http"), first, "b.lab:80".to_owned());
+        ports.note(ExternalPort {
+            component: "b",
+            replica: 0,
+            name: "http",
+            address: first,
+            written: "b.lab:80".to_owned(),
+        });
         assert_eq!(ports.of_component("b", "http"), [first]);
         assert_eq!(ports.addresses("b", "http"), ["b.lab:80"]);
         assert_eq!(ports.addresses("a", "http")[1], second.to_string());

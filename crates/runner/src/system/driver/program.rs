@@ -62,20 +62,15 @@ impl Search<'_> {
 
     /// The path of each program of an artifact: all installed, or all fetched.
     pub(crate) fn of_artifact(&self, artifact: &Artifact) -> Option<Vec<PathBuf>> {
-        let installed = || {
-            let programs = artifact.programs.iter();
-            programs
-                .map(|name| self.find_installed(name))
-                .collect::<Option<Vec<_>>>()
-        };
-        let fetched = || {
-            let bin = self.artifacts?.join(folder_name(artifact)).join("bin");
-            let programs = artifact.programs.iter();
-            programs
-                .map(|name| look_for(name, std::iter::once(bin.clone())))
-                .collect()
-        };
-        installed().or_else(fetched)
+        let programs = artifact.programs.iter();
+        let installed = programs.clone().map(|name| self.find_installed(name));
+        if let Some(installed) = installed.collect() {
+            return Some(installed);
+        }
+        let bin = self.artifacts?.join(folder_name(artifact)).join("bin");
+        programs
+            .map(|name| look_for(name, std::iter::once(bin.clone())))
+            .collect()
     }
 }
 

@@ -51,21 +51,8 @@ impl Cgroups {
     /// `mounted` is the mount point of cgroups, `groups` is `/proc/self/cgroup`: one line per hierarchy, `ID:CONTROLLERS:PATH`,
     /// without controllers in version 2. Groups that an earlier run could not remove are removed.
     pub(super) fn find(mounted: &Path, groups: &str) -> Self {
-        let find = |controller| {
-            let place = place_v1(mounted, groups, controller)
-                .or_else(|| place_v2(mounted, groups, controller))
-                .unwrap_or_else(|| {
-                    Err(format!(
-                        "no cgroup controller {controller} is at {}",
-                        mounted.display()
-                    ))
-                });
-            if let Ok(place) = &place {
-                remove_left_over(&place.folder);
-            }
-            place
-        };
-        let (cpu, memory) = (find("cpu"), find("memory"));
+        let cpu = find_place(mounted, groups, "cpu");
+        let memory = find_place(mounted, groups, "memory");
         let (cpu, memory) = in_same_folder(cpu, memory);
         Self { cpu, memory }
     }
@@ -136,6 +123,22 @@ impl Group {
             self.home.push(home.to_path_buf());
         }
     }
+}
+
+/// Where a controller keeps its groups. Those that an earlier run could not remove are removed.
+fn find_place(mounted: &Path, groups: &str, controller: &str) -> Result<Place, String> {
+    let place = place_v1(mounted, groups, controller)
+        .or_else(|| place_v2(mounted, groups, controller))
+        .unwrap_or_else(|| {
+            Err(format!(
+                "no cgroup controller {controller} is at {}",
+                mounted.display()
+            ))
+        });
+    if let Ok(place) = &place {
+        remove_left_over(&place.folder);
+    }
+    place
 }
 
 fn cpu_settings(version: Version, folder: &Path, cpus: f64) -> Vec<Setting> {

@@ -8,6 +8,8 @@ use rdkafka::{
     error::KafkaError,
 };
 
+use crate::problem::Problem;
+
 /// Timeout for one answer of the broker.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 
@@ -24,7 +26,7 @@ impl std::fmt::Debug for ConsumerLag {
 }
 
 impl ConsumerLag {
-    pub(super) fn new(brokers: &[SocketAddr], group: &str, topic: &str) -> Result<Self, String> {
+    pub(super) fn new(brokers: &[SocketAddr], group: &str, topic: &str) -> Result<Self, Problem> {
         let brokers: Vec<String> = brokers.iter().map(ToString::to_string).collect();
         let settings = [
             ("bootstrap.servers", brokers.join(",")),
@@ -40,7 +42,7 @@ impl ConsumerLag {
         }
         let consumer = config
             .create()
-            .map_err(|why| format!("cannot create a consumer: {why}"))?;
+            .map_err(|why| Problem(format!("cannot create a consumer: {why}")))?;
         Ok(Self {
             consumer,
             topic: topic.to_owned(),
@@ -48,9 +50,9 @@ impl ConsumerLag {
     }
 
     /// Over all partitions: the end of the log minus the committed offset, or minus the beginning if nothing is committed.
-    pub(super) fn read(&self) -> Result<f64, String> {
+    pub(super) fn read(&self) -> Result<f64, Problem> {
         let topic = self.topic.as_str();
-        let topic_error = |why: KafkaError| format!("topic \"{topic}\": {why}");
+        let topic_error = |why: KafkaError| Problem(format!("topic \"{topic}\": {why}"));
         let metadata = self
             .consumer
             .fetch_metadata(Some(topic), ANSWER_WITHIN)
@@ -62,7 +64,7 @@ impl ConsumerLag {
             asked.add_partition(topic, partition);
         }
         if partitions == 0 {
-            return Err(format!("there is no topic \"{topic}\""));
+            return Err(Problem(format!("there is no topic \"{topic}\"")));
         }
         let committed = self
             .consumer
@@ -160,7 +162,7 @@ mod tests {
     async fn what_a_group_has_not_committed_is_counted_over_all_partitions() {
         let mut kafka = Kafka::start();
         let lag = ConsumerLag::new(&[kafka.address()], GROUP, TOPIC).unwrap();
-        let why = lag.read().unwrap_err();
+        let why = lag.read().unwrap_err().to_string();
         assert!(
             why.starts_with("there is no topic \"plant\"") || why.contains("topic \"plant\": ")
         );

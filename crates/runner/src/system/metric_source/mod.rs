@@ -10,9 +10,12 @@ use tokio::time::timeout;
 use waggle_study::{MetricSource, Selector, SystemMetric};
 
 use self::consumer_lag::ConsumerLag;
-use crate::http::{
-    client::{Connection, Request},
-    peer::{self, Peer},
+use crate::{
+    http::{
+        client::{Connection, Request},
+        peer::{self, Peer},
+    },
+    problem::Problem,
 };
 
 /// Timeout for one answer.
@@ -42,12 +45,12 @@ impl<N: Connection> Source<N> {
         metric: &SystemMetric,
         peers: &[Peer],
         connection: impl Fn(&Peer) -> N,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Problem> {
         if peers.is_empty() {
-            return Err(format!(
+            return Err(Problem(format!(
                 "component \"{}\" has no port \"{}\"",
                 metric.component, metric.port
-            ));
+            )));
         }
         let connections = || peers.iter().map(&connection).collect();
         Ok(match &metric.source {
@@ -69,7 +72,7 @@ impl<N: Connection> Source<N> {
     }
 
     /// The current number, over all replicas.
-    pub(crate) async fn read(&mut self) -> Result<f64, String> {
+    pub(crate) async fn read(&mut self) -> Result<f64, Problem> {
         match self {
             Self::Prometheus {
                 connections,

@@ -4,7 +4,10 @@ use std::{cell::RefCell, time::Duration};
 
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use waggle_load::RequestOutcomes;
-use waggle_results::{BacklogRow, DeliveryInfo, LedgerInfo, ProbeInfo, SampleInfo, TrialWriter};
+use waggle_results::{
+    BacklogRow, DelayHistograms, DeliveryInfo, LedgerInfo, ProbeInfo, SampleInfo, TrialWriter,
+    WriteError,
+};
 
 use crate::{
     clock::Clock,
@@ -49,6 +52,17 @@ impl ProbePosition {
             Self::Last
         } else {
             Self::Intermediate(number)
+        }
+    }
+
+    fn write_delays(
+        self,
+        delays: &DelayHistograms<'_>,
+        writer: &mut TrialWriter,
+    ) -> Result<(), WriteError> {
+        match self {
+            Self::Last => writer.delays(delays),
+            Self::Intermediate(index) => writer.intermediate_delays(index, delays),
         }
     }
 }
@@ -182,22 +196,12 @@ impl<'a, N: Connection> Delivery<'a, N> {
     }
 
     async fn read_again(&mut self, driver: &impl Driver) {
-        // A topic is spread over all brokers; another store has one replica.
-        let cpu = || {
-            let usage = driver.usage().into_iter();
-            let is_probed = |replica: &str| {
-                let (component, _) = replica.rsplit_once('-').unwrap_or((replica, ""));
-                component == self.probe.component
-            };
-            usage
-                .filter(|usage| is_probed(&usage.replica))
-                .map(|usage| usage.cpu)
-                .reduce(|sum, cpu| sum + cpu)
-        };
         if self.read_under_load == 0 {
             return;
         }
-        let Some(before) = cpu() else { return };
+        let Some(before) = self.store_cpu(driver) else {
+            return;
+        };
         let (mut bytes, start) = (0, Instant::now());
         while bytes < COST_AT_LEAST_BYTES && start.elapsed() < COST_AT_MOST {
             if self.reader.ask_again(&mut bytes).await.is_none() {
@@ -209,9 +213,24 @@ impl<'a, N: Connection> Delivery<'a, N> {
             }
             sleep(Duration::ZERO).await;
         }
-        let Some(after) = cpu() else { return };
+        let Some(after) = self.store_cpu(driver) else {
+            return;
+        };
         let per_byte = share(after.saturating_sub(before).as_secs_f64(), as_f64(bytes));
         self.probe_cpu_s = Some(per_byte * as_f64(self.read_under_load));
+    }
+
+    /// The CPU time of the store. A topic is spread over all brokers; another store has one replica.
+    fn store_cpu(&self, driver: &impl Driver) -> Option<Duration> {
+        let is_probed = |replica: &str| {
+            let (component, _) = replica.rsplit_once('-').unwrap_or((replica, ""));
+            component == self.probe.component
+        };
+        let usage = driver.usage().into_iter();
+        usage
+            .filter(|usage| is_probed(&usage.replica))
+            .map(|usage| usage.cpu)
+            .reduce(|sum, cpu| sum + cpu)
     }
 
     /// Writes the delays and returns the ledger.
@@ -223,10 +242,7 @@ impl<'a, N: Connection> Delivery<'a, N> {
         let mut writer = writer.borrow_mut();
         self.reader.log(|log| {
             let delays = log.delay_histograms(sent.skipped_under_load);
-            match self.position {
-                ProbePosition::Last => writer.delays(&delays),
-                ProbePosition::Intermediate(index) => writer.intermediate_delays(index, &delays),
-            }
+            self.position.write_delays(&delays, &mut writer)
         })?;
         Ok(ProbeInfo {
             ledger: self.ledger(sent),

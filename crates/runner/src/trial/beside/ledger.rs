@@ -66,15 +66,17 @@ fn all_seen(
     seen: &SeenSet,
     counts: impl Fn(RequestOutcome) -> bool,
 ) -> bool {
-    let mut all = accounts.iter().enumerate();
-    all.all(|(worker, account)| {
-        let mut of_them = states(account).filter(|(_, state)| counts(*state));
-        of_them.all(|(request, _)| {
-            let first = request * u64::from(records_per_request);
-            (first..first + u64::from(records_per_request))
-                .all(|sequence| seen.contains(worker, sequence))
-        })
-    })
+    let records = u64::from(records_per_request);
+    for (worker, account) in accounts.iter().enumerate() {
+        for (request, _) in states(account).filter(|(_, state)| counts(*state)) {
+            let first = request * records;
+            let mut sequences = first..first + records;
+            if !sequences.all(|sequence| seen.contains(worker, sequence)) {
+                return false;
+            }
+        }
+    }
+    true
 }
 
 /// Records in accepted requests.

@@ -11,6 +11,7 @@ use crate::{
     event::Event,
     event_sender::Events,
     http::{client::Connection, peer::Peer},
+    problem::Problem,
     system::metric_source::Source,
     trial::phases::Abort,
 };
@@ -29,7 +30,7 @@ pub(crate) struct SystemMetrics<N> {
 #[derive(Debug)]
 struct Followed<N> {
     name: String,
-    source: Result<Source<N>, String>,
+    source: Result<Source<N>, Problem>,
     growth: Option<Growth>,
     /// From the number that is read, or its growth, to the unit of the values.
     factor: f64,
@@ -56,16 +57,9 @@ impl<N: Connection> SystemMetrics<N> {
         peers: impl Fn(&SystemMetric) -> Vec<Peer>,
         connection: impl Fn(&Peer) -> N,
     ) -> Self {
-        let followed = |metric: &SystemMetric| Followed {
-            name: metric.name.clone(),
-            source: Source::new(metric, &peers(metric), &connection),
-            growth: metric.per_second.then(Growth::default),
-            factor: metric.unit.factor,
-            is_compared: metric.comparison.is_some(),
-            before: None,
-            readings: 0,
-            problems: 0,
-            last_problem: String::new(),
+        let followed = |metric: &SystemMetric| {
+            let source = Source::new(metric, &peers(metric), &connection);
+            Followed::new(metric, source)
         };
         Self {
             followed: system.metrics.iter().map(followed).collect(),
@@ -201,6 +195,20 @@ impl Growth {
 }
 
 impl<N: Connection> Followed<N> {
+    fn new(metric: &SystemMetric, source: Result<Source<N>, Problem>) -> Self {
+        Self {
+            name: metric.name.clone(),
+            source,
+            growth: metric.per_second.then(Growth::default),
+            factor: metric.unit.factor,
+            is_compared: metric.comparison.is_some(),
+            before: None,
+            readings: 0,
+            problems: 0,
+            last_problem: String::new(),
+        }
+    }
+
     async fn read(&mut self) -> Option<f64> {
         let read = match &mut self.source {
             Ok(source) => source.read().await,
@@ -217,7 +225,7 @@ impl<N: Connection> Followed<N> {
             }
             Err(problem) => {
                 self.problems += 1;
-                self.last_problem = problem;
+                self.last_problem = problem.to_string();
                 None
             }
         }

@@ -69,7 +69,7 @@ impl Trial<'_> {
         let mut pause = RETRY_PAUSE.0;
         let deadline = Instant::now() + FETCH_AT_MOST;
         loop {
-            match self.ask(source, (driver, http), deadline).await {
+            match self.ask(source, driver, http, deadline).await {
                 Ok(token) => {
                     tokens.add(token);
                     return Ok(());
@@ -100,7 +100,7 @@ impl Trial<'_> {
         environment: &TrialEnvironment<D, L, W>,
         loads: Vec<Resend<'_>>,
     ) -> Failure {
-        let server = (&environment.driver, &environment.http);
+        let (driver, http) = (&environment.driver, &environment.http);
         let tokens = &self.context.secrets.tokens;
         loop {
             let newest = tokens.newest();
@@ -112,7 +112,7 @@ impl Trial<'_> {
             // It may have expired while nothing was sent with it.
             let now = Instant::now();
             let end = if end <= now { now + FETCH_AT_MOST } else { end };
-            match self.ask_until(source, server, end).await {
+            match self.ask_until(source, driver, http, end).await {
                 Ok(token) => tokens.add(token),
                 Err(error) => {
                     let what = "gave no token before the last one expired";
@@ -161,14 +161,15 @@ impl Trial<'_> {
     async fn ask_until<D: Driver, W: HttpConnector>(
         &self,
         source: &TokenSource,
-        server: (&D, &W),
+        driver: &D,
+        http: &W,
         end: Instant,
     ) -> Result<Token, TokenError> {
         let mut pause = RETRY_PAUSE.0;
         let mut last: Option<TokenError> = None;
         loop {
             let until = end.min(Instant::now() + FETCH_AT_MOST);
-            let error = match self.ask(source, server, until).await {
+            let error = match self.ask(source, driver, http, until).await {
                 Ok(token) => return Ok(token),
                 Err(error) if error.reason() == NO_ANSWER => last.take().unwrap_or(error),
                 Err(error) => error,
@@ -185,7 +186,8 @@ impl Trial<'_> {
     async fn ask<D: Driver, W: HttpConnector>(
         &self,
         source: &TokenSource,
-        (driver, http): (&D, &W),
+        driver: &D,
+        http: &W,
         until: Instant,
     ) -> Result<Token, TokenError> {
         let secrets = self.context.secrets;

@@ -10,6 +10,7 @@ use tokio::{
 };
 
 use super::files::number;
+use crate::problem::Problem;
 
 /// The longest that a command may take.
 pub(super) const AT_MOST: Duration = Duration::from_secs(10);
@@ -20,10 +21,10 @@ const OUTPUT_MAX_BYTES: u64 = 4_096;
 ///
 /// # Errors
 /// It cannot be started, fails, takes longer than `at_most`, or prints no number.
-pub(super) async fn read(command: &[String], at_most: Duration) -> Result<f64, String> {
+pub(super) async fn read(command: &[String], at_most: Duration) -> Result<f64, Problem> {
     let shown = command.join(" ");
     let Some((program, arguments)) = command.split_first() else {
-        return Err("there is no command".to_owned());
+        return Err(Problem("there is no command".to_owned()));
     };
     let child = Command::new(program)
         .args(arguments)
@@ -39,7 +40,11 @@ pub(super) async fn read(command: &[String], at_most: Duration) -> Result<f64, S
         .await
         .map_err(|_| format!("{shown} took longer than {} s", at_most.as_secs_f64()))?;
     let text = output.map_err(|problem| format!("{shown} {problem}"))?;
-    number(&text).ok_or_else(|| format!("the output of {shown} does not begin with a number"))
+    number(&text).ok_or_else(|| {
+        Problem(format!(
+            "the output of {shown} does not begin with a number"
+        ))
+    })
 }
 
 /// A command with the processes that it has started; killed when it is dropped.

@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::problem::Problem;
+
 /// Bytes of a file that are read; a number is at its beginning.
 const READ_MAX_BYTES: u64 = 4_096;
 /// Most files that match a pattern.
@@ -15,21 +17,21 @@ const FILES_MAX: usize = 1_000;
 ///
 /// # Errors
 /// No file, too many of them, or one without a number.
-pub(super) fn read(pattern: &str) -> Result<Vec<f64>, String> {
+pub(super) fn read(pattern: &str) -> Result<Vec<f64>, Problem> {
     let files = matching(pattern)?;
     if files.is_empty() {
-        return Err(format!("no file is {pattern}"));
+        return Err(Problem(format!("no file is {pattern}")));
     }
     files.iter().map(|file| number_of(file)).collect()
 }
 
-fn number_of(file: &Path) -> Result<f64, String> {
+fn number_of(file: &Path) -> Result<f64, Problem> {
     let shown = file.display();
     let mut text = String::new();
     File::open(file)
         .and_then(|file| file.take(READ_MAX_BYTES).read_to_string(&mut text))
-        .map_err(|problem| format!("cannot read {shown}: {problem}"))?;
-    number(&text).ok_or_else(|| format!("{shown} does not begin with a number"))
+        .map_err(|problem| Problem(format!("cannot read {shown}: {problem}")))?;
+    number(&text).ok_or_else(|| Problem(format!("{shown} does not begin with a number")))
 }
 
 /// The number with which a text begins.
@@ -40,7 +42,7 @@ pub(super) fn number(text: &str) -> Option<f64> {
 }
 
 /// The files that match, in the order of their names.
-fn matching(pattern: &str) -> Result<Vec<PathBuf>, String> {
+fn matching(pattern: &str) -> Result<Vec<PathBuf>, Problem> {
     let mut paths = vec![PathBuf::from("/")];
     for part in pattern.split('/').filter(|part| !part.is_empty()) {
         let mut next = Vec::new();
@@ -57,7 +59,9 @@ fn matching(pattern: &str) -> Result<Vec<PathBuf>, String> {
             names.sort_unstable();
             next.extend(names.into_iter().map(|name| folder.join(name)));
             if next.len() > FILES_MAX {
-                return Err(format!("more than {FILES_MAX} files are {pattern}"));
+                return Err(Problem(format!(
+                    "more than {FILES_MAX} files are {pattern}"
+                )));
             }
         }
         paths = next;

@@ -16,13 +16,13 @@ use waggle_study::{CoolDownUntil, Schedule, Sensor, Study};
 
 pub(crate) use sensors::Reader;
 
-use crate::{http::client::HttpConnection, trial::error::RunError};
+use crate::{http::client::HttpConnection, problem::Problem, trial::error::RunError};
 
 /// Reads the value, after its scale, until its bound holds, at most so long. A value that cannot be read does not end the wait.
 pub(crate) async fn wait(
     until: &CoolDownUntil,
     at_most: Duration,
-    mut read: impl AsyncFnMut() -> Result<f64, String>,
+    mut read: impl AsyncFnMut() -> Result<f64, Problem>,
 ) -> CoolDownInfo {
     let start = Instant::now();
     let deadline = start + at_most;
@@ -36,7 +36,7 @@ pub(crate) async fn wait(
             return CoolDownInfo {
                 waited_s: (now - start).as_secs_f64(),
                 value: reading.as_ref().ok().copied(),
-                problem: reading.err(),
+                problem: reading.err().map(|problem| problem.to_string()),
                 is_reached,
             };
         }
@@ -100,7 +100,7 @@ pub(crate) async fn check_sensors(study: &Study) -> Result<(), RunError> {
         let mut reader = Reader::<HttpConnection>::new(until, None, None);
         reader.read().await.map_err(|why| RunError::Sensor {
             key: until.sensor.key(),
-            why,
+            why: why.to_string(),
             remedy: remedy(&until.sensor),
         })?;
     }

@@ -9,6 +9,7 @@ use super::{command, files};
 use crate::{
     host::cpu_time::{CpuClocks, Ticks},
     http::client::Connection,
+    problem::Problem,
     system::metric_source::Source,
 };
 
@@ -46,14 +47,14 @@ impl<'a, N: Connection> Reader<'a, N> {
     ///
     /// # Errors
     /// Why there is none.
-    pub(crate) async fn read(&mut self) -> Result<f64, String> {
+    pub(crate) async fn read(&mut self) -> Result<f64, Problem> {
         let (scale, bound) = (self.until.scale, self.until.bound);
         match &self.until.sensor {
             Sensor::File(pattern) => {
                 let numbers = files::read(pattern)?;
                 let scaled = numbers.into_iter().map(|number| number * scale);
                 let worst = scaled.reduce(|value, other| bound.worse(value, other));
-                worst.ok_or_else(|| format!("no file is {pattern}"))
+                worst.ok_or_else(|| Problem(format!("no file is {pattern}")))
             }
             Sensor::Command(command) => {
                 let number = command::read(command, command::AT_MOST).await?;
@@ -61,20 +62,20 @@ impl<'a, N: Connection> Reader<'a, N> {
             }
             Sensor::Metric(name) => match &mut self.source {
                 Some(source) => Ok(source.read().await? * scale),
-                None => Err(format!("the metric {name} has no address")),
+                None => Err(Problem(format!("the metric {name} has no address"))),
             },
             Sensor::LoadAverage => {
                 let path = "/proc/loadavg";
                 let text = fs::read_to_string(path);
                 let text = text.map_err(|problem| format!("cannot read {path}: {problem}"))?;
-                files::number(&text).ok_or_else(|| format!("{path} has no number"))
+                files::number(&text).ok_or_else(|| Problem(format!("{path} has no number")))
             }
             Sensor::IdleCpu => self.idle().await,
         }
     }
 
     /// The idle share since the last reading.
-    async fn idle(&mut self) -> Result<f64, String> {
+    async fn idle(&mut self) -> Result<f64, Problem> {
         let before = match self.before {
             Some(before) => before,
             None => {
@@ -88,11 +89,11 @@ impl<'a, N: Connection> Reader<'a, N> {
         let shares = now.shares_since(before);
         shares
             .map(|shares| shares.cpu_idle)
-            .ok_or_else(|| "the clocks of the CPUs stand still".to_owned())
+            .ok_or_else(|| Problem("the clocks of the CPUs stand still".to_owned()))
     }
 
-    fn ticks(&self) -> Result<Ticks, String> {
+    fn ticks(&self) -> Result<Ticks, Problem> {
         let ticks = self.clocks.read();
-        ticks.ok_or_else(|| "cannot read /proc/stat".to_owned())
+        ticks.ok_or_else(|| Problem("cannot read /proc/stat".to_owned()))
     }
 }

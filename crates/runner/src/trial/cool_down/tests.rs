@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use waggle_study::{CoolDownBound, CoolDownUntil, Sensor};
 
 use super::{Reader, command, files, remark, wait};
-use crate::http::client::HttpConnection;
+use crate::{http::client::HttpConnection, problem::Problem};
 
 fn make_until(sensor: Sensor, scale: f64, bound: CoolDownBound) -> CoolDownUntil {
     CoolDownUntil {
@@ -28,7 +28,7 @@ async fn wait_with(readings: &[Result<f64, &str>]) -> (waggle_results::CoolDownI
     let info = wait(&until, Duration::from_secs(12), async || {
         let reading = readings[count.min(readings.len() - 1)];
         count += 1;
-        reading.map_err(str::to_owned)
+        reading.map_err(|why| Problem(why.to_owned()))
     });
     let info = info.await;
     (info, count)
@@ -99,9 +99,10 @@ async fn all_files_count() {
     put("zone1", "63500\n");
     put("other", "99000\n");
     let pattern = format!("{}/zone*/temp", folder.path().display());
-    let check = async |scale: f64, bound: CoolDownBound, expected: Result<f64, String>| {
+    let check = async |scale: f64, bound: CoolDownBound, expected: Result<f64, &str>| {
         let until = make_until(Sensor::File(pattern.clone()), scale, bound);
         let mut reader = Reader::<HttpConnection>::new(&until, None, None);
+        let expected = expected.map_err(|why| Problem(why.to_owned()));
         assert_eq!(reader.read().await, expected, "{until:?}");
     };
     check(1.0, CoolDownBound::Below(1.0), Ok(63_500.0)).await;
@@ -113,9 +114,10 @@ async fn all_files_count() {
         "{}/zone2/temp does not begin with a number",
         folder.path().display()
     );
-    check(1.0, CoolDownBound::Below(1.0), Err(text)).await;
+    check(1.0, CoolDownBound::Below(1.0), Err(&text)).await;
     let missing = format!("{}/zone*/humidity", folder.path().display());
-    assert_eq!(files::read(&missing), Err(format!("no file is {missing}")));
+    let expected = Problem(format!("no file is {missing}"));
+    assert_eq!(files::read(&missing), Err(expected));
 }
 
 fn shell(script: &str) -> Vec<String> {
@@ -127,12 +129,15 @@ async fn a_command_prints_a_number() {
     let limit = Duration::from_secs(60);
     let read = async |script: &str| command::read(&shell(script), limit).await;
     assert_eq!(read("echo 42.5 degrees").await, Ok(42.5));
-    let failed = read("echo 42; exit 3").await.unwrap_err();
+    let failed = read("echo 42; exit 3").await.unwrap_err().to_string();
     assert!(failed.ends_with("ended with exit status: 3"), "{failed}");
-    let text = read("echo hot").await.unwrap_err();
+    let text = read("echo hot").await.unwrap_err().to_string();
     assert!(text.ends_with("does not begin with a number"), "{text}");
     let missing = ["/no/such/program".to_owned()];
-    let missing = command::read(&missing, limit).await.unwrap_err();
+    let missing = command::read(&missing, limit)
+        .await
+        .unwrap_err()
+        .to_string();
     assert!(
         missing.starts_with("cannot start /no/such/program"),
         "{missing}"
@@ -160,7 +165,7 @@ async fn nothing_stays_of_a_command() {
     let file = folder.path().join("pid");
     let script = format!("sleep 600 & echo $! > {}; wait", file.display());
     let outcome = command::read(&shell(&script), Duration::from_secs(2)).await;
-    let outcome = outcome.unwrap_err();
+    let outcome = outcome.unwrap_err().to_string();
     assert!(outcome.ends_with("took longer than 2 s"), "{outcome}");
     assert!(has_ended(&file).await);
     // Nor of one whose reading is given up, as by Ctrl-C.

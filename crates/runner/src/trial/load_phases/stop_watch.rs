@@ -8,42 +8,58 @@ use waggle_study::{StopBound, StopWhen};
 
 use crate::number::{as_f64, share};
 
-/// The bounds, and since when each value has been above its bound.
+/// The bounds of a trial.
 #[derive(Debug)]
-pub(crate) struct StopWatch(Vec<(StopWhen, Option<Duration>)>);
+pub(crate) struct StopWatch(Vec<Watched>);
+
+/// A bound, and since when its value has been above it.
+#[derive(Debug)]
+struct Watched {
+    stop: StopWhen,
+    since: Option<Duration>,
+}
 
 impl StopWatch {
     pub(crate) fn new(asked: &[StopWhen]) -> Self {
-        Self(asked.iter().map(|stop| (*stop, None)).collect())
+        let watched = |stop: &StopWhen| Watched {
+            stop: *stop,
+            since: None,
+        };
+        Self(asked.iter().map(watched).collect())
     }
 
     /// Adds an interval; returns the reason if the trial is to end. An interval without answers is ignored.
     pub(crate) fn add(&mut self, interval: &Interval) -> Option<StoppedInfo> {
-        let end = interval.start + interval.length;
-        let stopped = self.0.iter_mut().map(|(stop, since)| {
-            let (observed, bound) = observed_value(stop.bound, interval)?;
-            if observed <= bound {
-                *since = None;
-                return None;
-            }
-            let since = *since.get_or_insert(interval.start);
-            (end.saturating_sub(since) >= stop.time).then_some(StoppedInfo {
-                number: match stop.bound {
-                    StopBound::ErrorRate(_) => StopNumber::ErrorRate,
-                    StopBound::ResponseTime { .. } => StopNumber::ResponseTime,
-                },
-                quantile: match stop.bound {
-                    StopBound::ErrorRate(_) => None,
-                    StopBound::ResponseTime { quantile, .. } => Some(quantile),
-                },
-                above: bound,
-                observed,
-                for_s: stop.time.as_secs_f64(),
-                at_s: end.as_secs_f64(),
-            })
-        });
+        let stopped = self.0.iter_mut().map(|watched| watched.add(interval));
         // Every bound is updated, also after the first that ends the trial.
         stopped.fold(None, Option::or)
+    }
+}
+
+impl Watched {
+    fn add(&mut self, interval: &Interval) -> Option<StoppedInfo> {
+        let stop = self.stop;
+        let end = interval.start + interval.length;
+        let (observed, bound) = observed_value(stop.bound, interval)?;
+        if observed <= bound {
+            self.since = None;
+            return None;
+        }
+        let since = *self.since.get_or_insert(interval.start);
+        (end.saturating_sub(since) >= stop.time).then_some(StoppedInfo {
+            number: match stop.bound {
+                StopBound::ErrorRate(_) => StopNumber::ErrorRate,
+                StopBound::ResponseTime { .. } => StopNumber::ResponseTime,
+            },
+            quantile: match stop.bound {
+                StopBound::ErrorRate(_) => None,
+                StopBound::ResponseTime { quantile, .. } => Some(quantile),
+            },
+            above: bound,
+            observed,
+            for_s: stop.time.as_secs_f64(),
+            at_s: end.as_secs_f64(),
+        })
     }
 }
 

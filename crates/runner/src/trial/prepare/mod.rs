@@ -18,11 +18,11 @@ use crate::{
         counts::{StepFailures, kinds},
         job::{self, OtherLoad, Parts},
         load_run::{Load, LoadError, LoadRun},
-        scenario::load_scenario,
+        scenario::{Kept, load_scenario},
     },
     system::driver::{Driver, Failure},
     trial::{
-        TrialEnvironment,
+        TrialContext, TrialEnvironment,
         beside::{
             resend::{Content, Resend},
             token_renewal,
@@ -31,7 +31,7 @@ use crate::{
         load_content::{no_secret, targets_and_host},
         phases::{Abort, Allowed, Phases, SPARE, Stop},
         result::Report,
-        snapshot::{Contents, Prepared},
+        snapshot::{Contents, Prepared, SnapshotUse},
         tear_down,
     },
 };
@@ -80,6 +80,19 @@ struct Sent<'a> {
     preparation: load::Preparation,
     model: load::Model,
     max_duration: Duration,
+}
+
+impl Sent<'_> {
+    fn content(&self, context: TrialContext<'_>, host: &str, kept: &Kept) -> Result<What, Failure> {
+        let secret = |name: &str| context.secrets.placeholder(name);
+        let scenario = self.scenario.with_secrets(&secret);
+        let scenario = scenario.map_err(no_secret)?;
+        let scenario = load_scenario(&scenario, host, "prepare", kept);
+        Ok(What::Scenario(Arc::new(load::Scenario {
+            preparation: Some(self.preparation.clone()),
+            ..scenario
+        })))
+    }
 }
 
 impl Trial<'_> {
@@ -215,22 +228,13 @@ impl Trial<'_> {
             }
         };
         let checked = phases.run(PhaseName::Prepare, allowed, work).await;
-        checked.map_err(|stop| match (stop, self.context.snapshot) {
-            (Stop::Failed { phase, failure }, Some(snapshot)) => {
-                let removed = match snapshot.store.remove(snapshot.key) {
-                    Ok(()) => "its snapshot was removed".to_owned(),
-                    Err(why) => format!("its snapshot {} cannot be removed: {why}", snapshot.key),
-                };
-                let reason = format!(
-                    "after a restart in the folders of its snapshot: {}; {removed}. A system that keeps its data in memory has no \
-                     snapshot",
-                    failure.reason
-                );
-                let failure = Failure { reason, ..failure };
-                Stop::Failed { phase, failure }
+        match (checked, self.context.snapshot) {
+            (Err(Stop::Failed { phase, failure }), Some(snapshot)) => {
+                let failure = remove_snapshot(snapshot, failure);
+                Err(Stop::Failed { phase, failure })
             }
-            (stop, _) => stop,
-        })
+            (checked, _) => checked,
+        }
     }
 
     async fn prepare_all<D: Driver, L: Load, W: HttpConnector>(
@@ -242,7 +246,7 @@ impl Trial<'_> {
         for load in preparation.loads_with_sessions() {
             let done = environment.prepared.done_of(load);
             if done < load.sessions {
-                let kept = self.fill(environment, (load, done), info).await?;
+                let kept = self.fill(environment, load, done, info).await?;
                 environment.prepared.add(load, kept);
             }
             if let Some(verify) = &load.verify {
@@ -261,7 +265,8 @@ impl Trial<'_> {
     async fn fill<D: Driver, L: Load, W: HttpConnector>(
         &self,
         environment: &mut TrialEnvironment<D, L, W>,
-        (load, done): (&PrepareLoad, u64),
+        load: &PrepareLoad,
+        done: u64,
         info: &mut PreparationInfo,
     ) -> Result<KeptRows, Abort> {
         let sent = Sent {
@@ -394,16 +399,7 @@ impl Trial<'_> {
             request_timeout: sent.scenario.timeout(),
             max_duration: sent.max_duration,
         };
-        let content: Content<'s> = Box::new(move || {
-            let secret = |name: &str| context.secrets.placeholder(name);
-            let scenario = sent.scenario.with_secrets(&secret);
-            let scenario = scenario.map_err(no_secret)?;
-            let scenario = load_scenario(&scenario, &host, "prepare", &kept);
-            Ok(What::Scenario(Arc::new(load::Scenario {
-                preparation: Some(sent.preparation.clone()),
-                ..scenario
-            })))
-        });
+        let content: Content<'s> = Box::new(move || sent.content(context, &host, &kept));
         let parts = Parts {
             targets,
             what: content()?,
@@ -415,6 +411,20 @@ impl Trial<'_> {
         job.transport.protocol = Protocol::Http1;
         Ok((job, content))
     }
+}
+
+/// A system that failed in the folders of its snapshot has no use for it.
+fn remove_snapshot(snapshot: SnapshotUse<'_>, failure: Failure) -> Failure {
+    let removed = match snapshot.store.remove(snapshot.key) {
+        Ok(()) => "its snapshot was removed".to_owned(),
+        Err(why) => format!("its snapshot {} cannot be removed: {why}", snapshot.key),
+    };
+    let reason = format!(
+        "after a restart in the folders of its snapshot: {}; {removed}. A system that keeps its data in memory has no \
+         snapshot",
+        failure.reason
+    );
+    Failure { reason, ..failure }
 }
 
 /// One process prepares, whatever number of generators makes the measured load.

@@ -7,6 +7,7 @@ use waggle_study::{Settle, System, SystemMetric};
 
 use crate::{
     http::client::HttpConnector,
+    problem::Problem,
     system::{
         driver::{Driver, Failure},
         metric_source::Source,
@@ -38,8 +39,8 @@ impl Trial<'_> {
         let metric = metric(self.context.system, name)?;
         let peers = environment.driver.peers(&metric.component, &metric.port);
         let source = Source::new(metric, &peers, |peer| environment.http.connection(peer));
-        let mut source = source.map_err(Failure::new)?;
-        let mut last = Err("it was not read".to_owned());
+        let mut source = source.map_err(Failure::from)?;
+        let mut last = Err(Problem("it was not read".to_owned()));
         let quiet = async {
             let mut since = Instant::now();
             loop {

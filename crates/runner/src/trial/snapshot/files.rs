@@ -10,6 +10,8 @@ use std::{
 use ring::digest::{Context, SHA256};
 use serde::{Deserialize, Serialize};
 
+use crate::problem::Problem;
+
 /// Bytes copied at a time.
 const PIECE_BYTES: usize = 256 * 1024;
 
@@ -62,14 +64,14 @@ impl Entry {
     }
 
     /// Reads a file, and checks it.
-    pub(super) fn read(&self, folder: &Path) -> Result<Vec<u8>, String> {
+    pub(super) fn read(&self, folder: &Path) -> Result<Vec<u8>, Problem> {
         let mut content = Vec::new();
         self.check(folder, &mut content)?;
         Ok(content)
     }
 
     /// Copies a file to `out` and compares it with the note.
-    fn check(&self, folder: &Path, out: &mut impl Write) -> Result<(), String> {
+    fn check(&self, folder: &Path, out: &mut impl Write) -> Result<(), Problem> {
         let Self::File {
             path,
             bytes,
@@ -77,15 +79,18 @@ impl Entry {
             ..
         } = self
         else {
-            return Err(format!("{} is no file", self.path()));
+            return Err(Problem(format!("{} is no file", self.path())));
         };
         let copied = File::open(folder.join(path)).and_then(|mut file| copy(&mut file, out));
-        let (length, sum) = copied.map_err(|why| format!("{path} cannot be copied: {why}"))?;
+        let (length, sum) =
+            copied.map_err(|why| Problem(format!("{path} cannot be copied: {why}")))?;
         if length != *bytes {
-            return Err(format!("{path} has {length} bytes, and not {bytes}"));
+            return Err(Problem(format!(
+                "{path} has {length} bytes, and not {bytes}"
+            )));
         }
         if sum != *sha256 {
-            return Err(format!("{path} has another checksum"));
+            return Err(Problem(format!("{path} has another checksum")));
         }
         Ok(())
     }
@@ -144,14 +149,14 @@ pub(super) fn copy_noted(from: &Path, to: &Path) -> io::Result<Vec<Entry>> {
 }
 
 /// Copies the entries from a folder into another one, and checks each.
-pub(super) fn copy_checked(entries: &[Entry], from: &Path, to: &Path) -> Result<(), String> {
+pub(super) fn copy_checked(entries: &[Entry], from: &Path, to: &Path) -> Result<(), Problem> {
     for entry in entries {
         let path = entry.path();
         if !is_below(path) {
-            return Err(format!("{path} is not below it"));
+            return Err(Problem(format!("{path} is not below it")));
         }
         let target = to.join(path);
-        let failed = |why: io::Error| format!("{path} cannot be written: {why}");
+        let failed = |why: io::Error| Problem(format!("{path} cannot be written: {why}"));
         match entry {
             Entry::Folder { mode, .. } => {
                 create_private(&target).map_err(failed)?;

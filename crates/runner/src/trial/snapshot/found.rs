@@ -54,7 +54,8 @@ impl Snapshots<'_> {
     /// `is_changed`: the system is that of the changed version.
     pub(crate) fn restore(
         self,
-        (cell, system): (&Cell, &System),
+        cell: &Cell,
+        system: &System,
         is_changed: bool,
         folder: &Path,
     ) -> io::Result<Option<FoundSnapshot>> {

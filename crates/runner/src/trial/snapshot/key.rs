@@ -27,7 +27,7 @@ pub(crate) struct Content<'a> {
 }
 
 /// The key of a cell's prepared system.
-pub(crate) fn key_of(content: Content<'_>) -> io::Result<String> {
+pub(crate) fn key_of(content: Content<'_>) -> Result<String, io::Error> {
     let Content {
         system,
         system_folder,

@@ -23,7 +23,7 @@ use waggle_study::Cell;
 
 use self::files::{Entry, copy_checked, copy_noted};
 pub(crate) use self::found::{FoundSnapshot, SnapshotUse, Snapshots};
-use crate::{clock::now_utc, load::scenario::Kept};
+use crate::{clock::now_utc, load::scenario::Kept, problem::Problem};
 
 /// The form of a snapshot; another one is not read.
 const FORMAT: u32 = 1;
@@ -160,11 +160,7 @@ impl Store {
             .join(format!("{PARTIAL}{}.{key}", std::process::id()));
         let kept = write(&partial, key, system, contents);
         let kept = kept.and_then(|manifest| {
-            let whole = self.folder.join(key);
-            if whole.exists() {
-                fs::remove_dir_all(&whole)?;
-            }
-            fs::rename(&partial, &whole)?;
+            self.put_in_place(&partial, key)?;
             Ok(manifest.info(false))
         });
         if kept.is_err() {
@@ -174,6 +170,14 @@ impl Store {
         let info = kept?;
         self.trim(key)?;
         Ok(info)
+    }
+
+    fn put_in_place(&self, partial: &Path, key: &str) -> io::Result<()> {
+        let whole = self.folder.join(key);
+        if whole.exists() {
+            fs::remove_dir_all(&whole)?;
+        }
+        fs::rename(partial, &whole)
     }
 
     /// Removes a snapshot.
@@ -235,24 +239,24 @@ impl Manifest {
     }
 }
 
-fn read_manifest(folder: &Path) -> Result<Manifest, String> {
+fn read_manifest(folder: &Path) -> Result<Manifest, Problem> {
     let file = folder.join(MANIFEST);
     let text = fs::read(&file).map_err(|why| format!("{MANIFEST} cannot be read: {why}"))?;
     let manifest: Manifest =
         serde_json::from_slice(&text).map_err(|why| format!("{MANIFEST} is damaged: {why}"))?;
     let name = folder.file_name().unwrap_or_default();
     match manifest {
-        Manifest { format, .. } if format != FORMAT => Err(format!(
+        Manifest { format, .. } if format != FORMAT => Err(Problem(format!(
             "it has format {format}, and this version reads {FORMAT}"
-        )),
+        ))),
         Manifest { ref key, .. } if key.as_str() != name => {
-            Err(format!("{MANIFEST} is of another one: {key}"))
+            Err(Problem(format!("{MANIFEST} is of another one: {key}")))
         }
         manifest => Ok(manifest),
     }
 }
 
-fn restore(manifest: Manifest, folder: &Path, cell: &Cell, to: &Path) -> Result<Restored, String> {
+fn restore(manifest: Manifest, folder: &Path, cell: &Cell, to: &Path) -> Result<Restored, Problem> {
     copy_checked(&manifest.entries, &folder.join(SYSTEM), to)?;
     let mut prepared = Prepared {
         done: manifest.done.clone(),
@@ -271,11 +275,11 @@ fn restore(manifest: Manifest, folder: &Path, cell: &Cell, to: &Path) -> Result<
     for load in loads {
         let done = prepared.done.get(load.name()).copied().unwrap_or(0);
         if done != load.sessions {
-            return Err(format!(
+            return Err(Problem(format!(
                 "{done} sessions of \"{}\" are in it, and not {}",
                 load.name(),
                 load.sessions
-            ));
+            )));
         }
     }
     Ok(Restored {

@@ -8,6 +8,7 @@ use crate::{
         proc::{self, Used},
         usage::Usage,
     },
+    problem::Problem,
     system::{
         driver::{
             Failure, LimitReading,
@@ -122,6 +123,6 @@ fn find<'a>(running: &'a mut [Running], name: &str) -> Result<&'a mut Running, F
         .ok_or_else(|| Failure::new(format!("{name} was not started by waggle")))
 }
 
-fn not_started(name: &str, why: &str) -> Failure {
+fn not_started(name: &str, why: &Problem) -> Failure {
     Failure::new(format!("{name} could not be started again: {why}"))
 }

@@ -23,6 +23,7 @@ use crate::{
         usage::{INSTRUMENT, Usage},
     },
     http::{peer::Peer, transport::TlsOfPorts},
+    problem::Problem,
     system::{
         certificates::Certificates,
         created::{Ledger, Place},
@@ -280,7 +281,7 @@ impl ProcessDriver {
             remark(&launch.log, why);
         }
         self.ports.release(&component.name, number);
-        let failed = |why| Failure::new(format!("{replica} could not be started: {why}"));
+        let failed = |why: Problem| Failure::new(format!("{replica} could not be started: {why}"));
         let child = Child::begin(launch.clone(), self.deaths.clone()).map_err(failed)?;
         let mut start = child.start_signal();
         self.running.get_mut().push(Running {
@@ -376,7 +377,7 @@ impl ProcessDriver {
     }
 
     /// Whether a replica is ready; `Err`: why not.
-    async fn ask(&self, component: &Component, number: u32) -> Result<(), String> {
+    async fn ask(&self, component: &Component, number: u32) -> Result<(), Problem> {
         self.set_up_tls(component)?;
         let port = component.ready.port();
         let peer = self.peer_of(&component.name, number, port);

@@ -8,6 +8,7 @@ use waggle_study::{Component, PortTls, Trust};
 use super::ProcessDriver;
 use crate::{
     http::{peer::Peer, transport::read_pem},
+    problem::Problem,
     system::certificates::Certificates,
 };
 
@@ -45,7 +46,7 @@ impl ProcessDriver {
     }
 
     /// Sets up the TLS of a component's ports, if that was not done since its start. An error says what is not there yet.
-    pub(super) fn set_up_tls(&self, component: &Component) -> Result<(), String> {
+    pub(super) fn set_up_tls(&self, component: &Component) -> Result<(), Problem> {
         for asked in &component.tls {
             let key = (component.name.clone(), asked.port.clone());
             if !self.port_tls.borrow().contains_key(&key) {
@@ -56,23 +57,18 @@ impl ProcessDriver {
         Ok(())
     }
 
-    fn tls(&self, component: &Component, asked: &PortTls) -> Result<Tls, String> {
+    fn tls(&self, component: &Component, asked: &PortTls) -> Result<Tls, Problem> {
         let certificates = self.certificates.as_ref();
         let roots = match &asked.trust {
             Trust::Unchecked => Roots::Unchecked,
             Trust::SystemAuthority => {
-                let certificates = certificates.ok_or("the system has no certificates")?;
+                let certificates = certificates
+                    .ok_or_else(|| Problem("the system has no certificates".to_owned()))?;
                 Roots::Pem(certificates.authority().as_bytes().to_vec())
             }
             Trust::File(_) => Roots::Pem(self.authorities(component, &asked.port)?),
         };
-        let client = asked.client.as_ref().map(|name| {
-            let signed = certificates.and_then(|known| known.pair(name));
-            let bytes = |text: &str| text.as_bytes().to_vec();
-            signed
-                .map(|(certificate, key)| (bytes(certificate), bytes(key)))
-                .ok_or_else(|| format!("the system has no certificate \"{name}\""))
-        });
+        let client = asked.client.as_ref().map(|name| self.client_pair(name));
         let server_name = asked.server_name.clone();
         let address = self.ports.of_replica(&component.name, 0, &asked.port);
         let server_name = server_name.or_else(|| Some(address?.ip().to_string()));
@@ -82,11 +78,22 @@ impl ProcessDriver {
             client: client.transpose()?,
             resumes: true,
         };
-        Tls::new(options).map_err(|problem| format!("TLS of port {}: {problem}", asked.port))
+        let tls = Tls::new(options);
+        tls.map_err(|problem| Problem(format!("TLS of port {}: {problem}", asked.port)))
+    }
+
+    /// A certificate of the system, and its key.
+    fn client_pair(&self, name: &str) -> Result<(Vec<u8>, Vec<u8>), Problem> {
+        let signed = self.certificates.as_ref();
+        let signed = signed.and_then(|known| known.pair(name));
+        let bytes = |text: &str| text.as_bytes().to_vec();
+        signed
+            .map(|(certificate, key)| (bytes(certificate), bytes(key)))
+            .ok_or_else(|| Problem(format!("the system has no certificate \"{name}\"")))
     }
 
     /// The authorities that every replica has written.
-    fn authorities(&self, component: &Component, port: &str) -> Result<Vec<u8>, String> {
+    fn authorities(&self, component: &Component, port: &str) -> Result<Vec<u8>, Problem> {
         let running = self.running.borrow();
         let replicas = running
             .iter()

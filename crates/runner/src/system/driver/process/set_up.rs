@@ -83,9 +83,7 @@ impl ProcessDriver {
             let env = self.env(setup);
             let filled = made.fill_secrets(|text| env.fill(component, 0, text));
             let filled = filled.map_err(|why| Failure::new(why.to_string()))?;
-            self.created
-                .begin(made, filled, peer.clone())
-                .map_err(Failure::new)?;
+            self.created.begin(made, filled, peer.clone())?;
             let env = self.env(setup);
             let fill = |text: &str| env.fill(component, 0, text);
             let carried = setup::carry_out(step, &peer, setup.deadline, fill).await;
@@ -93,7 +91,7 @@ impl ProcessDriver {
                 Ok(_) => Some(true),
                 Err(SetupFailure { was_refused, .. }) => was_refused.then_some(false),
             };
-            self.created.end(was_made).map_err(Failure::new)?;
+            self.created.end(was_made)?;
             let captured = carried.map_err(|problem| {
                 let name = &component.name;
                 Failure::new(format!("{name} runs already, and its {}", problem.why))

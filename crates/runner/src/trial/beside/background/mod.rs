@@ -77,17 +77,24 @@ pub(in crate::trial) fn jobs<'a, D: Driver>(
     driver: &D,
 ) -> Result<Vec<BackgroundJob<'a>>, Failure> {
     let cell: &'a Cell = context.cell;
-    let running = cell.running_background().enumerate();
-    let jobs = running.map(|(index, (load, model))| {
-        let (job, host) = job_of(context, driver, (load, model), index)?;
-        Ok(BackgroundJob {
+    let mut jobs = Vec::new();
+    for (index, (load, model)) in cell.running_background().enumerate() {
+        let (targets, host) = targets_and_host(context, driver, &load.endpoint)?;
+        let parts = Parts {
+            targets,
+            what: requests(context, &load.request, MARK, &host)?,
+            workers: vec![worker(context, index)],
+            seed: context.seed,
+        };
+        let job = job_of(cell, parts, load, model);
+        jobs.push(BackgroundJob {
             name: load.name().to_owned(),
             settings: settings(load, model, job.sending_workers()),
             content: Box::new(move || requests(context, &load.request, MARK, &host)),
             job,
-        })
-    });
-    jobs.collect()
+        });
+    }
+    Ok(jobs)
 }
 
 /// Starts the background loads, one after the other.
@@ -122,28 +129,14 @@ pub(in crate::trial) async fn start<'a, L: Load>(
     Ok(BegunLoads(begun))
 }
 
-/// The job of the background load with this index, and the `Host` of its requests.
-fn job_of<D: Driver>(
-    context: TrialContext<'_>,
-    driver: &D,
-    (load, model): (&BackgroundLoad, &LoadModel),
-    index: usize,
-) -> Result<(Job, String), Failure> {
-    let cell = context.cell;
-    let (targets, host) = targets_and_host(context, driver, &load.endpoint)?;
-    let parts = Parts {
-        targets,
-        what: requests(context, &load.request, MARK, &host)?,
-        workers: vec![worker(context, index)],
-        seed: context.seed,
-    };
+fn job_of(cell: &Cell, parts: Parts, load: &BackgroundLoad, model: &LoadModel) -> Job {
     let other = OtherLoad {
         name: load.name(),
         model: job::model_of(model),
         request_timeout: load.request.timeout,
         max_duration: cell.schedule.warm_up + cell.schedule.measure + SPARE,
     };
-    Ok((job::other_job(cell, parts, other), host))
+    job::other_job(cell, parts, other)
 }
 
 /// The CPU of its one worker thread: that of the next worker, if the measured load had more of them.
@@ -200,18 +193,9 @@ impl<'a, R> BegunLoads<'a, R> {
 impl<R: LoadRun> Background<R> {
     /// The loads that have begun, beside the measured one, which has begun as well.
     pub(in crate::trial) fn new(begun: BegunLoads<'_, R>, measured: &MeasuredLoad) -> Self {
-        let running = |begun: Begun<'_, R>| {
-            let ahead = measured
-                .started
-                .saturating_sub(begun.run.started_monotonic());
-            Running {
-                sums: Sums::new(begun.settings, ahead, measured),
-                name: begun.name,
-                run: begun.run,
-            }
-        };
+        let loads = begun.0.into_iter();
         Self {
-            loads: begun.0.into_iter().map(running).collect(),
+            loads: loads.map(|begun| begun.into_running(measured)).collect(),
         }
     }
 
@@ -235,24 +219,25 @@ impl<R: LoadRun> Background<R> {
 
     /// What each background load of the cell did, also of those that are absent in it.
     pub(in crate::trial) fn infos(&mut self, cell: &Cell) -> Vec<BackgroundInfo> {
-        let info = |load: &BackgroundLoad| {
+        let mut infos = Vec::with_capacity(cell.background.len());
+        for load in &cell.background {
             let mut running = self.loads.iter_mut();
             let running = running.find(|running| running.name == load.name());
-            BackgroundInfo {
+            infos.push(BackgroundInfo {
                 name: load.name().to_owned(),
                 load: running.map(|running| running.sums.info()),
-            }
-        };
-        cell.background.iter().map(info).collect()
+            });
+        }
+        infos
     }
 
     /// What is worth a line in the report.
     pub(in crate::trial) fn remarks(&self) -> Vec<String> {
         let silent = self.loads.iter().filter(|load| load.sums.is_unanswered());
         let remarks = silent.map(|load| {
-            let name = &load.name;
             format!(
-                "no request of the background load \"{name}\" was answered in the measured phase"
+                "no request of the background load \"{}\" was answered in the measured phase",
+                load.name
             )
         });
         remarks.collect()
@@ -272,6 +257,19 @@ impl<R: LoadRun> Background<R> {
         };
         let ended = join_all(self.loads.into_iter().map(join)).await;
         ended.into_iter().try_for_each(|result| result.map(|_| ()))
+    }
+}
+
+impl<R: LoadRun> Begun<'_, R> {
+    /// The load once the measured one has begun as well.
+    fn into_running(self, measured: &MeasuredLoad) -> Running<R> {
+        let started = self.run.started_monotonic();
+        let ahead = measured.started.saturating_sub(started);
+        Running {
+            sums: Sums::new(self.settings, ahead, measured),
+            name: self.name,
+            run: self.run,
+        }
     }
 }
 

@@ -1,0 +1,135 @@
+//! The drivers of a run: one for a server that is given by its URL, or one for each version of a system of processes. All trials run
+//! with them.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use waggle_study::System;
+
+use crate::{
+    event_sender::Events,
+    host::cpu_time::CpuClocks,
+    http::{client::Network, transport::Transports},
+    load::engine::Engine,
+    run::{
+        request::{Ended, RunRequest},
+        schedule::{self, CHANGED_SYSTEM_FOLDER, SYSTEM_FOLDER, Series},
+        version_programs::VersionPrograms,
+    },
+    shutdown::Shutdown,
+    system::{
+        created::Place,
+        driver::{Driver, ExternalDriver, ProcessDriver, ProcessParts, Programs},
+        limits::Limiter,
+    },
+    trial::{Environments, TrialEnvironment, error::RunError, snapshot::Prepared},
+};
+
+/// What drivers are made of, beside the programs of their system.
+pub(crate) struct DriverParts<'a> {
+    pub(crate) request: &'a RunRequest,
+    pub(crate) limiter: Limiter,
+    pub(crate) tls: Transports,
+    pub(crate) clocks: &'a CpuClocks,
+}
+
+/// Runs all trials with the driver that fits the system.
+pub(crate) async fn run_trials(
+    parts: DriverParts<'_>,
+    programs: VersionPrograms,
+    series: Series<'_>,
+    events: &Events,
+    shutdown: &Shutdown,
+) -> Result<Ended, RunError> {
+    let request = parts.request;
+    let program = &request.supervisor;
+    match &request.system.external {
+        Some(server) => {
+            let driver = ExternalDriver::new(server.clone(), parts.tls.server, request.server_at);
+            let driver = driver.with_clocks(parts.clocks.clone());
+            let mut environments = Environments {
+                baseline: with_driver(driver, program, SYSTEM_FOLDER),
+                changed: None,
+            };
+            schedule::run_all(&mut environments, series, events, shutdown).await
+        }
+        None => {
+            let (system, folder) = (&request.system, &request.system_folder);
+            let VersionPrograms { baseline, changed } = programs;
+            let changed = match (changed, &request.changed) {
+                (Some(programs), Some(changed)) => {
+                    Some(parts.process_driver(programs, &changed.system, &changed.folder)?)
+                }
+                _ if request.study.has_duets() => {
+                    Some(parts.process_driver(baseline.clone(), system, folder)?)
+                }
+                _ => None,
+            };
+            let baseline = parts.process_driver(baseline, system, folder)?;
+            let mut environments = Environments {
+                baseline: with_driver(baseline, program, SYSTEM_FOLDER),
+                changed: changed
+                    .map(|changed| with_driver(changed, program, CHANGED_SYSTEM_FOLDER)),
+            };
+            schedule::run_all(&mut environments, series, events, shutdown).await
+        }
+    }
+}
+
+impl DriverParts<'_> {
+    fn process_driver(
+        &self,
+        programs: Programs,
+        system: &System,
+        folder: &Path,
+    ) -> Result<ProcessDriver, RunError> {
+        let driver = ProcessDriver::new(ProcessParts {
+            system: Arc::new(system.clone()),
+            system_folder: absolute(folder)?,
+            programs,
+            supervisor: self.request.supervisor.clone(),
+            limiter: self.limiter.clone(),
+            external_tls: self.tls.ports.clone(),
+            created: created_place(self.request),
+        });
+        Ok(driver.with_clocks(self.clocks.clone()))
+    }
+}
+
+fn absolute(folder: &Path) -> Result<PathBuf, RunError> {
+    std::path::absolute(folder).map_err(|problem| RunError::Folder {
+        attempt: "find",
+        path: folder.to_path_buf(),
+        problem,
+    })
+}
+
+fn with_driver<D: Driver>(
+    driver: D,
+    program: &Path,
+    system_folder: &'static str,
+) -> TrialEnvironment<D, Engine, Network> {
+    TrialEnvironment {
+        driver,
+        load: Engine {
+            program: program.to_path_buf(),
+        },
+        http: Network,
+        system_folder,
+        running_system: None,
+        namespace: None,
+        prepared: Prepared::default(),
+    }
+}
+
+/// Where it is noted what setup makes in components that run already; `None`: the run keeps no such files.
+fn created_place(request: &RunRequest) -> Option<Place> {
+    let system = request.system.name.clone();
+    Some(Place {
+        folder: request.created_folder.as_ref()?.join(&system),
+        study: std::path::absolute(&request.study_file).ok()?,
+        system,
+    })
+}
