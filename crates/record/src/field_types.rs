@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use crate::{FieldValue, Mistake, Record, source_text::Mistakes};
+use crate::{FieldValue, Mistake, Problem, Record, source_text::Mistakes};
 
 /// Fields are the same over all measurements, or each measurement has its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,17 @@ struct Place {
     line: usize,
     column: usize,
     value: String,
+}
+
+impl Place {
+    fn new(value: impl ToString, place: impl Fn() -> (usize, usize)) -> Self {
+        let (line, column) = place();
+        Self {
+            line,
+            column,
+            value: value.to_string(),
+        }
+    }
 }
 
 /// The type of one field.
@@ -79,13 +90,14 @@ impl FieldTypes {
     /// Notes a value of a field. `place`: its line and column; it is asked for the first value and for rare ones alone.
     ///
     /// # Errors
-    /// Earlier values have another type; the text says what was expected.
+    /// Earlier values have another type; the problem says what was expected.
     pub(crate) fn note(
         &mut self,
-        (measurement, field): (&str, &str),
+        measurement: &str,
+        field: &str,
         value: &FieldValue,
         place: impl Fn() -> (usize, usize),
-    ) -> Result<(), String> {
+    ) -> Result<(), Problem> {
         let class = Class::of_value(value);
         let scope = match self.scope {
             Scope::Text => "",
@@ -101,11 +113,11 @@ impl FieldTypes {
         let known = fields.get_mut(field).expect("it was added above");
         if known.class != class {
             let (expected, line) = (known.class.name(), known.line);
-            return Err(format!(
+            return Err(Problem(format!(
                 "expected {expected} in field {field:?} as in line {line}"
-            ));
+            )));
         }
-        known.note_number(value, place);
+        known.note_number(value, &place);
         Ok(())
     }
 
@@ -148,33 +160,25 @@ impl FieldType {
         }
     }
 
-    fn note_number(&mut self, value: &FieldValue, place: impl Fn() -> (usize, usize)) {
-        let example = |value: String| {
-            let (line, column) = place();
-            Place {
-                line,
-                column,
-                value,
-            }
-        };
+    fn note_number(&mut self, value: &FieldValue, place: &impl Fn() -> (usize, usize)) {
         match *value {
             FieldValue::Float(value) if self.float.is_none() => {
-                self.float = Some(example(value.to_string()));
+                self.float = Some(Place::new(value, place));
             }
             FieldValue::Integer(value) => {
                 if value < 0 && self.negative.is_none() {
-                    self.negative = Some(example(value.to_string()));
+                    self.negative = Some(Place::new(value, place));
                 }
                 if self.inexact.is_none() && !is_exact(value.into()) {
-                    self.inexact = Some(example(value.to_string()));
+                    self.inexact = Some(Place::new(value, place));
                 }
             }
             FieldValue::Unsigned(value) => {
                 if self.unsigned.is_none() {
-                    self.unsigned = Some(example(value.to_string()));
+                    self.unsigned = Some(Place::new(value, place));
                 }
                 if self.inexact.is_none() && !is_exact(value.into()) {
-                    self.inexact = Some(example(value.to_string()));
+                    self.inexact = Some(Place::new(value, place));
                 }
             }
             _ => {}

@@ -28,6 +28,6 @@ pub use stamp::{
 };
 pub use time::{Zone, check_pattern};
 pub use value::{
-    FieldValue, MISTAKES_MAX, Mistake, Precision, Record, TABLE_MISTAKES_MAX, TIME_MAX_NS,
+    FieldValue, MISTAKES_MAX, Mistake, Precision, Problem, Record, TABLE_MISTAKES_MAX, TIME_MAX_NS,
     TIME_MIN_NS, Unwritable,
 };

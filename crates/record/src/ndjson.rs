@@ -1,36 +1,30 @@
 //! NDJSON: one object per line; blank lines are skipped; each line has its own mistakes.
 
+use serde_json::value::RawValue;
+
 use crate::{
-    Columns, Mistake, Precision, Record, Unwritable,
-    field_types::{FieldTypes, Scope},
-    json,
+    Columns, Mistake, Precision, Record, Unwritable, json,
     source_text::{Mistakes, SourceText},
 };
 
 /// Every record of a text whose lines are objects as in [`json::read`], or the mistakes.
 pub fn read(text: &[u8], precision: Precision) -> Result<Vec<Record>, Vec<Mistake>> {
+    let mut reader = json::RecordReader::new(precision);
     let mut mistakes = Mistakes::default();
-    let records = read_lines(text, &mut mistakes, |source, mistakes| {
-        let object = json::parse(source)
-            .map_err(|mistake| mistakes.add(mistake))
-            .ok()?;
-        json::record(source, object, (precision, None), mistakes)
+    let records = read_lines(text, &mut mistakes, |source, object, mistakes| {
+        reader.record(source, object, mistakes)
     })?;
-    mistakes.into_result(records)
+    reader.finish(records, mistakes)
 }
 
 /// The same of a file: a field of a measurement has one type, and integers are floats if others are.
 pub(crate) fn read_file(text: &[u8], precision: Precision) -> Result<Vec<Record>, Vec<Mistake>> {
-    let mut types = FieldTypes::new(Scope::Measurement);
+    let mut reader = json::RecordReader::of_file(precision);
     let mut mistakes = Mistakes::default();
-    let mut records = read_lines(text, &mut mistakes, |source, mistakes| {
-        let object = json::parse(source)
-            .map_err(|mistake| mistakes.add(mistake))
-            .ok()?;
-        json::record(source, object, (precision, Some(&mut types)), mistakes)
+    let records = read_lines(text, &mut mistakes, |source, object, mistakes| {
+        reader.record(source, object, mistakes)
     })?;
-    types.unify(&mut records, &mut mistakes);
-    mistakes.into_result(records)
+    reader.finish(records, mistakes)
 }
 
 /// Every record of a text whose lines are objects of any shape, `{"time":…,"host":"a","load":{"one":1.5}}`, or the mistakes. A
@@ -42,10 +36,7 @@ pub fn read_flat(
 ) -> Result<Vec<Record>, Vec<Mistake>> {
     let mut reader = json::FlatReader::new(columns, precision);
     let mut mistakes = Mistakes::of_table();
-    let records = read_lines(text, &mut mistakes, |source, mistakes| {
-        let object = json::parse(source)
-            .map_err(|mistake| mistakes.add(mistake))
-            .ok()?;
+    let records = read_lines(text, &mut mistakes, |source, object, mistakes| {
         reader.record(source, object, mistakes)
     })?;
     reader.finish(records, mistakes)
@@ -61,7 +52,7 @@ pub fn write(record: &Record, out: &mut Vec<u8>) -> Result<(), Unwritable> {
 fn read_lines(
     text: &[u8],
     mistakes: &mut Mistakes,
-    mut read_line: impl FnMut(SourceText<'_>, &mut Mistakes) -> Option<Record>,
+    mut read_object: impl FnMut(SourceText<'_>, &RawValue, &mut Mistakes) -> Option<Record>,
 ) -> Result<Vec<Record>, Vec<Mistake>> {
     let whole = SourceText::parse_utf8(text)?;
     let mut records = Vec::new();
@@ -74,7 +65,10 @@ fn read_lines(
             first_line: index + 1,
             columns_before: 0,
         };
-        records.extend(read_line(source, mistakes));
+        match json::parse(source) {
+            Ok(object) => records.extend(read_object(source, object, mistakes)),
+            Err(mistake) => mistakes.add(mistake),
+        }
         if mistakes.is_full() {
             break;
         }

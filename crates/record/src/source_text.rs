@@ -57,7 +57,7 @@ impl<'a> SourceText<'a> {
     }
 
     /// A piece of this text that lies after another one, whose text begins at an offset of this one.
-    pub(crate) fn piece_after(&self, (from, last): (usize, Self), piece: &'a str) -> (usize, Self) {
+    pub(crate) fn piece_after(&self, from: usize, last: Self, piece: &'a str) -> (usize, Self) {
         let start = self.offset_of(piece);
         let passed = Self {
             text: self.text.get(from..start).unwrap_or_default(),

@@ -2,7 +2,7 @@
 
 use jiff::{civil, fmt::strtime, fmt::temporal::DateTimeParser, tz::TimeZone};
 
-use crate::{Precision, TIME_MAX_NS, TIME_MIN_NS, TimeColumn, TimeFormat};
+use crate::{Precision, Problem, TIME_MAX_NS, TIME_MIN_NS, TimeColumn, TimeFormat};
 
 /// A time zone: UTC by default.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,81 +18,86 @@ impl Zone {
     /// The zone of a name of the machine's time zone database (`Europe/Berlin`), or of an offset (`+01:00`, `Z`).
     ///
     /// # Errors
-    /// There is no such zone; the text says what was expected.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// There is no such zone; the problem says what was expected.
+    pub fn parse(text: &str) -> Result<Self, Problem> {
         if text == "Z" {
             return Ok(Self::default());
         }
         DateTimeParser::new()
             .parse_time_zone(text)
             .map(Self)
-            .map_err(|_| {
-                format!(
+            .map_err(|_| Problem(format!(
                     "expected a time zone of this machine's database, such as Europe/Berlin, or an offset such as +01:00, found {text:?}"
-                )
-            })
+                )))
     }
 }
 
 /// Checks a pattern of times.
 ///
 /// # Errors
-/// The pattern has an unknown directive, or too few to be a time; the text says which.
-pub fn check_pattern(pattern: &str) -> Result<(), String> {
+/// The pattern has an unknown directive, or too few to be a time; the problem says which.
+pub fn check_pattern(pattern: &str) -> Result<(), Problem> {
     let example = civil::date(2026, 11, 21)
         .at(8, 0, 0, 0)
         .to_zoned(TimeZone::UTC)
-        .map_err(|error| error.to_string())?;
-    let text = strtime::format(pattern, &example)
-        .map_err(|error| format!("expected a pattern such as {EXAMPLE_PATTERN}: {error}"))?;
+        .map_err(|error| Problem(error.to_string()))?;
+    let unknown = |error| {
+        Problem(format!(
+            "expected a pattern such as {EXAMPLE_PATTERN}: {error}"
+        ))
+    };
+    let text = strtime::format(pattern, &example).map_err(unknown)?;
     parse_pattern(&text, pattern, &Zone::default())
         .map(drop)
-        .map_err(|_| {
-            format!(
+        .map_err(|_| Problem(format!(
                 "expected a pattern with a date, such as {EXAMPLE_PATTERN}, or %s, found {pattern:?}"
-            )
-        })
+            )))
 }
 
 const EXAMPLE_PATTERN: &str = "%d.%m.%Y %H:%M:%S";
 
-/// The time in nanoseconds; `Err` says what is wrong with it.
-pub(crate) fn from_integer(digits: &str, precision: Precision) -> Result<i64, String> {
+/// The time in nanoseconds.
+pub(crate) fn from_integer(digits: &str, precision: Precision) -> Result<i64, Problem> {
     let time = digits.parse().map_err(|_| {
-        format!("expected a time as an integer or like 2026-11-21T08:00:00Z, found {digits}")
+        Problem(format!(
+            "expected a time as an integer or like 2026-11-21T08:00:00Z, found {digits}"
+        ))
     })?;
     precision
         .to_ns(time)
         .ok_or_else(|| out_of_range(&format!("{time} {}", precision.plural())))
 }
 
-/// The time in nanoseconds; `Err` says what is wrong with it.
-pub(crate) fn from_text(text: &str) -> Result<i64, String> {
-    let time: jiff::Timestamp = text
-        .parse()
-        .map_err(|_| format!("expected a time like 2026-11-21T08:00:00Z, found {text:?}"))?;
+/// The time in nanoseconds.
+pub(crate) fn from_text(text: &str) -> Result<i64, Problem> {
+    let wrong = |_| {
+        Problem(format!(
+            "expected a time like 2026-11-21T08:00:00Z, found {text:?}"
+        ))
+    };
+    let time: jiff::Timestamp = text.parse().map_err(wrong)?;
     in_range(time, text)
 }
 
-/// The time of a column in nanoseconds; `precision` is that of integers without a format. `Err` says what is wrong with it.
+/// The time of a column in nanoseconds; `precision` is that of integers without a format.
 pub(crate) fn from_cell(
     text: &str,
     column: &TimeColumn,
     precision: Precision,
-) -> Result<i64, String> {
+) -> Result<i64, Problem> {
     let text = text.trim_ascii();
     match &column.format {
         TimeFormat::Standard if is_integer(text) => from_integer(text, precision),
         TimeFormat::Standard => from_local_text(text, &column.zone),
         TimeFormat::Epoch(unit) => from_number(text, *unit),
         TimeFormat::Pattern(pattern) => parse_pattern(text, pattern, &column.zone)
-            .map_err(|_| format!("expected a time like {pattern}, found {text:?}"))
+            .map_err(|_| Problem(format!("expected a time like {pattern}, found {text:?}")))
             .and_then(|time| in_range(time, text)),
     }
 }
 
 /// A time as in RFC 3339, with a `T` or a space; without an offset it is one of the zone.
-fn from_local_text(text: &str, zone: &Zone) -> Result<i64, String> {
+fn from_local_text(text: &str, zone: &Zone) -> Result<i64, Problem> {
     if let Ok(local) = text.parse::<civil::DateTime>()
         && text.parse::<jiff::Timestamp>().is_err()
         && text.contains(':')
@@ -108,8 +113,13 @@ fn from_local_text(text: &str, zone: &Zone) -> Result<i64, String> {
 }
 
 /// A number since 1970 that may have a fraction. More than nine digits of a second are cut off.
-fn from_number(text: &str, unit: Precision) -> Result<i64, String> {
-    let wrong = || format!("expected a time in {}, found {text:?}", unit.plural());
+fn from_number(text: &str, unit: Precision) -> Result<i64, Problem> {
+    let wrong = || {
+        Problem(format!(
+            "expected a time in {}, found {text:?}",
+            unit.plural()
+        ))
+    };
     if is_integer(text) {
         return from_integer(text, unit);
     }
@@ -154,13 +164,15 @@ pub(crate) fn is_integer(text: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn in_range(time: jiff::Timestamp, text: &str) -> Result<i64, String> {
+fn in_range(time: jiff::Timestamp, text: &str) -> Result<i64, Problem> {
     i64::try_from(time.as_nanosecond())
         .ok()
         .filter(|ns| (TIME_MIN_NS..=TIME_MAX_NS).contains(ns))
         .ok_or_else(|| out_of_range(text))
 }
 
-fn out_of_range(time: &str) -> String {
-    format!("expected a time between 1677-09-21 and 2262-04-11, found {time}")
+fn out_of_range(time: &str) -> Problem {
+    Problem(format!(
+        "expected a time between 1677-09-21 and 2262-04-11, found {time}"
+    ))
 }

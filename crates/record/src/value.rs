@@ -129,6 +129,11 @@ pub const MISTAKES_MAX: usize = 100;
 /// The same for tables, whose rows repeat a mistake: it can be counted.
 pub const TABLE_MISTAKES_MAX: usize = 100_000;
 
+/// Why a text or a value is not what it should be, without its position.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Problem(pub(crate) String);
+
 /// Why a record cannot be written in a format, which cannot express it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Unwritable {

@@ -93,7 +93,7 @@ pub(crate) fn cells(root: &Node, findings: &mut Vec<Finding>) -> Cells {
     let complete = !names.is_empty() || findings.len() == before;
     let derived = root
         .entry("derived")
-        .map(|entry| Derived::read(entry, (&names, complete), findings));
+        .map(|entry| Derived::read(entry, &names, complete, findings));
     let mut all = Cells {
         complete: complete && derived.as_ref().is_none_or(|derived| derived.complete),
         derived: derived.unwrap_or_default(),

@@ -26,12 +26,13 @@ impl When {
 
     /// Whether it holds in every configuration in which `other` holds.
     pub(crate) fn follows_from(&self, other: &Self) -> bool {
-        self.0.iter().all(|(name, levels)| {
-            let given = other.0.iter().filter(|(known, _)| known == name);
-            given
-                .map(|(_, narrower)| narrower)
-                .any(|narrower| narrower.iter().all(|level| contains(levels, level)))
-        })
+        (self.0.iter()).all(|(name, levels)| other.narrows(name, levels))
+    }
+
+    /// Whether a parameter has only levels of these where it holds.
+    fn narrows(&self, name: &str, levels: &[Level]) -> bool {
+        let mut conditions = self.0.iter().filter(|(known, _)| known == name);
+        conditions.any(|(_, narrower)| narrower.iter().all(|level| contains(levels, level)))
     }
 }
 

@@ -122,17 +122,19 @@ impl System {
             let level = single_name(text).and_then(|name| parameters.get(name));
             Some(level.map_or_else(|| text.to_owned(), ToString::to_string))
         };
-        let components = self.components.iter();
-        let limits = components.map(|component| {
+        let mut all = BTreeMap::new();
+        for component in &self.components {
             let cpus = filled(&component.limits.cpus);
             let memory = filled(&component.limits.memory);
             let limits = Limits {
                 cpus: cpus.and_then(|text| parse_cpus(&text)).flatten(),
                 memory: memory.and_then(|text| parse_memory(&text)).flatten(),
             };
-            (component.name.clone(), limits)
-        });
-        limits.filter(|(_, limits)| limits.is_some()).collect()
+            if limits.is_some() {
+                all.insert(component.name.clone(), limits);
+            }
+        }
+        all
     }
 }
 

@@ -89,7 +89,8 @@ impl Derived {
     /// Reads the part; `factors` are the study's factors with their positions, and whether they are complete.
     pub(crate) fn read(
         entry: &Entry,
-        (factors, is_complete): (&[Named], bool),
+        factors: &[Named],
+        is_complete: bool,
         findings: &mut Vec<Finding>,
     ) -> Self {
         let before = findings.len();
@@ -107,7 +108,7 @@ impl Derived {
             .collect();
         let is_read = findings.len() == before;
         if is_complete {
-            check_uses(&read, (factors, &names), findings);
+            check_uses(&read, factors, &names, findings);
         }
         let ordered = match is_read && findings.len() == before {
             true => sort_by_need(read, findings),
@@ -141,15 +142,18 @@ impl Derived {
             }
             factors.insert(&read.name, dependencies);
         }
-        let level = |(name, _): &Named| {
-            let read = self.ordered.iter().find(|read| read.name == *name)?;
-            Some(DerivedLevel {
-                name: name.clone(),
-                formula: read.written.text.clone(),
-                factors: factors.get(name.as_str())?.clone(),
-            })
-        };
-        self.names.iter().filter_map(level).collect()
+        let mut levels = Vec::new();
+        for (name, _) in &self.names {
+            let read = self.ordered.iter().find(|read| read.name == *name);
+            if let (Some(read), Some(factors)) = (read, factors.get(name.as_str())) {
+                levels.push(DerivedLevel {
+                    name: name.clone(),
+                    formula: read.written.text.clone(),
+                    factors: factors.clone(),
+                });
+            }
+        }
+        levels
     }
 
     /// Adds the derived levels to those of a cell, in the order of the file. A level whose formula has no value there is left out,
@@ -158,21 +162,11 @@ impl Derived {
         let mut results: BTreeMap<&str, (Level, Position)> = BTreeMap::new();
         for read in &self.ordered {
             let names = read.formula.names();
-            let is_left_out = |name: &String| {
-                let is_factor = cell.iter().any(|(factor, ..)| factor == name);
-                !is_factor && !results.contains_key(name.as_str())
-            };
-            if names.iter().any(|(name, _)| is_left_out(name)) {
+            let level_of = |name: &str| known_level(name, cell, &results);
+            if names.iter().any(|(name, _)| level_of(name).is_none()) {
                 continue;
             }
-            let value = |name: &str| {
-                let entry = cell.iter().find(|(factor, ..)| factor == name);
-                let level = entry.map(|(_, level, _)| level);
-                number(
-                    name,
-                    level.or_else(|| results.get(name).map(|(level, _)| level)),
-                )
-            };
+            let value = |name: &str| number(name, level_of(name));
             match read.formula.evaluate(&value) {
                 Ok(value) => match level(value) {
                     Some(level) => {
@@ -196,6 +190,17 @@ impl Derived {
         });
         cell.extend(levels);
     }
+}
+
+/// The level of a factor in a cell, or the one that a formula has there.
+fn known_level<'l>(
+    name: &str,
+    cell: &'l Levels,
+    results: &'l BTreeMap<&str, (Level, Position)>,
+) -> Option<&'l Level> {
+    let factor = cell.iter().find(|(factor, ..)| factor == name);
+    let result = || results.get(name).map(|(level, _)| level);
+    factor.map(|(_, level, _)| level).or_else(result)
 }
 
 /// The value of a level in a formula.
@@ -276,11 +281,7 @@ fn formula(entry: &Entry, findings: &mut Vec<Finding>) -> Option<Read> {
 }
 
 /// Reports names in formulas that are neither a factor nor a derived level.
-fn check_uses(
-    read: &[Read],
-    (factors, derived): (&[Named], &[Named]),
-    findings: &mut Vec<Finding>,
-) {
+fn check_uses(read: &[Read], factors: &[Named], derived: &[Named], findings: &mut Vec<Finding>) {
     let known = || {
         let all = factors.iter().chain(derived);
         all.map(|(name, _)| name.as_str())
@@ -330,17 +331,11 @@ fn sort_by_need(mut waiting: Vec<Read>, findings: &mut Vec<Finding>) -> Vec<Read
 
 /// The way from a formula back to one on it, as `a → b → a`, and the position of the name with which it begins.
 fn cycle(waiting: &[Read], first: &Read) -> (String, Position) {
-    let next = |read: &Read| {
-        let mut names = read.formula.names().iter();
-        names.find_map(|(name, place)| {
-            let successor = waiting.iter().find(|other| other.name == *name)?;
-            Some((successor, read.written.position(*place)))
-        })
-    };
-    let position = next(first).map_or(first.written.position, |(_, position)| position);
+    let next = successor(waiting, first);
+    let position = next.map_or(first.written.position, |(_, position)| position);
     let mut way = vec![first.name.as_str()];
     let mut last = first;
-    while let Some((successor, _)) = next(last) {
+    while let Some((successor, _)) = successor(waiting, last) {
         let is_closed = way.contains(&successor.name.as_str());
         way.push(&successor.name);
         last = successor;
@@ -349,4 +344,13 @@ fn cycle(waiting: &[Read], first: &Read) -> (String, Position) {
         }
     }
     (way.join(" → "), position)
+}
+
+/// The first formula that a formula waits for, and the position of its name in it.
+fn successor<'r>(waiting: &'r [Read], read: &Read) -> Option<(&'r Read, Position)> {
+    let mut names = read.formula.names().iter();
+    names.find_map(|(name, place)| {
+        let successor = waiting.iter().find(|other| other.name == *name)?;
+        Some((successor, read.written.position(*place)))
+    })
 }

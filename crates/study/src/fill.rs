@@ -23,25 +23,29 @@ pub(crate) struct Use {
 pub(crate) fn uses(node: &Node) -> Vec<Use> {
     let mut entries = Vec::new();
     visit_texts(node, &mut Vec::new(), &mut |text, position, path| {
-        let mut add = |name: Option<&str>| {
-            entries.push(Use {
-                name: name.map(str::to_owned),
-                position,
-                path: path.to_vec(),
-            });
-        };
-        if !text.contains("${") {
-            return;
-        }
-        let Some(parts) = parts(text) else {
-            return add(None);
-        };
-        for part in parts {
-            if let Part::Name(name) = part {
-                add(Some(name));
-            }
-        }
+        entries.extend(uses_in(text, position, path));
     });
+    entries
+}
+
+fn uses_in(text: &str, position: Position, path: &[String]) -> Vec<Use> {
+    let entry = |name: Option<&str>| Use {
+        name: name.map(str::to_owned),
+        position,
+        path: path.to_vec(),
+    };
+    if !text.contains("${") {
+        return Vec::new();
+    }
+    let Some(parts) = parts(text) else {
+        return vec![entry(None)];
+    };
+    let mut entries = Vec::new();
+    for part in parts {
+        if let Part::Name(name) = part {
+            entries.push(entry(Some(name)));
+        }
+    }
     entries
 }
 

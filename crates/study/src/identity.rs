@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use crate::{
-    Authorization, Credential, EnvironmentError, Origin, Study, TakenValue, Values,
+    Authorization, Credential, EnvironmentError, Origin, Problem, Study, TakenValue, Values,
     oauth2::VALUE_MAX_BYTES,
     request_texts::RequestTexts,
     substitute::{is_authorization, remove_own_identity},
@@ -15,7 +15,7 @@ impl Study {
         let Some(given) = self.kubeconfig.clone() else {
             return Ok(());
         };
-        let cluster = given.read(values).map_err(|why| {
+        let cluster = given.read(values).map_err(|Problem(why)| {
             let position = given.at;
             EnvironmentError::Kubeconfig { why, at: position }
         })?;
@@ -46,9 +46,7 @@ impl Study {
     fn put_identity(&mut self, endpoints: &[String], identity: Option<(&Authorization, String)>) {
         for cell in &mut self.cells {
             let Ok(()) = cell.change_requests::<Infallible>(&mut |endpoint, texts| {
-                if endpoints.iter().any(|known| known == endpoint) {
-                    put(texts, identity.as_ref());
-                }
+                put_at(endpoints, endpoint, texts, identity.as_ref());
                 Ok(())
             });
         }
@@ -56,7 +54,15 @@ impl Study {
 }
 
 /// A header with a secret of the system is not the identity at a component that waggle does not start.
-fn put(texts: RequestTexts<'_>, identity: Option<&(&Authorization, String)>) {
+fn put_at(
+    endpoints: &[String],
+    endpoint: &str,
+    texts: RequestTexts<'_>,
+    identity: Option<&(&Authorization, String)>,
+) {
+    if endpoints.iter().all(|known| known != endpoint) {
+        return;
+    }
     let headers = texts.headers;
     remove_own_identity(headers);
     let is_there = headers.iter().any(|(header, _)| is_authorization(header));

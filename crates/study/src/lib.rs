@@ -71,7 +71,7 @@ pub use expected_verdict::ExpectedVerdict;
 pub use external::{Address, Authorization, ExternalComponent, ExternalPort, Kubeconfig, Pem};
 pub use limits::{LIMIT_CPUS, LimitTexts, Limits, MAX_LIMIT_MEMORY, MIN_LIMIT_MEMORY, NO_LIMIT};
 pub use load_model::{Arrivals, LoadModel, OnSocketError, Think};
-pub use mistake::{Mistake, Mistakes, Source};
+pub use mistake::{Mistake, Mistakes, Problem, Source};
 pub use model::{
     BestAndWorst, Cell, Delivery, DerivedLevel, Fault, HeaderLimits, LoadStage, Order,
     OrderedMetric, Protocol, Reference, ReferenceColumn, ReferenceRow, Restart, Scaling, Search,

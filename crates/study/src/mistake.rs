@@ -22,6 +22,11 @@ pub struct Source {
     pub text: String,
 }
 
+/// What is wrong, or what was expected, without a position: of what is in no text of the study.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Problem(pub String);
+
 /// Every mistake found in a file, sorted by position; never empty.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Mistakes(pub Vec<Mistake>);
@@ -157,20 +162,16 @@ impl Findings {
     pub(crate) fn into_mistakes(self, sources: &[Source], cells: u32) -> Mistakes {
         let mut lines: Vec<Option<Vec<&str>>> = vec![None; sources.len()];
         let count = self.0.len();
-        let mut mistakes: Vec<_> = self
-            .0
-            .into_iter()
-            .take(MAX_MISTAKES)
-            .map(|(finding, seen_in)| {
-                let what = format!("{}{}", finding.what, cells_note(&seen_in, cells));
-                let file = usize::from(finding.position.file);
-                let lines = lines[file].get_or_insert_with(|| lines_of(&sources[file].text));
-                Mistake {
-                    what,
-                    ..mistake(&sources[file], lines, finding)
-                }
-            })
-            .collect();
+        let mut mistakes = Vec::new();
+        for (finding, seen_in) in self.0.into_iter().take(MAX_MISTAKES) {
+            let what = format!("{}{}", finding.what, cells_note(&seen_in, cells));
+            let file = usize::from(finding.position.file);
+            let lines = lines[file].get_or_insert_with(|| lines_of(&sources[file].text));
+            mistakes.push(Mistake {
+                what,
+                ..mistake(&sources[file], lines, finding)
+            });
+        }
         if let (Some(last), true) = (mistakes.last(), count > MAX_MISTAKES) {
             let more = Mistake {
                 what: format!("{} more mistakes are not shown", count - MAX_MISTAKES),

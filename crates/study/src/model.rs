@@ -8,7 +8,7 @@ use waggle_units::format_size;
 use crate::{
     BackgroundLoad, Body, CellVersion, ExpectedVerdict, ExternalComponent, GivenSecret, Inspect,
     Kubeconfig, Level, Limits, LoadModel, Network, Oauth2, OperatingPoints, Pair, Preparation,
-    RecordsBody, Request, Scenario, Schedule, Source, TakenValue, Versions,
+    Problem, RecordsBody, Request, Scenario, Schedule, Source, TakenValue, Versions,
 };
 
 /// A checked study.
@@ -251,15 +251,15 @@ impl HeaderLimits {
     ///
     /// # Errors
     /// What is expected.
-    pub fn check_bytes(bytes: u64) -> Result<u64, String> {
+    pub fn check_bytes(bytes: u64) -> Result<u64, Problem> {
         let (min, max) = Self::BYTES;
         match (min..=max).contains(&bytes) {
             true => Ok(bytes),
-            false => Err(format!(
+            false => Err(Problem(format!(
                 "a size from {} to {}",
                 format_size(min),
                 format_size(max)
-            )),
+            ))),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Level, System,
+    Level, Problem, System,
     check::refusal,
     nearest::{list, nearest_word},
 };
@@ -15,7 +15,7 @@ use crate::{
 pub fn parameter_levels(
     system: &System,
     given: &[(String, String)],
-) -> Result<BTreeMap<String, Level>, String> {
+) -> Result<BTreeMap<String, Level>, Problem> {
     let names = || {
         system
             .parameters
@@ -30,9 +30,9 @@ pub fn parameter_levels(
             .map(|near| format!("; did you mean \"{near}\"?"))
             .unwrap_or_default();
         let (system, known) = (&system.name, list(names()));
-        return Err(format!(
+        return Err(Problem(format!(
             "system {system} has no parameter {name:?}; expected {known}{near}"
-        ));
+        )));
     }
     let mut levels = BTreeMap::new();
     for parameter in &system.parameters {
@@ -41,9 +41,9 @@ pub fn parameter_levels(
         if let Some((expected, near)) = refusal(parameter, &level) {
             let name = &parameter.name;
             let near = near.map_or_else(String::new, |near| format!("; did you mean \"{near}\"?"));
-            return Err(format!(
+            return Err(Problem(format!(
                 "parameter {name} is \"{level}\"; expected {expected}{near}"
-            ));
+            )));
         }
         levels.insert(parameter.name.clone(), level);
     }

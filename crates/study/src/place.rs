@@ -22,7 +22,8 @@ pub struct Place {
 pub fn file_place(
     source: &Source,
     files: Files<'_>,
-    (key, is_file): (&str, &dyn Fn(&str) -> bool),
+    key: &str,
+    is_file: &dyn Fn(&str) -> bool,
 ) -> Option<Place> {
     let is_key = |path: &[String]| path.last().is_some_and(|last| last == key);
     first_place(source, files, &|text, path| is_key(path) && is_file(text)).or_else(|| {
@@ -37,15 +38,19 @@ pub fn file_place(
 pub fn mark_place(source: &Source, files: Files<'_>, mark: &str) -> Option<(Place, String)> {
     let marked = std::cell::RefCell::new(None);
     let place = first_place(source, files, &|text, path| {
-        let is_question = path.first().is_some_and(|key| key == "question");
-        let Some((before, _)) = text.split_once(mark).filter(|_| !is_question) else {
-            return false;
-        };
-        marked.replace(Some(before.to_owned()));
-        true
+        let before = before_mark(text, path, mark);
+        marked.replace(before.map(str::to_owned));
+        before.is_some()
     })?;
     let word = last_word(&marked.take()?).to_owned();
     Some((place, word))
+}
+
+/// The text before a mark, except in the question.
+fn before_mark<'t>(text: &'t str, path: &[String], mark: &str) -> Option<&'t str> {
+    let is_question = path.first().is_some_and(|key| key == "question");
+    let (before, _) = text.split_once(mark).filter(|_| !is_question)?;
+    Some(before)
 }
 
 /// The last word of the text before a mark: the name of what it stands for.

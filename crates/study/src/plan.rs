@@ -70,19 +70,6 @@ pub struct PlannedTrial {
 #[must_use]
 pub fn plan(study: &Study) -> Plan {
     let mut shuffle = Shuffle::new(study.seed);
-    // Two cells that run at the same time stay together.
-    let mut cells = || {
-        let regular_cells = study.cells.iter().filter(|cell| !cell.is_sentinel);
-        let mut regular_cells: Vec<&Cell> = regular_cells
-            .filter(|cell| !study.follows_partner(cell))
-            .collect();
-        if study.order == Order::Shuffled {
-            shuffle.shuffle(&mut regular_cells);
-        }
-        let each = study.grown(regular_cells).into_iter();
-        let each = each.flat_map(|cell| [Some(cell), study.duet_partner(cell)]);
-        each.flatten().map(|cell| cell.number).collect::<Vec<u32>>()
-    };
     let by_cell = match (&study.search, study.restart) {
         (_, Restart::EveryCell) => study.repeat,
         (Some(search), Restart::EveryTrial) => search.max_trials,
@@ -90,20 +77,14 @@ pub fn plan(study: &Study) -> Plan {
     };
     let mut each: Vec<(u32, u32)> = Vec::new();
     if by_cell > 0 {
-        for cell in cells() {
+        for cell in regular_cells(study, &mut shuffle) {
             each.extend((1..=by_cell).map(|repetition| (cell, repetition)));
         }
     }
     for repetition in by_cell + 1..=study.repeat {
-        each.extend(cells().into_iter().map(|cell| (cell, repetition)));
+        let cells = regular_cells(study, &mut shuffle).into_iter();
+        each.extend(cells.map(|cell| (cell, repetition)));
     }
-    let sentinels = |trials: usize| match (study.sentinel(), study.sentinel_every) {
-        (Some(cell), Some(every)) => Some((cell, sentinel_trials(trials, every))),
-        _ => None,
-    };
-    let of_sentinel = |duration: &dyn Fn(&Cell) -> Duration, trials: usize| {
-        sentinels(trials).map_or(Duration::ZERO, |(cell, count)| duration(cell) * count)
-    };
     let trials = (1..)
         .zip(with_sentinel(study, each))
         .map(|(position, (cell, repetition))| PlannedTrial {
@@ -112,22 +93,16 @@ pub fn plan(study: &Study) -> Plan {
             repetition,
         })
         .collect();
-    let over_cells = |duration: &dyn Fn(&Cell) -> Duration, repetitions: u32| {
-        let regular_cells = study.cells.iter().filter(|cell| !cell.is_sentinel);
-        let trials =
-            regular_cells.clone().count() * usize::try_from(repetitions).unwrap_or(usize::MAX);
-        regular_cells.map(duration).sum::<Duration>() * repetitions + of_sentinel(duration, trials)
-    };
     // A cell that runs at the same time as another one adds only its start and its end.
     let own_duration = |cell: &Cell| match study.follows_partner(cell) {
         true => UP_AND_DOWN,
         false => expected_duration(cell),
     };
-    let expected = over_cells(&own_duration, study.repeat);
+    let expected = over_cells(study, &own_duration, study.repeat);
     let adding_limit = study
         .repeat_max_duration
         .unwrap_or(expected * ADDING_FACTOR);
-    let all = over_cells(&own_duration, study.repeat_max);
+    let all = over_cells(study, &own_duration, study.repeat_max);
     let most = match study.repeat_max > study.repeat {
         true => study.repeat_max + MAX_REPLACEMENTS,
         false => study.repeat_max,
@@ -137,7 +112,30 @@ pub fn plan(study: &Study) -> Plan {
         expected,
         expected_max: all.min(adding_limit).max(expected),
         adding_limit,
-        at_most: over_cells(&|cell| deadlines(cell) + study.system_at_most, most),
+        at_most: over_cells(study, &|cell| deadlines(cell) + study.system_at_most, most),
+    }
+}
+
+/// The cells of a repetition in their order. Two cells that run at the same time stay together.
+fn regular_cells(study: &Study, shuffle: &mut Shuffle) -> Vec<u32> {
+    let cells = study.cells.iter().filter(|cell| !cell.is_sentinel);
+    let mut cells: Vec<&Cell> = cells.filter(|cell| !study.follows_partner(cell)).collect();
+    if study.order == Order::Shuffled {
+        shuffle.shuffle(&mut cells);
+    }
+    let each = study.grown(cells).into_iter();
+    let each = each.flat_map(|cell| [Some(cell), study.duet_partner(cell)]);
+    each.flatten().map(|cell| cell.number).collect()
+}
+
+/// The sum of a duration over all trials of so many repetitions.
+fn over_cells(study: &Study, duration: &dyn Fn(&Cell) -> Duration, repetitions: u32) -> Duration {
+    let cells = study.cells.iter().filter(|cell| !cell.is_sentinel);
+    let trials = cells.clone().count() * usize::try_from(repetitions).unwrap_or(usize::MAX);
+    let regular = cells.map(duration).sum::<Duration>() * repetitions;
+    match (study.sentinel(), study.sentinel_every) {
+        (Some(cell), Some(every)) => regular + duration(cell) * sentinel_trials(trials, every),
+        _ => regular,
     }
 }
 

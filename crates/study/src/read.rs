@@ -77,22 +77,27 @@ pub fn unknown_system(study: &Source, known: &[String]) -> Mistakes {
 /// Every mistake in it.
 pub fn read_system(source: &Source) -> Result<System, Mistakes> {
     let mut mistakes = Vec::new();
-    let system = parse(&source.text, &mut mistakes)
-        .map_err(|end| mistakes.push(end))
-        .ok()
-        .and_then(|mut root| {
-            mistakes.extend(validate(&SYSTEM, &mut root, "the system"));
-            let raw = read_raw::<raw::System>(&root, &mut mistakes)?;
-            let mut checker = Checker::new(&root);
-            let system = check::system(&mut checker, raw);
-            mistakes.append(&mut checker.findings);
-            system
-        });
+    let system = system_in(&source.text, &mut mistakes);
     let mut findings = Findings::default();
     findings.add_all(mistakes);
     system
         .filter(|_| findings.is_empty())
         .ok_or_else(|| findings.into_mistakes(slice::from_ref(source), 0))
+}
+
+fn system_in(text: &str, mistakes: &mut Vec<Finding>) -> Option<System> {
+    let mut root = parse_root(text, mistakes)?;
+    mistakes.extend(validate(&SYSTEM, &mut root, "the system"));
+    let raw = read_raw::<raw::System>(&root, mistakes)?;
+    let mut checker = Checker::new(&root);
+    let system = check::system(&mut checker, raw);
+    mistakes.append(&mut checker.findings);
+    system
+}
+
+fn parse_root(text: &str, mistakes: &mut Vec<Finding>) -> Option<Node> {
+    let root = parse(text, mistakes);
+    root.map_err(|end| mistakes.push(end)).ok()
 }
 
 /// Checks a study in a single text against its system.
@@ -133,48 +138,48 @@ pub fn read_study_and_files(
 pub fn read_scenario(source: &Source, files: Files<'_>) -> Result<Scenario, Mistakes> {
     let sources = Sources::new(source, files);
     let mut mistakes = Vec::new();
-    let scenario = parse(&source.text, &mut mistakes)
-        .map_err(|end| mistakes.push(end))
-        .ok()
-        .and_then(|mut root| {
-            for used in uses(&root) {
-                if let Some(name) = used
-                    .name
-                    .as_deref()
-                    .filter(|name| is_meant_from_outside(name))
-                {
-                    let path: Vec<_> = used.path.iter().map(String::as_str).collect();
-                    mistakes.extend(misuse_of_environment(&used, name, &path));
-                    if Origin::parse(name).is_some_and(|origin| !origin.is_outside_system()) {
-                        let what = "secrets and tokens belong to a study, and this scenario belongs to none";
-                        mistakes.push(
-                            Finding::new(used.position, what)
-                                .with_expected("${env.NAME} or ${file:PATH}"),
-                        );
-                    }
-                    continue;
-                }
-                let what = "${…} is filled in by a study, and this scenario belongs to no study";
-                mistakes.push(Finding::new(used.position, what).with_expected("a value"));
-            }
-            root = fill(&root, &|_| None);
-            mistakes.extend(validate(&SCENARIO, &mut root, "the scenario"));
-            refuse_keys_of_study(&root, &mut mistakes);
-            let raw = read_raw::<raw::Scenario>(&root, &mut mistakes)?;
-            let mut checker = Checker::with_files(&root, Some(&sources));
-            let around = Around {
-                path: &[],
-                model: None,
-            };
-            let scenario = check::scenario(&mut checker, raw, around);
-            mistakes.append(&mut checker.findings);
-            scenario
-        });
+    let scenario = scenario_in(&source.text, &sources, &mut mistakes);
     let mut findings = Findings::default();
     findings.add_all(mistakes);
     scenario
         .filter(|_| findings.is_empty())
         .ok_or_else(|| findings.into_mistakes(&sources.into_sources(), 0))
+}
+
+fn scenario_in(text: &str, sources: &Sources<'_>, mistakes: &mut Vec<Finding>) -> Option<Scenario> {
+    let mut root = parse_root(text, mistakes)?;
+    refuse_values_of_study(&root, mistakes);
+    root = fill(&root, &|_| None);
+    mistakes.extend(validate(&SCENARIO, &mut root, "the scenario"));
+    refuse_keys_of_study(&root, mistakes);
+    let raw = read_raw::<raw::Scenario>(&root, mistakes)?;
+    let mut checker = Checker::with_files(&root, Some(sources));
+    let around = Around {
+        path: &[],
+        model: None,
+    };
+    let scenario = check::scenario(&mut checker, raw, around);
+    mistakes.append(&mut checker.findings);
+    scenario
+}
+
+/// Reports each `${…}` that only a study fills in.
+fn refuse_values_of_study(root: &Node, mistakes: &mut Vec<Finding>) {
+    for used in uses(root) {
+        let name = used.name.as_deref();
+        let Some(name) = name.filter(|name| is_meant_from_outside(name)) else {
+            let what = "${…} is filled in by a study, and this scenario belongs to no study";
+            mistakes.push(Finding::new(used.position, what).with_expected("a value"));
+            continue;
+        };
+        let path: Vec<_> = used.path.iter().map(String::as_str).collect();
+        mistakes.extend(misuse_of_environment(&used, name, &path));
+        if Origin::parse(name).is_some_and(|origin| !origin.is_outside_system()) {
+            let what = "secrets and tokens belong to a study, and this scenario belongs to none";
+            let finding = Finding::new(used.position, what);
+            mistakes.push(finding.with_expected("${env.NAME} or ${file:PATH}"));
+        }
+    }
 }
 
 /// What was read from the text of a study, and all findings.
@@ -306,17 +311,16 @@ impl Examined {
             system.as_ref().map(check::system_at_most)
         };
         let system_at_most = checked.iter().filter_map(in_cell).max();
-        self.study = self.study.take().map(|study| Study {
-            factors,
-            derived: derived.levels(),
-            system_at_most: system_at_most.unwrap_or_default(),
-            cells: checked,
-            external: external.external,
-            kubeconfig: external.kubeconfig,
-            oauth2,
-            secrets: external.secrets,
-            ..study
-        });
+        if let Some(study) = &mut self.study {
+            study.factors = factors;
+            study.derived = derived.levels();
+            study.system_at_most = system_at_most.unwrap_or_default();
+            study.cells = checked;
+            study.external = external.external;
+            study.kubeconfig = external.kubeconfig;
+            study.oauth2 = oauth2;
+            study.secrets = external.secrets;
+        }
     }
 
     /// Checks each cell. Returns those without mistakes, and the first cell's tree with its part `system`.
@@ -398,7 +402,7 @@ impl Examined {
         }: AllCells<'_>,
     ) {
         let mut part_checker = checker.without_findings();
-        self.study = check::study_without_cells(&mut part_checker, raw, system, (cells, factors));
+        self.study = check::study_without_cells(&mut part_checker, raw, system, cells, factors);
         self.findings.add_all(part_checker.findings);
         let system = raw.system.as_ref();
         let name = system.and_then(|system| system.name.clone());

@@ -3,20 +3,22 @@
 use std::{cell::RefCell, collections::HashMap, sync::Arc};
 
 use crate::{
-    FeedTable, Source, feed_text,
+    FeedTable, Problem, Source, feed_text,
     mistake::{Finding, Position},
     tree::{Entry, Node, Value, parse},
 };
 
 /// Returns the text of a file by its name in a study, or why it cannot be read.
-pub type Files<'a> = &'a dyn Fn(&str) -> Result<Source, String>;
+pub type Files<'a> = &'a dyn Fn(&str) -> Result<Source, Problem>;
 
 /// For a text that may name no other file.
 ///
 /// # Errors
 /// Always: there is no such file.
-pub fn no_files(name: &str) -> Result<Source, String> {
-    Err(format!("cannot read {name}: no other file is read here"))
+pub fn no_files(name: &str) -> Result<Source, Problem> {
+    Err(Problem(format!(
+        "cannot read {name}: no other file is read here"
+    )))
 }
 
 /// The rows of a feed's file, or what is wrong in it.
@@ -45,18 +47,10 @@ impl<'a> Sources<'a> {
 
     /// The text of a file with its number; `named_at` is the position of its name.
     fn fetch(&self, name: &str, named_at: Position) -> Result<(u16, String), Finding> {
-        let failed = |why: String| {
-            let names_another = why.ends_with('?');
-            let finding = Finding::new(named_at, why);
-            match names_another {
-                true => finding,
-                false => finding.with_expected("a file that can be read"),
-            }
-        };
-        let source = (self.files)(name).map_err(failed)?;
+        let source = (self.files)(name).map_err(|Problem(why)| unreadable(why, named_at))?;
         let mut sources = self.sources.borrow_mut();
         let number = u16::try_from(sources.len())
-            .map_err(|_| failed("too many files are named".to_owned()))?;
+            .map_err(|_| unreadable("too many files are named".to_owned(), named_at))?;
         let text = source.text.clone();
         sources.push(source);
         Ok((number, text))
@@ -76,13 +70,8 @@ impl<'a> Sources<'a> {
         let mut file_findings = Vec::new();
         let root = parse(&text, &mut file_findings);
         let root = root.map_err(|end| file_findings.push(end)).ok();
-        findings.extend(file_findings.into_iter().map(|finding| Finding {
-            position: Position {
-                file: number,
-                ..finding.position
-            },
-            ..finding
-        }));
+        let file_findings = file_findings.into_iter();
+        findings.extend(file_findings.map(|finding| in_file(finding, number)));
         let mut root = root?;
         set_file(&mut root, number);
         let source = Source {
@@ -97,25 +86,41 @@ impl<'a> Sources<'a> {
         if let Some(known) = self.tables.borrow().get(name) {
             return known.clone();
         }
-        let read = self
-            .fetch(name, named_at)
-            .map_err(|finding| vec![finding])
-            .and_then(|(number, text)| {
-                feed_text::read(name, &text).map_err(|findings| {
-                    let in_file = |finding: Finding| Finding {
-                        position: Position {
-                            file: number,
-                            ..finding.position
-                        },
-                        ..finding
-                    };
-                    findings.into_iter().map(in_file).collect()
-                })
-            })
-            .map(Arc::new);
+        let read = self.read_table(name, named_at);
         let mut tables = self.tables.borrow_mut();
         tables.insert(name.to_owned(), read.clone());
         read
+    }
+
+    fn read_table(&self, name: &str, named_at: Position) -> Table {
+        let fetched = self.fetch(name, named_at);
+        let (number, text) = fetched.map_err(|finding| vec![finding])?;
+        feed_text::read(name, &text)
+            .map(Arc::new)
+            .map_err(|findings| {
+                let findings = findings.into_iter();
+                findings.map(|finding| in_file(finding, number)).collect()
+            })
+    }
+}
+
+fn unreadable(why: String, named_at: Position) -> Finding {
+    let names_another = why.ends_with('?');
+    let finding = Finding::new(named_at, why);
+    match names_another {
+        true => finding,
+        false => finding.with_expected("a file that can be read"),
+    }
+}
+
+/// The finding in the file of a number.
+fn in_file(finding: Finding, file: u16) -> Finding {
+    Finding {
+        position: Position {
+            file,
+            ..finding.position
+        },
+        ..finding
     }
 }
 

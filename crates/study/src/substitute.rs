@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use waggle_template::placeholder::{Part, parts};
 
-use crate::{Component, Level, MetricSource, ProbeKind, System, Trust, WatchBegin, origin::TOKEN};
+use crate::{
+    Check, Component, Level, MetricSource, ProbeKind, SetupStep, System, Trust, WatchBegin,
+    origin::TOKEN,
+};
 
 /// Statuses that say that one is not known, or may not.
 const REFUSALS: [u16; 2] = [401, 403];
@@ -24,18 +27,27 @@ fn values(headers: &[(String, String)]) -> impl Iterator<Item = &String> {
     headers.iter().map(|(_, value)| value)
 }
 
+/// The texts of the requests of a step.
+fn setup_texts(step: &SetupStep) -> impl Iterator<Item = &String> {
+    let undo = step.undo.iter();
+    let undo = undo.flat_map(|undo| values(&undo.headers).chain([&undo.path, &undo.body]));
+    let step_texts = values(&step.headers).chain([&step.path, &step.body]);
+    step_texts.chain(undo)
+}
+
+/// Whether a check expects that it is refused.
+fn is_refusal(check: &Check) -> bool {
+    let status = &check.expect.status;
+    !status.is_empty() && status.iter().all(|code| REFUSALS.contains(code))
+}
+
 impl Component {
     /// The texts of its start and its setup.
     fn texts(&self) -> impl Iterator<Item = &str> {
         let process = &self.process;
         let arguments = process.arguments.iter().flat_map(|some| &some.add);
         let pairs = self.files.iter().chain(&process.environment);
-        let setup = self.setup.iter().flat_map(|step| {
-            let undo = step.undo.iter();
-            let undo = undo.flat_map(|undo| values(&undo.headers).chain([&undo.path, &undo.body]));
-            let step_texts = values(&step.headers).chain([&step.path, &step.body]);
-            step_texts.chain(undo)
-        });
+        let setup = self.setup.iter().flat_map(setup_texts);
         let authorities = self.tls.iter().filter_map(|tls| match &tls.trust {
             Trust::File(file) => Some(file),
             Trust::SystemAuthority | Trust::Unchecked => None,
@@ -108,12 +120,8 @@ impl System {
         let endpoints = endpoints.filter(|endpoint| endpoint.component == component);
         let names: Vec<&str> = endpoints.map(|endpoint| endpoint.name.as_str()).collect();
         // That another identity is refused cannot be asked with the only one that there is.
-        self.verify.retain(|check| {
-            let status = &check.expect.status;
-            let is_refusal =
-                !status.is_empty() && status.iter().all(|code| REFUSALS.contains(code));
-            !(is_refusal && names.contains(&check.endpoint.as_str()))
-        });
+        self.verify
+            .retain(|check| !(is_refusal(check) && names.contains(&check.endpoint.as_str())));
         let checks = self.verify.iter_mut();
         for check in checks.filter(|check| names.contains(&check.endpoint.as_str())) {
             remove_own_identity(&mut check.headers);

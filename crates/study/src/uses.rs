@@ -45,13 +45,9 @@ pub(crate) fn check_uses(
     let Some(system) = system else { return };
     let set = body.child("system").and_then(|system| system.child("set"));
     let is_set = |name: &str| set.is_some_and(|set| set.entry(name).is_some());
-    let free = || {
-        let names = system
-            .parameters
-            .iter()
-            .map(|parameter| parameter.name.as_str());
-        names.filter(|name| !is_set(name))
-    };
+    let parameters = system.parameters.iter();
+    let names = parameters.map(|parameter| parameter.name.as_str());
+    let free: Vec<&str> = names.filter(|name| !is_set(name)).collect();
     let match_on = body
         .child("reference")
         .and_then(|reference| reference.child("match_on"));
@@ -60,7 +56,7 @@ pub(crate) fn check_uses(
         CELL_KEYS.contains(&name)
             || known.derived.uses(name)
             || names_rows(name)
-            || free().any(|parameter| parameter == name)
+            || free.contains(&name)
             || uses.iter().any(|used| used.name.as_deref() == Some(name))
     };
     // A formula that was not read may use any of them.
@@ -68,8 +64,8 @@ pub(crate) fn check_uses(
     for (name, position) in names.filter(|(name, _)| !is_used(name)) {
         let unknown = uses.iter().filter_map(|used| used.name.as_deref());
         let unknown = unknown.filter(|used| !known.every_name().any(|(name, _)| name == used));
-        let near = nearest_word(name, unknown.chain(free()));
-        let expected = expected_use(name, free());
+        let near = nearest_word(name, unknown.chain(free.iter().copied()));
+        let expected = expected_use(name, free.iter().copied());
         let is_factor = known.factors.iter().any(|(factor, _)| factor == name);
         let kind = if is_factor { "factor" } else { "derived level" };
         let what = format!("{kind} {name} is used nowhere");

@@ -152,7 +152,7 @@ pub(crate) fn records_error(why: RecordsError, study: &Path, source: &Source) ->
     let folder = study.parent().unwrap_or(Path::new(""));
     let files = waggle_runner::files_beside(study);
     let is_file = |name: &str| folder.join(name) == *file;
-    match waggle_study::file_place(source, &files, (key, &is_file)) {
+    match waggle_study::file_place(source, &files, key, &is_file) {
         Some(place) => anyhow!("{}:{}:{}: {why}", place.file, place.line, place.column),
         None => why.into(),
     }

@@ -10,7 +10,7 @@ use super::{
     wrong::{Wrong, Wrongs},
 };
 use crate::{
-    Columns, FieldValue, Layout, Measurement, Mistake, Precision, Record, TimeColumn,
+    Columns, FieldValue, Layout, Measurement, Mistake, Precision, Problem, Record, TimeColumn,
     columns::Role,
     names::{check_measurement, check_name, over_limit},
     source_text::SourceText,
@@ -33,28 +33,26 @@ pub(crate) fn is_annotated(text: &str) -> bool {
 /// Every record of the tables; mistakes are noted.
 pub(super) fn read(
     source: SourceText<'_>,
-    (columns, precision): (&Columns, Precision),
+    columns: &Columns,
+    precision: Precision,
     wrongs: &mut Wrongs,
 ) -> Vec<Record> {
+    let reader = Reader { columns, precision };
     let mut records = Vec::new();
     let mut seen: BTreeSet<String> = BTreeSet::new();
-    for_each_row(source, wrongs, |table, row, wrongs| match row {
-        None => {
-            seen.extend(
-                table
-                    .header
-                    .iter()
-                    .map(|cell| cell.text.clone().into_owned()),
-            );
-            wrongs.extend(
-                table
-                    .header
-                    .iter()
-                    .filter_map(|cell| wrong_name(cell, columns)),
-            );
+    let mut tables = AnnotatedTables::new(source);
+    while let Some(line) = tables.next_line(wrongs) {
+        let table = &tables.current;
+        match line {
+            Line::Header => {
+                let header = table.header.iter();
+                seen.extend(header.map(|cell| cell.text.clone().into_owned()));
+                let header = table.header.iter();
+                wrongs.extend(header.filter_map(|cell| wrong_name(cell, columns)));
+            }
+            Line::Row(row) => records.extend(reader.record(table, &row, wrongs)),
         }
-        Some(row) => records.extend(record(table, row, (columns, precision), wrongs)),
-    });
+    }
     for name in columns.names().filter(|name| !seen.contains(*name)) {
         wrongs.add(Wrong::new(0, format!("no table has a column {name:?}")));
     }
@@ -66,13 +64,15 @@ pub(crate) fn columns(source: SourceText<'_>, measurement: &str) -> Result<Colum
     let mut wrongs = Wrongs::default();
     let mut columns = Columns::of_measurement(measurement);
     let mut tags: BTreeMap<String, bool> = BTreeMap::new();
-    for_each_row(source, &mut wrongs, |table, row, _| {
-        if let Some(row) = row {
+    let mut tables = AnnotatedTables::new(source);
+    while let Some(line) = tables.next_line(&mut wrongs) {
+        let table = &tables.current;
+        if let Line::Row(row) = line {
             // A window of time without values, as aggregateWindow() writes it.
             let is_value = |index: &usize| table.header[*index].text == VALUE;
             let mut values = (0..row.len().min(table.header.len())).filter(is_value);
             columns.skip_empty |= values.any(|index| row[index].text.is_empty());
-            return;
+            continue;
         }
         for (index, cell) in table.header.iter().enumerate() {
             let name = &*cell.text;
@@ -86,7 +86,7 @@ pub(crate) fn columns(source: SourceText<'_>, measurement: &str) -> Result<Colum
                 *tags.entry(name.to_owned()).or_insert(true) &= is_text && is_group;
             }
         }
-    });
+    }
     columns.tags = (tags.into_iter())
         .filter_map(|(name, is_tag)| is_tag.then_some(name))
         .collect();
@@ -124,50 +124,67 @@ impl AnnotatedTable<'_> {
     }
 }
 
-/// Gives each header row (`None`), and each row of its table.
-fn for_each_row<'a>(
-    source: SourceText<'a>,
-    wrongs: &mut Wrongs,
-    mut visit: impl FnMut(&AnnotatedTable<'a>, Option<&[Cell<'a>]>, &mut Wrongs),
-) {
-    let layout = Layout {
-        delimiter: Some(','),
-        ..Layout::default()
-    };
-    let mut rows = Rows::new(source.text, &layout);
-    let mut table = AnnotatedTable::default();
-    while let Some(row) = rows.next_row(wrongs) {
-        if wrongs.is_full() {
-            return;
-        }
-        let Some(first) = row.first() else {
-            continue;
+/// The tables of a text, line after line.
+struct AnnotatedTables<'a> {
+    rows: Rows<'a>,
+    current: AnnotatedTable<'a>,
+}
+
+/// A line of the current table that is no annotation.
+enum Line<'a> {
+    Header,
+    Row(Vec<Cell<'a>>),
+}
+
+impl<'a> AnnotatedTables<'a> {
+    fn new(source: SourceText<'a>) -> Self {
+        let layout = Layout {
+            delimiter: Some(','),
+            ..Layout::default()
         };
-        if let Some(annotation) = first.text.strip_prefix('#') {
-            if !table.header.is_empty() {
-                table = AnnotatedTable::default();
+        Self {
+            rows: Rows::new(source.text, &layout),
+            current: AnnotatedTable::default(),
+        }
+    }
+
+    /// The next header row, or row of its table; annotations are read on the way.
+    fn next_line(&mut self, wrongs: &mut Wrongs) -> Option<Line<'a>> {
+        loop {
+            let row = self.rows.next_row(wrongs)?;
+            if wrongs.is_full() {
+                return None;
             }
-            match annotation {
-                "datatype" => table.datatypes = row,
-                "group" => table.groups = row,
-                "default" => table.defaults = row,
-                _ => {
-                    let actual = &first.text;
-                    let problem =
-                        format!("expected #datatype, #group or #default, found {actual:?}");
-                    wrongs.add(Wrong::new(first.at, problem));
+            let Some(first) = row.first() else {
+                continue;
+            };
+            if let Some(annotation) = first.text.strip_prefix('#') {
+                if !self.current.header.is_empty() {
+                    self.current = AnnotatedTable::default();
                 }
+                match annotation {
+                    "datatype" => self.current.datatypes = row,
+                    "group" => self.current.groups = row,
+                    "default" => self.current.defaults = row,
+                    _ => {
+                        let actual = &first.text;
+                        let problem =
+                            format!("expected #datatype, #group or #default, found {actual:?}");
+                        wrongs.add(Wrong::new(first.at, problem));
+                    }
+                }
+            } else if self.current.header.is_empty() {
+                self.current.header = row;
+                return Some(Line::Header);
+            } else if row.len() == self.current.header.len() {
+                return Some(Line::Row(row));
+            } else {
+                let (expected, actual) = (self.current.header.len(), row.len());
+                let problem = format!(
+                    "expected {expected} cells as in the header of the table, found {actual}"
+                );
+                wrongs.add(Wrong::new(first.at, problem));
             }
-        } else if table.header.is_empty() {
-            table.header = row;
-            visit(&table, None, wrongs);
-        } else if row.len() == table.header.len() {
-            visit(&table, Some(&row), wrongs);
-        } else {
-            let (expected, actual) = (table.header.len(), row.len());
-            let problem =
-                format!("expected {expected} cells as in the header of the table, found {actual}");
-            wrongs.add(Wrong::new(first.at, problem));
         }
     }
 }
@@ -186,107 +203,115 @@ fn wrong_name(cell: &Cell<'_>, columns: &Columns) -> Option<Wrong> {
     Some(Wrong::new(cell.at, problem.to_string()))
 }
 
-fn record(
-    table: &AnnotatedTable<'_>,
-    row: &[Cell<'_>],
-    (columns, precision): (&Columns, Precision),
-    wrongs: &mut Wrongs,
-) -> Option<Record> {
-    if let (Some(index), Some(_)) = (table.index("error"), table.index("reference")) {
-        let message = table.text(row, index);
-        let problem = format!("the table is an error of the database: {message}");
-        wrongs.add(Wrong::new(row[0].at, problem));
-        return None;
-    }
-    let mut record = Record {
-        measurement: match &columns.measurement {
-            Measurement::Name(name) => name.clone(),
-            Measurement::Column(_) => String::new(),
-        },
-        tags: Vec::new(),
-        fields: Vec::new(),
-        time_ns: None,
-    };
-    let mut wrong: Vec<Wrong> = Vec::new();
-    for index in 0..row.len() {
-        let problem = add_cell(table, (row, index), columns, &mut record).err();
-        wrong.extend(problem.map(|problem| Wrong::new(row[index].at, problem)));
-    }
-    match time(table, row, (columns, precision)) {
-        Ok(time) => record.time_ns = time,
-        Err(problem) => wrong.push(Wrong::new(row[0].at, problem)),
-    }
-    if record.fields.is_empty() && wrong.is_empty() {
-        if columns.skip_empty {
+/// Reads rows whose columns have the roles in `columns`.
+struct Reader<'c> {
+    columns: &'c Columns,
+    precision: Precision,
+}
+
+impl Reader<'_> {
+    fn record(
+        &self,
+        table: &AnnotatedTable<'_>,
+        row: &[Cell<'_>],
+        wrongs: &mut Wrongs,
+    ) -> Option<Record> {
+        if let (Some(index), Some(_)) = (table.index("error"), table.index("reference")) {
+            let message = table.text(row, index);
+            let problem = format!("the table is an error of the database: {message}");
+            wrongs.add(Wrong::new(row[0].at, problem));
             return None;
         }
-        let remedy = "skip_empty: true leaves out rows without values";
-        wrong.push(Wrong::new(row[0].at, "the row has no fields").with_remedy(remedy));
+        let mut record = Record {
+            measurement: match &self.columns.measurement {
+                Measurement::Name(name) => name.clone(),
+                Measurement::Column(_) => String::new(),
+            },
+            tags: Vec::new(),
+            fields: Vec::new(),
+            time_ns: None,
+        };
+        let mut wrong: Vec<Wrong> = Vec::new();
+        for index in 0..row.len() {
+            let problem = self.add_cell(table, row, index, &mut record).err();
+            wrong.extend(problem.map(|Problem(problem)| Wrong::new(row[index].at, problem)));
+        }
+        match self.time(table, row) {
+            Ok(time) => record.time_ns = time,
+            Err(Problem(problem)) => wrong.push(Wrong::new(row[0].at, problem)),
+        }
+        if record.fields.is_empty() && wrong.is_empty() {
+            if self.columns.skip_empty {
+                return None;
+            }
+            let remedy = "skip_empty: true leaves out rows without values";
+            wrong.push(Wrong::new(row[0].at, "the row has no fields").with_remedy(remedy));
+        }
+        let limit = over_limit(record.tags.len(), record.fields.len());
+        wrong.extend(limit.map(|problem| Wrong::new(row[0].at, problem)));
+        if let Measurement::Column(name) = &self.columns.measurement
+            && table.index(name).is_none()
+        {
+            let problem = format!("the table has no column {name:?}, which has the measurement");
+            wrong.push(Wrong::new(row[0].at, problem));
+        }
+        let is_right = wrong.is_empty();
+        wrongs.extend(wrong);
+        is_right.then_some(record)
     }
-    let limit = over_limit(record.tags.len(), record.fields.len());
-    wrong.extend(limit.map(|problem| Wrong::new(row[0].at, problem)));
-    if let Measurement::Column(name) = &columns.measurement
-        && table.index(name).is_none()
-    {
-        let problem = format!("the table has no column {name:?}, which has the measurement");
-        wrong.push(Wrong::new(row[0].at, problem));
-    }
-    let is_right = wrong.is_empty();
-    wrongs.extend(wrong);
-    is_right.then_some(record)
-}
 
-/// Adds what a cell says by the role of its column; the error is what is wrong with it.
-fn add_cell(
-    table: &AnnotatedTable<'_>,
-    (row, index): (&[Cell<'_>], usize),
-    columns: &Columns,
-    record: &mut Record,
-) -> Result<(), String> {
-    let (name, text) = (&*table.header[index].text, table.text(row, index));
-    let named = |problem: crate::Unwritable| problem.to_string();
-    match columns.role(name) {
-        Role::Measurement => {
-            text.clone_into(&mut record.measurement);
-            check_measurement(text).map_err(named)
+    /// Adds what a cell says by the role of its column; the error is what is wrong with it.
+    fn add_cell(
+        &self,
+        table: &AnnotatedTable<'_>,
+        row: &[Cell<'_>],
+        index: usize,
+        record: &mut Record,
+    ) -> Result<(), Problem> {
+        let (name, text) = (&*table.header[index].text, table.text(row, index));
+        let named = |problem: crate::Unwritable| Problem(problem.to_string());
+        match self.columns.role(name) {
+            Role::Measurement => {
+                text.clone_into(&mut record.measurement);
+                check_measurement(text).map_err(named)
+            }
+            Role::Tag if !self.columns.is_missing(text) => {
+                record.tags.push((name.to_owned(), text.to_owned()));
+                check_name("a tag value", text).map_err(named)
+            }
+            Role::Field if !self.columns.is_missing(text) => {
+                let key = match table.index(FIELD) {
+                    Some(field) if name == VALUE => table.text(row, field),
+                    _ if name != VALUE && is_of_answer(name) => return Ok(()),
+                    _ => name,
+                };
+                check_name("a field key", key).map_err(named)?;
+                let value = value(text, table.datatype(index)).map_err(|expected| {
+                    Problem(format!(
+                        "expected {expected} in column {name:?}, found {text:?}"
+                    ))
+                })?;
+                record.fields.push((key.to_owned(), value));
+                Ok(())
+            }
+            Role::Tag | Role::Field | Role::Time(_) | Role::LeftOut => Ok(()),
         }
-        Role::Tag if !columns.is_missing(text) => {
-            record.tags.push((name.to_owned(), text.to_owned()));
-            check_name("a tag value", text).map_err(named)
-        }
-        Role::Field if !columns.is_missing(text) => {
-            let key = match table.index(FIELD) {
-                Some(field) if name == VALUE => table.text(row, field),
-                _ if name != VALUE && is_of_answer(name) => return Ok(()),
-                _ => name,
-            };
-            check_name("a field key", key).map_err(named)?;
-            let value = value(text, table.datatype(index)).map_err(|expected| {
-                format!("expected {expected} in column {name:?}, found {text:?}")
+    }
+
+    fn time(&self, table: &AnnotatedTable<'_>, row: &[Cell<'_>]) -> Result<Option<i64>, Problem> {
+        let Some(column) = &self.columns.time else {
+            return Ok(None);
+        };
+        let mut texts = Vec::with_capacity(column.columns.len());
+        for name in &column.columns {
+            let index = table.index(name);
+            let index = index.ok_or_else(|| {
+                Problem(format!("the table has no column {name:?} with the time"))
             })?;
-            record.fields.push((key.to_owned(), value));
-            Ok(())
+            texts.push(table.text(row, index));
         }
-        Role::Tag | Role::Field | Role::Time(_) | Role::LeftOut => Ok(()),
+        time::from_cell(&texts.join(" "), column, self.precision).map(Some)
     }
-}
-
-fn time(
-    table: &AnnotatedTable<'_>,
-    row: &[Cell<'_>],
-    (columns, precision): (&Columns, Precision),
-) -> Result<Option<i64>, String> {
-    let Some(column) = &columns.time else {
-        return Ok(None);
-    };
-    let mut texts = Vec::with_capacity(column.columns.len());
-    for name in &column.columns {
-        let index = table.index(name);
-        let index =
-            index.ok_or_else(|| format!("the table has no column {name:?} with the time"))?;
-        texts.push(table.text(row, index));
-    }
-    time::from_cell(&texts.join(" "), column, precision).map(Some)
 }
 
 /// A value of a type of Flux; the error is what was expected. Types without a counterpart are texts.

@@ -12,7 +12,7 @@ mod wrong;
 use std::collections::HashMap;
 
 use crate::{
-    Columns, Decimal, Layout, Measurement, Mistake, Precision, Record,
+    Columns, Decimal, Layout, Measurement, Mistake, Precision, Problem, Record,
     columns::Role,
     guess,
     names::{check_measurement, check_name, over_limit},
@@ -39,7 +39,7 @@ pub fn read(
     let source = SourceText::parse_utf8(text)?;
     let mut wrongs = Wrongs::default();
     if is_annotated(source.text) && columns.layout == Layout::default() {
-        let records = annotated::read(source, (columns, precision), &mut wrongs);
+        let records = annotated::read(source, columns, precision, &mut wrongs);
         return wrongs.into_result(source, records);
     }
     let Some(table) = Table::parse(source, columns, &mut wrongs) else {
@@ -213,14 +213,15 @@ impl<'a> Table<'a> {
 
     /// The name of each column, with its cells and their offsets in the text.
     pub(crate) fn samples(&self) -> Vec<(String, Vec<(String, usize)>)> {
-        let sample = |column: usize| {
-            let cells = self.rows.iter().map(|row| &row[column]);
-            cells
-                .map(|cell| (cell.text.clone().into_owned(), cell.at))
-                .collect()
-        };
         (self.header.iter().enumerate())
-            .map(|(column, name)| (name.text.clone().into_owned(), sample(column)))
+            .map(|(column, name)| (name.text.clone().into_owned(), self.sample(column)))
+            .collect()
+    }
+
+    fn sample(&self, column: usize) -> Vec<(String, usize)> {
+        let cells = self.rows.iter().map(|row| &row[column]);
+        cells
+            .map(|cell| (cell.text.clone().into_owned(), cell.at))
             .collect()
     }
 }
@@ -362,7 +363,7 @@ impl Reader<'_, '_> {
         let text = texts.join(" ");
         time::from_cell(&text, column, self.precision)
             .map(Some)
-            .map_err(|problem| {
+            .map_err(|Problem(problem)| {
                 Wrong::new(first.at, problem).with_remedy(guess::time_remedy(&text, column))
             })
     }

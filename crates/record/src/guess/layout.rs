@@ -86,20 +86,16 @@ fn comment(text: &str) -> Option<&'static str> {
         .filter(|line| !line.trim_ascii().is_empty())
         .take(ROWS)
         .collect();
-    COMMENTS.into_iter().find(|start| {
-        let is_comment = |line: &&str| line.starts_with(start);
-        let count = lines
-            .iter()
-            .copied()
-            .filter(|line| is_comment(line))
-            .count();
-        let at_top = lines
-            .iter()
-            .copied()
-            .take_while(|line| is_comment(line))
-            .count();
-        count > 0 && count < lines.len() && (count == at_top || 2 * count < lines.len())
-    })
+    COMMENTS
+        .into_iter()
+        .find(|start| begins_comments(start, &lines))
+}
+
+fn begins_comments(start: &str, lines: &[&str]) -> bool {
+    let is_comment = |line: &&&str| line.starts_with(start);
+    let count = lines.iter().filter(is_comment).count();
+    let at_top = lines.iter().take_while(is_comment).count();
+    count > 0 && count < lines.len() && (count == at_top || 2 * count < lines.len())
 }
 
 /// The names of columns in the last comment above the first row, if it has as many cells as the rows.

@@ -169,13 +169,7 @@ fn names_without_header(samples: &[Sample]) -> Option<Vec<String>> {
     let mut names_of_numeric = numeric.map(|sample| &sample.name).peekable();
     names_of_numeric.peek()?;
     // Names may be numbers, as of channels: above times is a name that is none.
-    let is_name_of_times = |sample: &Sample| {
-        let texts = sample.texts();
-        texts.iter().any(|text| !numbers::is_number(text))
-            && !times::formats(&texts).is_empty()
-            && times::formats(&[&sample.name]).is_empty()
-    };
-    if samples.iter().any(is_name_of_times) {
+    if samples.iter().any(is_name_above_times) {
         return None;
     }
     names_of_numeric
@@ -185,6 +179,14 @@ fn names_without_header(samples: &[Sample]) -> Option<Vec<String>> {
                 .map(|index| format!("column{index}"))
                 .collect()
         })
+}
+
+/// Whether a column of times that are no numbers has a name that is no time.
+fn is_name_above_times(sample: &Sample) -> bool {
+    let texts = sample.texts();
+    texts.iter().any(|text| !numbers::is_number(text))
+        && !times::formats(&texts).is_empty()
+        && times::formats(&[&sample.name]).is_empty()
 }
 
 impl Look<'_> {

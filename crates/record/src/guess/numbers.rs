@@ -31,28 +31,28 @@ fn are_units(samples: &[Sample], lines: usize) -> bool {
         .iter()
         .filter(|sample| are_mostly_numbers(&values(&sample.cells[lines..])))
         .collect();
-    let is_units = |row: usize| {
-        let cells = || {
-            numeric
-                .iter()
-                .map(|sample| sample.cells[row].text.trim_ascii())
-        };
-        let is_value = |sample: &&Sample| {
-            let cell = sample.cells[row].text.trim_ascii();
-            !cell.is_empty() && values(&sample.cells[lines..]).contains(&cell)
-        };
-        // A row in which every number is missing is a row.
-        cells().all(|cell| !is_number(cell))
-            && cells().any(|cell| !cell.is_empty() && !layout::is_missing_text(cell))
-            && !numeric.iter().any(is_value)
+    let mut rows = 0..lines;
+    !numeric.is_empty()
+        && rows.all(|row| has_units(&numeric, row, lines) && !has_time(samples, row))
+}
+
+/// Whether a row has units in columns of numbers, whose values begin after so many lines.
+fn has_units(numeric: &[&Sample], row: usize, lines: usize) -> bool {
+    let cells = || numeric.iter().map(|sample| sample.text(row));
+    let is_value = |sample: &&Sample| {
+        let cell = sample.text(row);
+        !cell.is_empty() && values(&sample.cells[lines..]).contains(&cell)
     };
-    let is_timed = |row: usize| {
-        let mut timed = samples
-            .iter()
-            .filter(|sample| !sample.cells[row].text.trim_ascii().is_empty());
-        timed.any(|sample| times::are_times(&sample.texts()))
-    };
-    !numeric.is_empty() && (0..lines).all(|row| is_units(row) && !is_timed(row))
+    // A row in which every number is missing is a row.
+    cells().all(|cell| !is_number(cell))
+        && cells().any(|cell| !cell.is_empty() && !layout::is_missing_text(cell))
+        && !numeric.iter().any(is_value)
+}
+
+/// Whether a row has a cell in a column of times.
+fn has_time(samples: &[Sample], row: usize) -> bool {
+    let mut samples = samples.iter();
+    samples.any(|sample| !sample.text(row).is_empty() && times::are_times(&sample.texts()))
 }
 
 /// The cells that have a value, as far as one knows before texts that stand for none are found.

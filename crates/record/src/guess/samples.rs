@@ -46,6 +46,11 @@ impl Sample {
         cells.filter(|cell| !cell.is_empty()).collect()
     }
 
+    /// The cell of a row.
+    pub(super) fn text(&self, row: usize) -> &str {
+        self.cells[row].text.trim_ascii()
+    }
+
     /// The line of the first cell with this text.
     pub(super) fn line(&self, text: &str, source: SourceText<'_>) -> usize {
         let mut cells = self.cells.iter();
@@ -89,18 +94,17 @@ pub(super) fn csv_samples(
     let Some(table) = Table::parse(head, columns, &mut wrongs) else {
         return wrongs.into_result(source, Vec::new());
     };
-    let sample = |(name, cells): (String, Vec<(String, usize)>)| Sample {
-        name,
-        cells: cells
-            .into_iter()
-            .map(|(text, offset)| SampleCell {
-                text,
-                at: offset,
-                json: None,
-            })
-            .collect(),
-    };
-    Ok(table.samples().into_iter().map(sample).collect())
+    let mut samples = Vec::new();
+    for (name, cells) in table.samples() {
+        let cells = cells.into_iter().map(|(text, offset)| SampleCell {
+            text,
+            at: offset,
+            json: None,
+        });
+        let cells = cells.collect();
+        samples.push(Sample { name, cells });
+    }
+    Ok(samples)
 }
 
 /// The columns of objects; `None` if each has measurement and fields of its own.

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::object::{Reader, excerpt};
 use crate::{
-    Columns, Measurement, Mistake, Precision, Record,
+    Columns, Measurement, Mistake, Precision, Problem, Record,
     columns::Role,
     field_types::{FieldTypes, Scope},
     guess,
@@ -114,7 +114,12 @@ impl<'c> FlatReader<'c> {
         }
         for (raw_key, key, value) in reader.pairs(object, "a record: an object")? {
             let column = join_path(path, &key);
-            self.value(reader, (raw_key, column), value, flat, depth)?;
+            let member = Member {
+                raw_key,
+                column,
+                value,
+            };
+            self.value(reader, member, flat, depth)?;
         }
         Some(())
     }
@@ -122,18 +127,18 @@ impl<'c> FlatReader<'c> {
     fn value<'r>(
         &mut self,
         reader: &mut Reader<'_, '_>,
-        (raw_key, column): (&'r RawValue, String),
-        value: &'r RawValue,
+        member: Member<'r>,
         flat: &mut Flat<'r>,
         depth: usize,
     ) -> Option<()> {
+        let Member { column, value, .. } = &member;
         self.unseen.remove(column.as_str());
         // Columns of other names may lie within one that is not named.
-        if self.columns.leave_out.contains(&column) {
+        if self.columns.leave_out.contains(column) {
             return Some(());
         }
         if value.get().starts_with('{') {
-            return self.object(reader, Some(&column), value, flat, depth + 1);
+            return self.object(reader, Some(column), value, flat, depth + 1);
         }
         if value.get().starts_with('[') {
             if depth + 1 == DEPTH_MAX {
@@ -144,22 +149,30 @@ impl<'c> FlatReader<'c> {
                 reader.wrong(value, format!("expected a list, found {}", excerpt(value)));
                 return None;
             };
-            for (index, element) in elements.into_iter().enumerate() {
-                let column = join_path(Some(&column), &index.to_string());
-                self.value(reader, (raw_key, column), element, flat, depth + 1)?;
+            for (index, value) in elements.into_iter().enumerate() {
+                let member = Member {
+                    column: join_path(Some(column), &index.to_string()),
+                    value,
+                    ..member
+                };
+                self.value(reader, member, flat, depth + 1)?;
             }
             return Some(());
         }
-        self.leaf(reader, (raw_key, column), value, flat)
+        self.leaf(reader, member, flat)
     }
 
     fn leaf<'r>(
         &mut self,
         reader: &mut Reader<'_, '_>,
-        (raw_key, column): (&'r RawValue, String),
-        value: &'r RawValue,
+        member: Member<'r>,
         flat: &mut Flat<'r>,
     ) -> Option<()> {
+        let Member {
+            raw_key,
+            column,
+            value,
+        } = member;
         let role = self.columns.role(&column);
         let is_missing = value.get() == "null"
             || serde_json::from_str::<String>(value.get())
@@ -195,7 +208,7 @@ impl<'c> FlatReader<'c> {
                     return Some(());
                 };
                 let place = || reader.place(value);
-                if let Err(expected) = self.types.note(("", &column), &field_value, place) {
+                if let Err(expected) = self.types.note("", &column, &field_value, place) {
                     let problem = format!("{expected}, found {}", excerpt(value));
                     reader.mistake(value, problem, Some(type_remedy(&column)));
                 }
@@ -229,13 +242,20 @@ impl<'c> FlatReader<'c> {
         let text = texts.join(" ");
         match time::from_cell(&text, column, self.precision) {
             Ok(time) => Some(time),
-            Err(problem) => {
+            Err(Problem(problem)) => {
                 let source = parts.first().copied().flatten().unwrap_or(object);
                 reader.mistake(source, problem, Some(guess::time_remedy(&text, column)));
                 None
             }
         }
     }
+}
+
+/// A value of an object, or of a list in it.
+struct Member<'r> {
+    raw_key: &'r RawValue,
+    column: String,
+    value: &'r RawValue,
 }
 
 /// The values of an object so far.

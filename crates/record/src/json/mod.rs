@@ -9,7 +9,7 @@ mod object;
 mod write;
 
 pub(crate) use flat::FlatReader;
-pub(crate) use object::{members, record};
+pub(crate) use object::{RecordReader, members};
 pub(crate) use write::write_before_time;
 pub use write::{write, write_all};
 
@@ -17,29 +17,28 @@ use serde_json::value::RawValue;
 
 use crate::{
     Columns, Mistake, Precision, Record,
-    field_types::{FieldTypes, Scope},
     source_text::{Mistakes, SourceText},
 };
 
 /// Every record of an object or an array of objects, or the mistakes.
 pub fn read(text: &[u8], precision: Precision) -> Result<Vec<Record>, Vec<Mistake>> {
+    let mut reader = RecordReader::new(precision);
     let mut mistakes = Mistakes::default();
     let records = read_objects(text, &mut mistakes, |source, object, mistakes| {
-        record(source, object, (precision, None), mistakes)
+        reader.record(source, object, mistakes)
     })?;
-    mistakes.into_result(records)
+    reader.finish(records, mistakes)
 }
 
 /// The same of a file: a field of a measurement has one type, and integers are floats if others are.
 pub(crate) fn read_file(text: &[u8], precision: Precision) -> Result<Vec<Record>, Vec<Mistake>> {
-    let mut types = FieldTypes::new(Scope::Measurement);
+    let mut reader = RecordReader::of_file(precision);
     let mut mistakes = Mistakes::default();
     let records = read_objects(text, &mut mistakes, |source, object, mistakes| {
-        record(source, object, (precision, Some(&mut types)), mistakes)
+        reader.record(source, object, mistakes)
     });
-    let mut records = records.map_err(|mistakes| name_ndjson(text, mistakes))?;
-    types.unify(&mut records, &mut mistakes);
-    mistakes.into_result(records)
+    let records = records.map_err(|mistakes| name_ndjson(text, mistakes))?;
+    reader.finish(records, mistakes)
 }
 
 /// Every record of an object or an array of objects of any shape, `[{"time":…,"host":"a","load":{"one":1.5}}]`, or the mistakes.
@@ -83,10 +82,10 @@ pub(crate) fn objects(
     } else {
         vec![whole]
     };
-    let mut last = (0, source);
+    let (mut start, mut last) = (0, source);
     Ok(objects.into_iter().map(move |object| {
-        last = source.piece_after(last, object.get());
-        (last.1, object)
+        (start, last) = source.piece_after(start, last, object.get());
+        (last, object)
     }))
 }
 
@@ -109,18 +108,20 @@ pub(crate) fn name_ndjson(text: &[u8], mut mistakes: Vec<Mistake>) -> Vec<Mistak
 
 /// The text as one JSON value, or the position of the error.
 pub(crate) fn parse(source: SourceText<'_>) -> Result<&RawValue, Mistake> {
-    serde_json::from_str(source.text).map_err(|error| {
-        let line_start = line_start(source.text, error.line());
-        // serde_json counts bytes from 1, and 0 is the line break before the line.
-        let offset = line_start + error.column().saturating_sub(1);
-        let offset = (0..=offset.min(source.text.len()))
-            .rev()
-            .find(|&offset| source.text.is_char_boundary(offset))
-            .unwrap_or(0);
-        let message = error.to_string();
-        let what = message.split(" at line ").next().unwrap_or(&message);
-        source.mistake(offset, format!("this is not JSON: {what}"))
-    })
+    serde_json::from_str(source.text).map_err(|error| syntax_mistake(source, &error))
+}
+
+fn syntax_mistake(source: SourceText<'_>, error: &serde_json::Error) -> Mistake {
+    let line_start = line_start(source.text, error.line());
+    // serde_json counts bytes from 1, and 0 is the line break before the line.
+    let offset = line_start + error.column().saturating_sub(1);
+    let offset = (0..=offset.min(source.text.len()))
+        .rev()
+        .find(|&offset| source.text.is_char_boundary(offset))
+        .unwrap_or(0);
+    let message = error.to_string();
+    let what = message.split(" at line ").next().unwrap_or(&message);
+    source.mistake(offset, format!("this is not JSON: {what}"))
 }
 
 fn line_start(text: &str, line: usize) -> usize {

@@ -9,57 +9,92 @@ use serde::{
 use serde_json::value::RawValue;
 
 use crate::{
-    FieldValue, Mistake, Precision, Record,
-    field_types::FieldTypes,
+    FieldValue, Mistake, Precision, Problem, Record,
+    field_types::{FieldTypes, Scope},
     names::{check_measurement, check_name, over_limit},
     source_text::{Mistakes, SourceText},
     time,
 };
 
-/// The record of `{"measurement", "tags", "fields", "time"}`; `None` if mistakes were noted. `types`: those of the text's fields, if
-/// each has one.
-pub(crate) fn record(
-    source: SourceText<'_>,
-    object: &RawValue,
-    (precision, types): (Precision, Option<&mut FieldTypes>),
-    mistakes: &mut Mistakes,
-) -> Option<Record> {
-    let mut reader = Reader::new(source, mistakes);
-    let mut measurement = None;
-    let mut tags = None;
-    let (mut fields, mut raw_fields) = (None, object);
-    let mut time_ns = None;
-    for (raw_key, key, value) in reader.pairs(object, "a record: an object")? {
-        match &*key {
-            "measurement" => measurement = reader.measurement(value),
-            "tags" => tags = reader.tags(value),
-            "fields" => {
-                raw_fields = value;
-                fields = reader.fields(value);
-            }
-            "time" => time_ns = reader.time(value, precision),
-            _ => reader.wrong(
-                raw_key,
-                format!("expected measurement, tags, fields or time, found {key:?}"),
-            ),
+/// Reads objects that are `{"measurement", "tags", "fields", "time"}`.
+pub(crate) struct RecordReader {
+    precision: Precision,
+    /// The types of the fields, if each has one.
+    types: Option<FieldTypes>,
+}
+
+impl RecordReader {
+    pub(crate) fn new(precision: Precision) -> Self {
+        Self {
+            precision,
+            types: None,
         }
     }
-    if reader.ok && measurement.is_none() {
-        reader.wrong(object, "the record has no measurement".into());
+
+    /// A field of a measurement has one type.
+    pub(crate) fn of_file(precision: Precision) -> Self {
+        Self {
+            precision,
+            types: Some(FieldTypes::new(Scope::Measurement)),
+        }
     }
-    if reader.ok && fields.as_ref().is_none_or(Vec::is_empty) {
-        reader.wrong(object, "the record has no fields".into());
+
+    /// The records with the types of their fields, or the mistakes.
+    pub(crate) fn finish(
+        self,
+        mut records: Vec<Record>,
+        mut mistakes: Mistakes,
+    ) -> Result<Vec<Record>, Vec<Mistake>> {
+        if let Some(types) = self.types {
+            types.unify(&mut records, &mut mistakes);
+        }
+        mistakes.into_result(records)
     }
-    let record = Record {
-        measurement: measurement?,
-        tags: tags.unwrap_or_default(),
-        fields: fields?,
-        time_ns,
-    };
-    if let Some(types) = types {
-        reader.note_types(&record, raw_fields, types);
+
+    /// The record of an object; `None` if mistakes were noted.
+    pub(crate) fn record(
+        &mut self,
+        source: SourceText<'_>,
+        object: &RawValue,
+        mistakes: &mut Mistakes,
+    ) -> Option<Record> {
+        let mut reader = Reader::new(source, mistakes);
+        let mut measurement = None;
+        let mut tags = None;
+        let (mut fields, mut raw_fields) = (None, object);
+        let mut time_ns = None;
+        for (raw_key, key, value) in reader.pairs(object, "a record: an object")? {
+            match &*key {
+                "measurement" => measurement = reader.measurement(value),
+                "tags" => tags = reader.tags(value),
+                "fields" => {
+                    raw_fields = value;
+                    fields = reader.fields(value);
+                }
+                "time" => time_ns = reader.time(value, self.precision),
+                _ => reader.wrong(
+                    raw_key,
+                    format!("expected measurement, tags, fields or time, found {key:?}"),
+                ),
+            }
+        }
+        if reader.ok && measurement.is_none() {
+            reader.wrong(object, "the record has no measurement".into());
+        }
+        if reader.ok && fields.as_ref().is_none_or(Vec::is_empty) {
+            reader.wrong(object, "the record has no fields".into());
+        }
+        let record = Record {
+            measurement: measurement?,
+            tags: tags.unwrap_or_default(),
+            fields: fields?,
+            time_ns,
+        };
+        if let Some(types) = &mut self.types {
+            reader.note_types(&record, raw_fields, types);
+        }
+        reader.finish(object, record)
     }
-    reader.finish(object, record)
 }
 
 /// Reads the parts of one object and notes mistakes.
@@ -93,17 +128,10 @@ impl Reader<'_, '_> {
     fn note_types(&mut self, record: &Record, raw: &RawValue, types: &mut FieldTypes) {
         for (key, value) in &record.fields {
             // Rarely asked for, so it is looked up again.
-            let raw_value = || {
-                let Members(members) = serde_json::from_str(raw.get()).ok()?;
-                let mut members = members.into_iter();
-                let is_key = |raw_key: &RawValue| {
-                    serde_json::from_str::<Text<'_>>(raw_key.get()).is_ok_and(|text| text.0 == *key)
-                };
-                members.find_map(|(raw_key, value)| is_key(raw_key).then_some(value))
-            };
-            let place = || self.place(raw_value().unwrap_or(raw));
-            if let Err(expected) = types.note((&record.measurement, key), value, place) {
-                let raw_value = raw_value().unwrap_or(raw);
+            let raw_value = || member(raw, key).unwrap_or(raw);
+            let place = || self.place(raw_value());
+            if let Err(expected) = types.note(&record.measurement, key, value, place) {
+                let raw_value = raw_value();
                 self.wrong(
                     raw_value,
                     format!("{expected}, found {}", excerpt(raw_value)),
@@ -246,19 +274,29 @@ impl Reader<'_, '_> {
         let time = match raw.get().as_bytes()[0] {
             b'"' => time::from_text(&self.text(raw, "a time")?),
             b'-' | b'0'..=b'9' => time::from_integer(raw.get(), precision),
-            _ => Err(format!(
+            _ => Err(Problem(format!(
                 "expected a time, an integer or a text, found {}",
                 excerpt(raw)
-            )),
+            ))),
         };
         match time {
             Ok(time) => Some(time),
-            Err(problem) => {
+            Err(Problem(problem)) => {
                 self.wrong(raw, problem);
                 None
             }
         }
     }
+}
+
+/// The value of a member of an object.
+fn member<'r>(object: &'r RawValue, key: &str) -> Option<&'r RawValue> {
+    let Members(members) = serde_json::from_str(object.get()).ok()?;
+    let is_key = |raw_key: &RawValue| {
+        serde_json::from_str::<Text<'_>>(raw_key.get()).is_ok_and(|text| text.0 == *key)
+    };
+    let mut members = members.into_iter();
+    members.find_map(|(raw_key, value)| is_key(raw_key).then_some(value))
 }
 
 /// A number without a fraction is an integer, unsigned only if it must be; any other a float. `None` beyond 64 bits.

@@ -140,23 +140,22 @@ fn names() -> Vec<Case> {
 /// A control character at the start, within and at the end of each name. A line end is none: it ends the line.
 fn control_characters() -> Vec<Case> {
     let controls = (0..32u8).chain([127]).filter(|&byte| byte != b'\n');
-    let of_one = |byte: u8| {
-        let control = char::from(byte);
-        let names = [
+    let mut cases = Vec::new();
+    for control in controls.map(char::from) {
+        for name in [
             format!("{control}ab"),
             format!("a{control}b"),
             format!("ab{control}"),
-        ];
-        names.into_iter().flat_map(|name| {
-            [
+        ] {
+            cases.extend([
                 refused_case(format!("{name} f=1")),
                 refused_case(format!("m,{name}=x f=1")),
                 refused_case(format!("m,x={name} f=1")),
                 refused_case(format!("m {name}=1")),
-            ]
-        })
-    };
-    controls.flat_map(of_one).collect()
+            ]);
+        }
+    }
+    cases
 }
 
 fn quoted_texts() -> Vec<Case> {
@@ -276,13 +275,13 @@ fn booleans() -> Vec<Case> {
     for (word, value) in [("true", true), ("false", false)] {
         for length in 1..=word.len() {
             for capitals in 0..1_u32 << length {
-                let letters = word[..length].chars().enumerate();
-                let text: String = letters
-                    .map(|(index, letter)| match capitals >> index & 1 {
+                let mut text = String::new();
+                for (index, letter) in word[..length].chars().enumerate() {
+                    text.push(match capitals >> index & 1 {
                         0 => letter,
                         _ => letter.to_ascii_uppercase(),
-                    })
-                    .collect();
+                    });
+                }
                 let is_word = length == 1
                     || (length == word.len()
                         && (capitals == 0 || capitals == 1 || capitals == (1 << length) - 1));
@@ -305,17 +304,14 @@ fn booleans() -> Vec<Case> {
 
 fn times() -> Vec<Case> {
     let times = [0, 1, 1_556_813_561_098_000_000, crate::TIME_MAX_NS];
-    let mut cases: Vec<Case> = times
-        .into_iter()
-        .flat_map(|time| [time, -time])
-        .map(|time| {
-            let record = Record {
-                time_ns: Some(time),
-                ..record()
-            };
-            accepted_case(format!("m f=1 {time}"), record)
-        })
-        .collect();
+    let mut cases = Vec::new();
+    for time in times.into_iter().flat_map(|time| [time, -time]) {
+        let record = Record {
+            time_ns: Some(time),
+            ..record()
+        };
+        cases.push(accepted_case(format!("m f=1 {time}"), record));
+    }
     let wrong = [
         "1.0",
         "1e3",
@@ -523,34 +519,37 @@ fn mixed_texts() -> Vec<Case> {
     let mut random = Random(0x5EED);
     let wrong: Vec<String> = structures().into_iter().map(|case| case.text).collect();
     (0..1_500)
-        .map(|index| {
-            let (mut text, mut records, mut mistakes, mut line) =
-                (String::new(), Vec::new(), Vec::new(), 1);
-            for _ in 0..random.number_below(6) {
-                match random.number_below(if index % 3 == 0 { 5 } else { 4 }) {
-                    0 => text += random.pick(&["# a comment, with=signs \"1", "", "  ", " \t"]),
-                    4 => {
-                        text += &random.pick(&wrong);
-                        mistakes.push(line);
-                    }
-                    _ => {
-                        let (written, record) = random.line();
-                        line += written.matches('\n').count();
-                        text += &written;
-                        records.push(record);
-                    }
-                }
-                text += random.pick(&["\n", "\r\n"]);
-                line += 1;
-            }
-            let expected = if mistakes.is_empty() {
-                Ok(records)
-            } else {
-                Err(mistakes)
-            };
-            Case { text, expected }
-        })
+        .map(|index| mixed_text(&mut random, if index % 3 == 0 { &wrong } else { &[] }))
         .collect()
+}
+
+/// Up to five lines, some of them of `wrong`.
+fn mixed_text(random: &mut Random, wrong: &[String]) -> Case {
+    let (mut text, mut records, mut mistakes, mut line) =
+        (String::new(), Vec::new(), Vec::new(), 1);
+    for _ in 0..random.number_below(6) {
+        match random.number_below(if wrong.is_empty() { 4 } else { 5 }) {
+            0 => text += random.pick(&["# a comment, with=signs \"1", "", "  ", " \t"]),
+            4 => {
+                text += &random.pick(wrong);
+                mistakes.push(line);
+            }
+            _ => {
+                let (written, record) = random.line();
+                line += written.matches('\n').count();
+                text += &written;
+                records.push(record);
+            }
+        }
+        text += random.pick(&["\n", "\r\n"]);
+        line += 1;
+    }
+    let expected = if mistakes.is_empty() {
+        Ok(records)
+    } else {
+        Err(mistakes)
+    };
+    Case { text, expected }
 }
 
 #[track_caller]

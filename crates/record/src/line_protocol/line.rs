@@ -243,21 +243,24 @@ impl<'a> Line<'a> {
         let Some(time) = self.time else {
             return Ok(None);
         };
-        let ns = precision.to_ns(time.value).ok_or_else(|| {
-            let line_start = memchr::memrchr(b'\n', &self.raw.as_bytes()[..time.at]);
-            let before = &self.raw[line_start.map_or(0, |newline| newline + 1)..time.at];
-            let indent = if line_start.is_none() { self.indent } else { 0 };
-            Mistake::new(
-                self.number + memchr::memchr_iter(b'\n', &self.raw.as_bytes()[..time.at]).count(),
-                1 + indent + before.chars().count(),
-                format!(
-                    "expected a time between 1677-09-21 and 2262-04-11, found {} {}",
-                    time.value,
-                    precision.plural()
-                ),
-            )
-        })?;
-        Ok(Some(ns))
+        let ns = precision.to_ns(time.value);
+        ns.map(Some)
+            .ok_or_else(|| self.time_mistake(time, precision))
+    }
+
+    fn time_mistake(&self, time: Time, precision: Precision) -> Mistake {
+        let line_start = memchr::memrchr(b'\n', &self.raw.as_bytes()[..time.at]);
+        let before = &self.raw[line_start.map_or(0, |newline| newline + 1)..time.at];
+        let indent = if line_start.is_none() { self.indent } else { 0 };
+        Mistake::new(
+            self.number + memchr::memchr_iter(b'\n', &self.raw.as_bytes()[..time.at]).count(),
+            1 + indent + before.chars().count(),
+            format!(
+                "expected a time between 1677-09-21 and 2262-04-11, found {} {}",
+                time.value,
+                precision.plural()
+            ),
+        )
     }
 
     /// The record of the line.

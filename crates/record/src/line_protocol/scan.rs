@@ -110,8 +110,7 @@ pub(super) fn scan(
         return expected_fault(series_end, "expected a space and fields");
     }
     let fields_start = spaces_end(text, series_end);
-    let mut breaks = 0;
-    let fields_end = fields((text, fields_start), keys, &mut breaks, names)?;
+    let (fields_end, breaks) = fields(text, fields_start, keys, names)?;
     let mut end = fields_end;
     let mut position = spaces_end(text, fields_end);
     let mut time = None;
@@ -178,14 +177,15 @@ fn tags(text: &[u8], mut position: usize, keys: &mut Keys, names: Names) -> Resu
     Ok(position)
 }
 
-/// Checks the fields; returns where they end.
+/// Checks the fields; returns where they end, and the number of line breaks in them.
 fn fields(
-    (text, mut position): (&[u8], usize),
+    text: &[u8],
+    mut position: usize,
     keys: &mut Keys,
-    breaks: &mut usize,
     names: Names,
-) -> Result<usize, Fault> {
+) -> Result<(usize, usize), Fault> {
     keys.clear();
+    let mut breaks = 0;
     loop {
         let key_end = checked_end::<NAME>((text, position), names, "the field key")?;
         if key_end == position {
@@ -200,7 +200,7 @@ fn fields(
         }
         let value = key_end + 1;
         let end = if text.get(value) == Some(&b'"') {
-            string_end(text, value, breaks)?
+            string_end(text, value, &mut breaks)?
         } else {
             bare_value(text, value)?
         };
@@ -212,7 +212,7 @@ fn fields(
                 );
             }
             keys.check_many(text, "field")?;
-            return Ok(end);
+            return Ok((end, breaks));
         }
         position = end + 1;
     }
@@ -282,7 +282,8 @@ fn expected_fault<T>(position: usize, wanted: &'static str) -> Result<T, Fault> 
 /// Where a name ends; a control character in it is a fault.
 #[inline]
 fn checked_end<const ENDS: u8>(
-    (text, mut position): (&[u8], usize),
+    text: &[u8],
+    mut position: usize,
     names: Names,
     part: &'static str,
 ) -> Result<usize, Fault> {

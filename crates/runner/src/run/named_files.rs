@@ -6,13 +6,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use waggle_study::Source;
+use waggle_study::{Problem, Source};
 
 /// A file of a scenario or of a feed longer than this is refused.
 pub const NAMED_FILE_MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Reads files relative to the folder of the file `beside`; for `waggle_study::read_study_and_files` and `read_scenario`.
-pub fn files_beside(beside: &Path) -> impl Fn(&str) -> Result<Source, String> + use<> {
+pub fn files_beside(beside: &Path) -> impl Fn(&str) -> Result<Source, Problem> + use<> {
     let folder = beside.parent().map(Path::to_path_buf).unwrap_or_default();
     move |name| read(&folder.join(name))
 }
@@ -44,11 +44,12 @@ pub fn nearest_file(file: &Path) -> Option<String> {
     Some(file.with_file_name(near).display().to_string())
 }
 
-fn read(path: &PathBuf) -> Result<Source, String> {
+fn read(path: &PathBuf) -> Result<Source, Problem> {
     let name = path.display().to_string();
-    let failed = |problem: &dyn std::fmt::Display| format!("cannot read {name}: {problem}");
+    let failed =
+        |problem: &dyn std::fmt::Display| Problem(format!("cannot read {name}: {problem}"));
     let file = File::open(path).map_err(|problem| match nearest_file(path) {
-        Some(near) => format!("{}; did you mean {near}?", failed(&problem)),
+        Some(near) => Problem(format!("{}; did you mean {near}?", failed(&problem))),
         None => failed(&problem),
     })?;
     let mut bytes = Vec::new();
@@ -80,7 +81,7 @@ mod tests {
                     assert_eq!(source.text, text);
                     assert_eq!(source.name, folder.path().join(name).display().to_string());
                 }
-                (Err(why), Err(part)) => assert!(why.contains(part), "{why}"),
+                (Err(why), Err(part)) => assert!(why.0.contains(part), "{why}"),
                 (read, _) => panic!("{name}: {read:?}"),
             }
         };

@@ -16,7 +16,8 @@ const PATH: [&str; 1] = ["background"];
 pub(crate) fn background(
     checker: &mut Checker<'_>,
     raw: Option<Vec<raw::Background>>,
-    (system, protocol): (Option<&System>, Option<Protocol>),
+    system: Option<&System>,
+    protocol: Option<Protocol>,
 ) -> Option<Vec<BackgroundLoad>> {
     let Some(raw) = raw else {
         return checker.value_or_default(None, &PATH, Vec::new());
@@ -35,7 +36,7 @@ pub(crate) fn background(
             }
             names.push(name.clone());
         }
-        loads.push(load(checker, raw, (system, protocol), &path));
+        loads.push(load(checker, raw, system, protocol, &path));
     }
     loads.into_iter().collect()
 }
@@ -43,7 +44,8 @@ pub(crate) fn background(
 fn load(
     checker: &mut Checker<'_>,
     raw: raw::Background,
-    (system, protocol): (Option<&System>, Option<Protocol>),
+    system: Option<&System>,
+    protocol: Option<Protocol>,
     path: &Path,
 ) -> Option<BackgroundLoad> {
     let model = model(checker, &raw, path);

@@ -36,20 +36,10 @@ pub(super) fn best_and_worst(
     let rows = rows(checker, raw, cells);
     let known = known?;
     let order = order(checker, raw, known);
-    let count = |checker: &mut Checker<'_>, text: &str, path: &[&str]| {
-        count_metric(checker, text, (path, known))
-    };
     let failures = raw.failures.as_ref();
-    let failures = failures.map(|text| count(checker, text, &[KEY, "failures"]));
-    let successes = raw.successes.as_ref().map(|raw| {
-        let metric = raw.metric.as_deref()?;
-        let metric = count(checker, metric, &[KEY, "successes", "metric"]);
-        let parts = parts_of_all(checker, raw.of.as_ref()?, known);
-        Some(Successes {
-            metric: metric?,
-            of: parts?,
-        })
-    });
+    let failures = failures.map(|text| count_metric(checker, text, &[KEY, "failures"], known));
+    let successes = raw.successes.as_ref();
+    let successes = successes.map(|raw| successes_of(checker, raw, known));
     Some(BestAndWorst {
         order: order?,
         rows: rows?,
@@ -145,21 +135,32 @@ fn metric_of_trial(
 fn count_metric(
     checker: &mut Checker<'_>,
     text: &str,
-    (path, known): (&[&str], &[Known]),
+    path: &[&str],
+    known: &[Known],
 ) -> Option<Vec<String>> {
     let position = checker.position_of(path);
     let name = text.trim();
-    let result = metric_of_trial(name, position, known).and_then(|metric| {
-        match unit_of(name, position, known)? {
-            Unit::Count => Ok(metric),
-            _ => {
-                let what = format!("{name} is no count");
-                let expected = "a metric that counts, such as REQUEST.failed";
-                Err(Finding::new(position, what).with_expected(expected))
-            }
-        }
+    let metric = metric_of_trial(name, position, known);
+    let metric = metric.and_then(|metric| match unit_of(name, position, known)? {
+        Unit::Count => Ok(metric),
+        _ => Err(Finding::new(position, format!("{name} is no count"))
+            .with_expected("a metric that counts, such as REQUEST.failed")),
     });
-    result.map_err(|finding| checker.report(finding)).ok()
+    metric.map_err(|finding| checker.report(finding)).ok()
+}
+
+fn successes_of(
+    checker: &mut Checker<'_>,
+    raw: &raw::Successes,
+    known: &[Known],
+) -> Option<Successes> {
+    let path = [KEY, "successes", "metric"];
+    let metric = count_metric(checker, raw.metric.as_deref()?, &path, known);
+    let parts = parts_of_all(checker, raw.of.as_ref()?, known);
+    Some(Successes {
+        metric: metric?,
+        of: parts?,
+    })
 }
 
 fn parts_of_all(
@@ -176,7 +177,7 @@ fn parts_of_all(
             raw::OneOrSeveral::One(_) => &path[..3],
             raw::OneOrSeveral::Several(_) => &path,
         };
-        checked.extend(count_metric(checker, text, (path, known)));
+        checked.extend(count_metric(checker, text, path, known));
     }
     (checked.len() == texts.len()).then_some(checked)
 }

@@ -36,12 +36,8 @@ pub(crate) fn cell(
     let configured = system.zip(parameters.as_ref());
     let present = configured.map(|(system, parameters)| system.configure(parameters));
     let both = system.zip(present.as_ref());
-    let limits = check::limits(
-        checker,
-        (raw.system.as_ref(), levels),
-        both,
-        parameters.as_ref(),
-    );
+    let used = raw.system.as_ref();
+    let limits = check::limits(checker, used, levels, both, parameters.as_ref());
     let system = present.as_ref();
     let preparation = preparation(checker, raw, system);
     let network = check::network(checker, raw.network.as_ref(), system, raw.system.as_ref());
@@ -55,19 +51,23 @@ pub(crate) fn cell(
     let generators = checked.map(|(load, model)| check::generators(checker, load, model));
     let load_workers = checked.and_then(|(load, model)| check::load_workers(checker, load, model));
     let of_request = (load.as_ref()).and_then(|load| Carries::of_request(checker, load));
-    let (of_system, has_search) = ((system, model.as_ref()), raw.search.is_some());
+    let has_search = raw.search.is_some();
     let what = load
         .as_mut()
-        .and_then(|load| content(checker, load, of_system, has_search));
+        .and_then(|load| content(checker, load, system, model.as_ref(), has_search));
     let load = load.as_ref();
     let connections = load.and_then(|load| connection_settings(checker, load, what.as_ref()));
     let protocol = connections.as_ref().map(|settings| settings.protocol);
-    let background = check::background(checker, raw.background.take(), (system, protocol));
+    let background = check::background(checker, raw.background.take(), system, protocol);
     let carries = records_of(what.as_ref(), of_request);
     let delivery = check::delivery(checker, raw.delivery.as_ref(), system, carries);
     let followed = delivery.as_ref().and_then(Option::as_ref);
-    let of_load = (model.as_ref(), stages.as_deref());
-    let schedule = schedule(checker, raw, (system, followed), of_load);
+    let measured = MeasuredLoad {
+        model: model.as_ref(),
+        stages: stages.as_deref(),
+        delivery: followed,
+    };
+    let schedule = schedule(checker, raw, system, &measured);
     let stage = Stage::new(both, parameters.as_ref(), schedule.as_ref());
     let faults = check::faults(checker, raw, stage);
     let (what, endpoint) = what?;
@@ -126,20 +126,27 @@ fn connection_settings(
     })
 }
 
+/// What the phases depend on; each part is `None` if it has a mistake, and there may be no delivery.
+struct MeasuredLoad<'a> {
+    model: Option<&'a LoadModel>,
+    stages: Option<&'a [LoadStage]>,
+    delivery: Option<&'a Delivery>,
+}
+
 /// The phases, checked against the system, the delivery and the load.
 fn schedule(
     checker: &mut Checker<'_>,
     raw: &raw::Study,
-    (system, delivery): (Option<&System>, Option<&Delivery>),
-    (load, stages): (Option<&LoadModel>, Option<&[LoadStage]>),
+    system: Option<&System>,
+    measured: &MeasuredLoad<'_>,
 ) -> Option<Schedule> {
     let (interval, sampling_interval) = check::intervals(checker, raw.schedule.as_ref());
     let context = check::ScheduleContext {
         interval,
         sampling_interval,
-        delivery,
-        load,
-        stages: check::total_duration(stages, load),
+        delivery: measured.delivery,
+        load: measured.model,
+        stages: check::total_duration(measured.stages, measured.model),
         system: (system, raw.system.as_ref()),
         is_external: system.map(|system| system.external.is_some()),
     };
@@ -175,7 +182,8 @@ fn without_positions(levels: &[(String, Level, Position)]) -> Vec<(String, Level
 fn content(
     checker: &mut Checker<'_>,
     load: &mut raw::Load,
-    (system, model): (Option<&System>, Option<&LoadModel>),
+    system: Option<&System>,
+    model: Option<&LoadModel>,
     has_search: bool,
 ) -> Option<(What, String)> {
     let mut what = request_or_scenario(checker, load, system, model);

@@ -38,6 +38,13 @@ pub(super) struct Conditions<'a> {
     pub(super) known: &'a [Parameter],
 }
 
+/// What the texts and the conditions of a system's file may name.
+#[derive(Clone, Copy)]
+pub(super) struct Definitions<'a> {
+    pub(super) names: &'a Names,
+    pub(super) conditions: &'a Conditions<'a>,
+}
+
 impl Conditions<'_> {
     /// Reads the conditions under the key at `path`.
     pub(super) fn read(
@@ -272,7 +279,7 @@ pub(super) fn refuse_secrets_given_twice(checker: &mut Checker<'_>, components: 
 /// The arguments that a command has in some configurations.
 pub(super) fn arguments(
     checker: &mut Checker<'_>,
-    (names, conditions): (&Names, &Conditions<'_>),
+    Definitions { names, conditions }: Definitions<'_>,
     component: &str,
     raw: Option<Vec<raw::Arguments>>,
 ) -> Vec<Arguments> {
@@ -335,8 +342,9 @@ pub(super) fn refuse_unknown(
 /// One request of a component's setup.
 pub(super) fn setup_step(
     checker: &mut Checker<'_>,
-    (names, conditions): (&Names, &Conditions<'_>),
-    (component, index): (&str, usize),
+    Definitions { names, conditions }: Definitions<'_>,
+    component: &str,
+    index: usize,
     raw: raw::SetupStep,
 ) -> Option<SetupStep> {
     let index = index.to_string();
@@ -403,7 +411,7 @@ fn undo(
     check_path(checker, parameters, &method, path);
     let headers = checker.headers(raw.headers, &below("headers"));
     let body = raw.body.unwrap_or_default();
-    check_request_texts(checker, parameters, (&headers, &body), path);
+    check_request_texts(checker, parameters, &headers, &body, path);
     let texts = headers.iter();
     let texts = texts.map(|(name, text)| ([&below("headers")[..], &[name]].concat(), text));
     for (path, text) in texts.chain([(below("body"), &body)]) {
@@ -436,7 +444,8 @@ fn undo(
 pub(super) fn check_request_texts(
     checker: &mut Checker<'_>,
     parameters: &[String],
-    (headers, body): (&[(String, String)], &str),
+    headers: &[(String, String)],
+    body: &str,
     path: &[&str],
 ) {
     let texts = headers

@@ -31,24 +31,16 @@ pub(super) fn cool_down(
         }
         Some(raw::CoolDown::Until(given)) => given,
     };
-    let mut time = |given: Option<raw::DurationText>, key: &'static str, default| {
-        let path = [PATH[0], PATH[1], key];
-        let given = given.map(|raw::DurationText(time)| time);
-        let time = checker.value_or_default(given, &path, default)?;
-        checker.check_bounds(time, &path, PHASE)
-    };
-    let poll_interval = time(given.poll_interval, "poll_interval", POLL_INTERVAL);
-    let timeout = time(given.timeout, "timeout", TIMEOUT);
+    let path = [PATH[0], PATH[1], "poll_interval"];
+    let poll_interval = checker.duration(given.poll_interval, &path, POLL_INTERVAL, PHASE);
+    let path = [PATH[0], PATH[1], "timeout"];
+    let timeout = checker.duration(given.timeout, &path, TIMEOUT, PHASE);
     let until = given.until.as_ref()?;
-    let sensor = sensor(checker, until);
-    let condition = sensor.and_then(|sensor| {
-        let (bound, scale) = bound(checker, until, &sensor)?;
-        if let Sensor::Metric(name) = &sensor {
-            check_metric(checker, name, system)?;
-        }
-        Some((sensor, bound, scale))
-    });
-    let (sensor, bound, scale) = condition?;
+    let sensor = sensor(checker, until)?;
+    let (bound, scale) = bound(checker, until, &sensor)?;
+    if let Sensor::Metric(name) = &sensor {
+        check_metric(checker, name, system)?;
+    }
     let until = CoolDownUntil {
         sensor,
         scale,

@@ -44,7 +44,7 @@ pub(crate) fn external_parts(
     let external = raw.external.unwrap_or_default();
     let mut external: Vec<ExternalComponent> = external
         .into_iter()
-        .filter_map(|(name, ports)| component(checker, system, (name, ports), &tls))
+        .filter_map(|(name, ports)| component(checker, system, name, &ports, &tls))
         .collect();
     let mut ports = external.iter().flat_map(|component| &component.ports);
     if given_tls.is_some() && ports.all(|port| port.tls.is_none()) {
@@ -86,7 +86,8 @@ pub(super) fn external_names<'a>(
 fn component(
     checker: &mut Checker<'_>,
     system: &System,
-    (name, ports): (String, IndexMap<String, raw::OneOrSeveral>),
+    name: String,
+    ports: &IndexMap<String, raw::OneOrSeveral>,
     tls: &ExternalTls,
 ) -> Option<ExternalComponent> {
     let path = [PATH[0], PATH[1], name.as_str()];
@@ -98,7 +99,7 @@ fn component(
         return None;
     };
     let mut entries = Vec::new();
-    for (port, targets) in &ports {
+    for (port, targets) in ports {
         let here = [&path[..], &[port.as_str()]].concat();
         if !known.ports.contains(port) {
             let names = || known.ports.iter().map(String::as_str);
@@ -121,12 +122,9 @@ fn component(
             authorization: None,
         });
     }
-    if let Some((first, other)) = entries.first().and_then(|first| {
-        let other = entries
-            .iter()
-            .find(|other| other.at.len() != first.at.len());
-        Some((first, other?))
-    }) {
+    if let Some(first) = entries.first()
+        && let Some(other) = (entries.iter()).find(|other| other.at.len() != first.at.len())
+    {
         let what = format!(
             "{} has {} and {} {} of component {name}",
             first.name,

@@ -77,7 +77,7 @@ pub(crate) fn faults(
     for (index, raw) in given.iter().enumerate() {
         let number = index.to_string();
         let path = [KEY, number.as_str()];
-        match check_fault(checker, raw, (&path, stage), &is_external) {
+        match check_fault(checker, raw, &path, stage, &is_external) {
             Some(Some(fault)) => faults.push((index, fault)),
             Some(None) => {}
             None => is_complete = false,
@@ -86,7 +86,7 @@ pub(crate) fn faults(
     faults.sort_by_key(|(_, fault)| fault.at);
     refuse_overlaps(checker, &faults);
     if let Some((whole, _)) = stage.system {
-        refuse_probes(checker, raw, (whole, &faults));
+        refuse_probes(checker, raw, whole, &faults);
     }
     is_complete.then(|| faults.into_iter().map(|(_, faults)| faults).collect())
 }
@@ -95,7 +95,8 @@ pub(crate) fn faults(
 fn refuse_probes(
     checker: &mut Checker<'_>,
     raw: &raw::Study,
-    (system, faults): (&System, &[(usize, Fault)]),
+    system: &System,
+    faults: &[(usize, Fault)],
 ) {
     let delivery = raw.delivery.as_ref();
     let named = delivery.and_then(|delivery| delivery.probes.as_ref());
@@ -138,7 +139,8 @@ fn refuse_recovery(checker: &mut Checker<'_>, raw: &raw::Study, given: &[raw::Fa
 fn check_fault(
     checker: &mut Checker<'_>,
     raw: &raw::Fault,
-    (path, stage): (&[&str], Stage<'_>),
+    path: &[&str],
+    stage: Stage<'_>,
     is_external: &dyn Fn(&str) -> bool,
 ) -> Option<Option<Fault>> {
     let key = |key: &'static str| [path, &[key]].concat();
@@ -153,7 +155,7 @@ fn check_fault(
     }
     let replica = checker.value_or_default(raw.replica, &key("replica"), 0);
     if let Some((whole, present)) = stage.system {
-        let component = component(checker, name, &key("kill"), (whole, present))?;
+        let component = component(checker, name, &key("kill"), whole, present)?;
         if is_external(name) {
             let what = format!(
                 "{} is {name:?}, which runs already and was not started by waggle",
@@ -221,7 +223,8 @@ fn component<'a>(
     checker: &mut Checker<'_>,
     name: &str,
     path: &[&str],
-    (whole, present): (&System, &'a System),
+    whole: &System,
+    present: &'a System,
 ) -> Option<&'a Component> {
     let lookup = |system: &'a System| system.components.iter().find(|known| known.name == name);
     if let Some(component) = lookup(present) {

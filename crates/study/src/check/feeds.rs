@@ -81,18 +81,7 @@ fn feed(
         &path.child("order").steps(),
         raw::FeedOrder::Cycle,
     );
-    let order = order.map(|order| match order {
-        raw::FeedOrder::Cycle => FeedOrder::Cycle,
-        raw::FeedOrder::Random => FeedOrder::Random,
-        raw::FeedOrder::Once => FeedOrder::Once,
-        raw::FeedOrder::PerUser => FeedOrder::PerUser,
-        raw::FeedOrder::Zipf => FeedOrder::Zipf {
-            skew: raw.skew.unwrap_or(1.0),
-        },
-        raw::FeedOrder::Recent => FeedOrder::Recent {
-            skew: raw.skew.unwrap_or(1.0),
-        },
-    });
+    let order = order.map(|order| feed_order(order, raw.skew.unwrap_or(1.0)));
     if let (Some(skew), Some(order)) = (raw.skew, order) {
         check_skew(checker, skew, order, path);
     }
@@ -111,6 +100,17 @@ fn feed(
         order,
         from: raw.file,
         rows,
+    }
+}
+
+fn feed_order(order: raw::FeedOrder, skew: f64) -> FeedOrder {
+    match order {
+        raw::FeedOrder::Cycle => FeedOrder::Cycle,
+        raw::FeedOrder::Random => FeedOrder::Random,
+        raw::FeedOrder::Once => FeedOrder::Once,
+        raw::FeedOrder::PerUser => FeedOrder::PerUser,
+        raw::FeedOrder::Zipf => FeedOrder::Zipf { skew },
+        raw::FeedOrder::Recent => FeedOrder::Recent { skew },
     }
 }
 

@@ -140,18 +140,17 @@ pub(super) fn metric_paths(prefix: &str, subjects: &[Subject]) -> Vec<Known> {
 }
 
 fn matching_metrics(prefix: &str, subjects: &[Subject], is_wanted: fn(&Row) -> bool) -> Vec<Known> {
-    let of_row = |row: &'static Row| {
-        row.all_statistics().map(move |statistic| {
-            let name = row.name;
+    let mut known = Vec::new();
+    let rows = CATALOGUE.iter();
+    for row in rows.filter(|row| subjects.contains(&row.subject) && is_wanted(row)) {
+        let name = row.name;
+        for statistic in row.all_statistics() {
             let path = match statistic {
                 Some(statistic) => format!("{prefix}.{name}.{}", statistic.name()),
                 None => format!("{prefix}.{name}"),
             };
-            (path, row.unit)
-        })
-    };
-    let rows = CATALOGUE.iter();
-    rows.filter(|row| subjects.contains(&row.subject) && is_wanted(row))
-        .flat_map(of_row)
-        .collect()
+            known.push((path, row.unit));
+        }
+    }
+    known
 }

@@ -15,8 +15,28 @@ use crate::{
     tree::quote,
 };
 
-const CPUS: &str = "a number of CPUs from 0.01 to 1024, e.g. 0.5, or none";
-const MEMORY: &str = "a size of at least 16MiB, e.g. 512MiB, or none";
+/// What is limited.
+struct Resource {
+    key: &'static str,
+    expected: &'static str,
+    /// Whether a text is such a limit.
+    is_amount: fn(&str) -> bool,
+    /// Whether every level of a parameter is such a limit.
+    fits: fn(&Parameter) -> bool,
+}
+
+const CPUS: Resource = Resource {
+    key: "cpus",
+    expected: "a number of CPUs from 0.01 to 1024, e.g. 0.5, or none",
+    is_amount: |text| parse_cpus(text).is_some(),
+    fits: limits_cpus,
+};
+const MEMORY: Resource = Resource {
+    key: "memory",
+    expected: "a size of at least 16MiB, e.g. 512MiB, or none",
+    is_amount: |text| parse_memory(text).is_some(),
+    fits: limits_memory,
+};
 
 /// The limits of a component in a system's file; `${parameter}` must name one whose every level is a limit.
 pub(super) fn limit_texts(
@@ -25,34 +45,33 @@ pub(super) fn limit_texts(
     component: &str,
     raw: Option<&raw::Limits>,
 ) -> LimitTexts {
-    let path = |key: &'static str| ["components", component, "limits", key];
-    let mut text = |level: Option<&Level>, key, is_amount: fn(&str) -> bool, fits, expected| {
-        let text = level?.to_string();
-        let is_parameter = single_name(&text).is_some_and(|name| names(conditions, name, fits));
-        if !is_amount(&text) && !is_parameter {
-            let what = format!("{} is {}", path_text(&path(key)), quote(&text));
-            let expected = format!("{expected}, or ${{…}} with a parameter that is one");
-            let position = checker.position_of(&path(key));
-            checker.report(Finding::new(position, what).with_expected(expected));
-        }
-        Some(text)
-    };
     let (cpus, memory) = raw.map_or((None, None), |raw| (raw.cpus.as_ref(), raw.memory.as_ref()));
-    LimitTexts {
-        cpus: text(
-            cpus,
-            "cpus",
-            |text| parse_cpus(text).is_some(),
-            limits_cpus as fn(&Parameter) -> bool,
-            CPUS,
-        ),
-        memory: text(
-            memory,
-            "memory",
-            |text| parse_memory(text).is_some(),
-            limits_memory,
-            MEMORY,
-        ),
+    let cpus = cpus.map(ToString::to_string);
+    let memory = memory.map(ToString::to_string);
+    for (resource, text) in [(&CPUS, &cpus), (&MEMORY, &memory)] {
+        if let Some(text) = text {
+            check_limit_text(checker, conditions, component, resource, text);
+        }
+    }
+    LimitTexts { cpus, memory }
+}
+
+fn check_limit_text(
+    checker: &mut Checker<'_>,
+    conditions: &Conditions<'_>,
+    component: &str,
+    resource: &Resource,
+    text: &str,
+) {
+    let parameter = single_name(text);
+    let is_parameter = parameter.is_some_and(|name| names(conditions, name, resource.fits));
+    if !(resource.is_amount)(text) && !is_parameter {
+        let path = ["components", component, "limits", resource.key];
+        let what = format!("{} is {}", path_text(&path), quote(text));
+        let expected = resource.expected;
+        let expected = format!("{expected}, or ${{…}} with a parameter that is one");
+        let position = checker.position_of(&path);
+        checker.report(Finding::new(position, what).with_expected(expected));
     }
 }
 
@@ -88,7 +107,8 @@ fn limits_memory(parameter: &Parameter) -> bool {
 /// system is not known.
 pub(crate) fn limits(
     checker: &mut Checker<'_>,
-    (raw, levels): (Option<&raw::UseSystem>, &Levels),
+    raw: Option<&raw::UseSystem>,
+    levels: &Levels,
     system: Option<(&System, &System)>,
     parameters: Option<&BTreeMap<String, Level>>,
 ) -> Option<BTreeMap<String, Limits>> {
@@ -121,13 +141,8 @@ pub(crate) fn limits(
             );
             continue;
         }
-        let cpus = amount(checker, raw.cpus.as_ref(), (&path, "cpus"), parse_cpus);
-        let memory = amount(
-            checker,
-            raw.memory.as_ref(),
-            (&path, "memory"),
-            parse_memory,
-        );
+        let cpus = amount(checker, raw.cpus.as_ref(), &path, &CPUS, parse_cpus);
+        let memory = amount(checker, raw.memory.as_ref(), &path, &MEMORY, parse_memory);
         let mut components = present.components.iter();
         let Some(component) = components.find(|known| known.name == *name) else {
             continue;
@@ -171,16 +186,17 @@ fn refuse_second(
 fn amount<T>(
     checker: &mut Checker<'_>,
     level: Option<&Level>,
-    (path, key): (&[&str], &str),
+    path: &[&str],
+    resource: &Resource,
     parse: fn(&str) -> Option<Option<T>>,
 ) -> Option<Option<T>> {
     let text = level?.to_string();
     let parsed = parse(&text);
     if parsed.is_none() {
-        let path = [path, &[key]].concat();
+        let path = [path, &[resource.key]].concat();
         let what = format!("{} is {}", path_text(&path), quote(&text));
-        let expected = if key == "cpus" { CPUS } else { MEMORY };
-        checker.report(Finding::new(checker.position_of(&path), what).with_expected(expected));
+        let finding = Finding::new(checker.position_of(&path), what);
+        checker.report(finding.with_expected(resource.expected));
     }
     parsed
 }

@@ -6,7 +6,7 @@ use waggle_units::{format_duration, format_size};
 
 use super::{Checker, path::Path, path_text, request::TIMEOUT_BOUNDS, stages::highest};
 use crate::{
-    Arrivals, HeaderLimits, LoadModel, OnSocketError, Protocol, Request, Think, What,
+    Arrivals, HeaderLimits, LoadModel, OnSocketError, Problem, Protocol, Request, Think, What,
     mistake::Finding, nearest::list, raw,
 };
 
@@ -430,7 +430,7 @@ pub(crate) fn header_limits(checker: &mut Checker<'_>, load: &raw::Load) -> Opti
     let path = ["load", "max_header_size"];
     let given = load.max_header_size.map(|raw::Size(bytes)| bytes);
     let bytes = checker.value_or_default(given, &path, default.max_bytes)?;
-    if let Err(expected) = HeaderLimits::check_bytes(bytes) {
+    if let Err(Problem(expected)) = HeaderLimits::check_bytes(bytes) {
         let what = format!("load.max_header_size is {}", format_size(bytes));
         let position = checker.position_of(&path);
         checker.report(Finding::new(position, what).with_expected(expected));

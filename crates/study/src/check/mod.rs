@@ -196,6 +196,19 @@ impl<'a> Checker<'a> {
         None
     }
 
+    /// The given duration, or the default, within the bounds; `None` if it is invalid or out of them.
+    fn duration(
+        &mut self,
+        given: Option<raw::DurationText>,
+        path: &[&str],
+        default: Duration,
+        bounds: (Duration, Duration),
+    ) -> Option<Duration> {
+        let given = given.map(|raw::DurationText(time)| time);
+        let given = self.value_or_default(given, path, default)?;
+        self.check_bounds(given, path, bounds)
+    }
+
     /// The one method and path of a request.
     fn method_and_path(&mut self, given: &raw::Method, path: &[&str]) -> Option<MethodAndPath> {
         let called = self.method_key(given, path)?;

@@ -33,7 +33,7 @@ pub(crate) fn oauth2(
         return None;
     };
     refuse_unused(checker, system);
-    let endpoint = endpoint(checker, (raw, given), system);
+    let endpoint = endpoint(checker, raw, given, system);
     match &endpoint {
         Some(TokenEndpoint::Url { .. }) if has_network => {
             let what = "system.oauth2.token_url cannot be reached from the network of a trial";
@@ -105,7 +105,8 @@ fn refuse_unused(checker: &mut Checker<'_>, system: &System) {
 
 fn endpoint(
     checker: &mut Checker<'_>,
-    (raw, given): (&raw::UseSystem, &raw::Oauth2),
+    raw: &raw::UseSystem,
+    given: &raw::Oauth2,
     system: &System,
 ) -> Option<TokenEndpoint> {
     let below = |key: &'static str| [PATH[0], PATH[1], key];
@@ -117,7 +118,7 @@ fn endpoint(
                 let expected = "the path in token_url";
                 checker.report(Finding::new(position, what).with_expected(expected));
             }
-            token_url(checker, (raw, given), url)
+            token_url(checker, raw, given, url)
         }
         (None, Some(name)) => {
             if given.tls.is_some() {
@@ -126,7 +127,7 @@ fn endpoint(
                 let expected = "tls of the port in the system's file";
                 checker.report(Finding::new(position, what).with_expected(expected));
             }
-            of_system(checker, (raw, given), (name, system))
+            of_system(checker, raw, given, name, system)
         }
         (address, other) => {
             if !checker.is_invalid(&below("token_url")) && !checker.is_invalid(&below("endpoint")) {
@@ -147,7 +148,8 @@ fn endpoint(
 
 fn token_url(
     checker: &mut Checker<'_>,
-    (raw, given): (&raw::UseSystem, &raw::Oauth2),
+    raw: &raw::UseSystem,
+    given: &raw::Oauth2,
     url: &str,
 ) -> Option<TokenEndpoint> {
     let (server, path) = match parse_target(url) {
@@ -172,17 +174,9 @@ fn token_url(
     }
     let url_tls = given.tls.as_ref();
     let url_tls = url_tls.map(|url_tls| tls(checker, url_tls, &["system", "oauth2", "tls"]));
-    // Its mistakes are reported with the system's address. The name in a certificate is that of a host.
-    let of_system = || {
-        let given = raw.tls.as_ref();
-        let mut quiet = checker.without_findings();
-        let given = given.map(|given| tls(&mut quiet, given, &["system", "tls"]));
-        ExternalTls {
-            server_name: None,
-            ..given.unwrap_or_default()
-        }
-    };
-    let tls = server.is_tls.then(|| url_tls.unwrap_or_else(of_system));
+    let tls = server
+        .is_tls
+        .then(|| url_tls.unwrap_or_else(|| tls_of_system(checker, raw)));
     Some(TokenEndpoint::Url {
         url: url.to_owned(),
         authority: server.authority,
@@ -193,10 +187,23 @@ fn token_url(
     })
 }
 
+/// The TLS of the system's address, whose mistakes are reported there. The name in a certificate is that of a host.
+fn tls_of_system(checker: &Checker<'_>, raw: &raw::UseSystem) -> ExternalTls {
+    let mut quiet = checker.without_findings();
+    let given = raw.tls.as_ref();
+    let given = given.map(|given| tls(&mut quiet, given, &["system", "tls"]));
+    ExternalTls {
+        server_name: None,
+        ..given.unwrap_or_default()
+    }
+}
+
 fn of_system(
     checker: &mut Checker<'_>,
-    (raw, given): (&raw::UseSystem, &raw::Oauth2),
-    (name, system): (&String, &System),
+    raw: &raw::UseSystem,
+    given: &raw::Oauth2,
+    name: &String,
+    system: &System,
 ) -> Option<TokenEndpoint> {
     let here = [PATH[0], PATH[1], "endpoint"];
     if raw.url.is_some() {

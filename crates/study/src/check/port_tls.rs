@@ -82,7 +82,8 @@ pub(super) fn is_host(text: &str) -> bool {
 pub(super) fn port_tls(
     checker: &mut Checker<'_>,
     names: &Names,
-    (component, ports): (&str, &[String]),
+    component: &str,
+    ports: &[String],
     raw: Option<IndexMap<String, raw::PortTls>>,
 ) -> Vec<PortTls> {
     let mut all = Vec::new();

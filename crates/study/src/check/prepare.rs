@@ -64,14 +64,10 @@ fn load(
     let model = model(checker, raw, path);
     let endpoint = endpoint(checker, raw.endpoint.as_deref(), system, &path.steps());
     let retries = checker.value_or_default(raw.retries, &path.child("retries").steps(), RETRIES);
-    let mut time = |given: Option<raw::DurationText>, key, default| {
-        let here = path.child(key);
-        let given = given.map(|raw::DurationText(time)| time);
-        let time = checker.value_or_default(given, &here.steps(), default)?;
-        checker.check_bounds(time, &here.steps(), PHASE)
-    };
-    let timeout = time(raw.timeout, "timeout", TIMEOUT);
-    let verify_timeout = time(raw.verify_timeout, "verify_timeout", VERIFY_TIMEOUT);
+    let here = path.child("timeout");
+    let timeout = checker.duration(raw.timeout, &here.steps(), TIMEOUT, PHASE);
+    let here = path.child("verify_timeout");
+    let verify_timeout = checker.duration(raw.verify_timeout, &here.steps(), VERIFY_TIMEOUT, PHASE);
     let around = path.steps();
     let around = Around {
         path: &around,
@@ -218,14 +214,10 @@ fn settle(checker: &mut Checker<'_>, raw: &raw::Settle, system: Option<&System>)
         }
         raw::Settle::Quiet(until) => until,
     };
-    let mut time = |given: Option<raw::DurationText>, key: &'static str, default| {
-        let path = [SETTLE[0], SETTLE[1], key];
-        let given = given.map(|raw::DurationText(time)| time);
-        let time = checker.value_or_default(given, &path, default)?;
-        checker.check_bounds(time, &path, PHASE)
-    };
-    let quiet_period = time(until.quiet_period, "quiet_period", QUIET_PERIOD);
-    let timeout = time(until.timeout, "timeout", SETTLE_TIMEOUT);
+    let path = [SETTLE[0], SETTLE[1], "quiet_period"];
+    let quiet_period = checker.duration(until.quiet_period, &path, QUIET_PERIOD, PHASE);
+    let path = [SETTLE[0], SETTLE[1], "timeout"];
+    let timeout = checker.duration(until.timeout, &path, SETTLE_TIMEOUT, PHASE);
     if let (Some(quiet_period), Some(timeout)) = (quiet_period, timeout)
         && timeout < quiet_period
     {
@@ -274,7 +266,7 @@ pub(crate) fn load_thresholds(
         let whole: Vec<String> = whole.collect();
         let index = index.to_string();
         let path = [LOADS[0], LOADS[1], index.as_str(), "thresholds"];
-        all.extend(conditions(checker, (Some(&whole), &path), known, false));
+        all.extend(conditions(checker, Some(&whole), &path, known, false));
     }
     all
 }

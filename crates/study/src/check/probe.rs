@@ -4,7 +4,7 @@ use waggle_template::placeholder::{Part, parts};
 
 use super::{
     Checker, MethodAndPath,
-    components::{Conditions, refuse_unknown},
+    components::{Definitions, refuse_unknown},
     path_text,
     system_text::Names,
 };
@@ -19,7 +19,7 @@ const LIMIT_OF_ITEMS: &str = "a whole number from 2 to 1000000";
 
 pub(super) fn probe(
     checker: &mut Checker<'_>,
-    (names, conditions): (&Names, &Conditions<'_>),
+    Definitions { names, conditions }: Definitions<'_>,
     name: String,
     raw: raw::Probe,
 ) -> Option<Probe> {

@@ -10,7 +10,7 @@ use super::{
     path_text,
     schedule::{ScheduleContext, whole_intervals},
 };
-use crate::{RampUp, Recovery, WarmUpUntil, mistake::Finding, raw};
+use crate::{LoadModel, RampUp, Recovery, WarmUpUntil, mistake::Finding, raw};
 
 const PATH: [&str; 2] = ["schedule", "recovery"];
 /// The range of the histograms of response times.
@@ -28,17 +28,7 @@ pub(super) fn recovery(
     warm_up: WarmUp,
 ) -> Option<Recovery> {
     refuse_unknown_instant(checker, schedule);
-    let level = context.load.and_then(|load| {
-        let given_level = GivenLevel {
-            path: &PATH,
-            rate: given.rate,
-            users: given.users,
-            does: "lets the load drop",
-        };
-        let (level, highest) = given_level.level(checker, load)?;
-        given_level.refuse_above_load(checker, load, (level, highest));
-        Some(level)
-    });
+    let level = context.load.and_then(|load| level(checker, given, load));
     let p99 = given
         .p99
         .and_then(|raw::DurationText(time)| checker.check_bounds(time, &key("p99"), P99));
@@ -55,6 +45,19 @@ pub(super) fn recovery(
         duration: duration?,
         control: control?,
     })
+}
+
+/// The level to which the load drops.
+fn level(checker: &mut Checker<'_>, given: &raw::Recovery, load: &LoadModel) -> Option<f64> {
+    let given = GivenLevel {
+        path: &PATH,
+        rate: given.rate,
+        users: given.users,
+        does: "lets the load drop",
+    };
+    let (level, highest) = given.level(checker, load)?;
+    given.refuse_above_load(checker, load, (level, highest));
+    Some(level)
 }
 
 /// How long the level of the recovery is held in the warm-up, if it leaves an interval of that to the load's own level.

@@ -243,18 +243,22 @@ fn random_body(checker: &mut Checker<'_>, bytes: u64) -> Option<Body> {
 
 /// The only endpoint, or the only one that every configuration has.
 fn default_endpoint(system: &System) -> Option<&Endpoint> {
-    let is_everywhere = |endpoint: &&Endpoint| {
-        let mut components = system.components.iter();
-        let component = components.find(|candidate| candidate.name == endpoint.component);
-        let component = component.map_or(0, |component| component.when.0.len());
-        component + endpoint.when.0.len() == 0
-    };
-    let everywhere: Vec<&Endpoint> = system.endpoints.iter().filter(is_everywhere).collect();
+    let endpoints = system.endpoints.iter();
+    let everywhere: Vec<&Endpoint> = endpoints
+        .filter(|endpoint| is_everywhere(endpoint, system))
+        .collect();
     match (&system.endpoints[..], &everywhere[..]) {
         ([only], _) => Some(only),
         (_, [only]) => Some(only),
         _ => None,
     }
+}
+
+/// Whether neither the endpoint nor its component has a condition.
+fn is_everywhere(endpoint: &Endpoint, system: &System) -> bool {
+    let mut components = system.components.iter();
+    let component = components.find(|known| known.name == endpoint.component);
+    endpoint.when.0.is_empty() && component.is_none_or(|component| component.when.0.is_empty())
 }
 
 /// The endpoint that the key `endpoint` below `path` names, or the default one.

@@ -18,7 +18,8 @@ const KEY: &str = "scaling";
 pub(super) fn scaling(
     checker: &mut Checker<'_>,
     study: &raw::Study,
-    (cells, factors): (&[Levels], &[String]),
+    cells: &[Levels],
+    factors: &[String],
     bounds: Vec<Threshold>,
 ) -> Option<Scaling> {
     let raw = study.scaling.as_ref()?;
@@ -33,7 +34,7 @@ pub(super) fn scaling(
     let mut pairs: Vec<Pair> = Vec::new();
     for (place, given) in raw.pairs.iter().flatten().enumerate() {
         let path = [KEY, "pairs", &place.to_string()];
-        match pair(checker, given, &path, (cells, factors)) {
+        match pair(checker, given, &path, cells, factors) {
             Ok(pair) if pairs.contains(&pair) => {
                 let what = format!("scaling.pairs has {} twice", pair.factor);
                 let finding = Finding::new(checker.position_of(&path), what);
@@ -72,7 +73,8 @@ fn pair(
     checker: &Checker<'_>,
     given: &raw::PairLevels,
     path: &[&str],
-    (cells, factors): (&[Levels], &[String]),
+    cells: &[Levels],
+    factors: &[String],
 ) -> Result<Pair, Finding> {
     let expected = "one factor with two of its levels, such as api: [kubernetes, steve]";
     let shape =

@@ -89,22 +89,14 @@ pub(crate) fn schedule(
     let stop_when = stop_when(checker, raw, context.is_external);
     let drain = drain(checker, raw, context.delivery);
     let path = ["schedule", "ready_timeout"];
-    let ready_timeout = raw.ready_timeout.map(|raw::DurationText(time)| time);
-    let ready_timeout = checker
-        .value_or_default(
-            ready_timeout,
-            &path,
-            match context.is_external {
-                Some(true) => SERVER_TIMEOUT,
-                _ => READY_TIMEOUT,
-            },
-        )
-        .and_then(|time| checker.check_bounds(time, &path, PHASE));
+    let default = match context.is_external {
+        Some(true) => SERVER_TIMEOUT,
+        _ => READY_TIMEOUT,
+    };
+    let ready_timeout = checker.duration(raw.ready_timeout, &path, default, PHASE);
     let path = ["schedule", "quiet_timeout"];
-    let quiet_timeout = raw.quiet_timeout.map(|raw::DurationText(time)| time);
-    let quiet_timeout = checker
-        .value_or_default(quiet_timeout, &path, QUIET_TIMEOUT)
-        .and_then(|time| checker.check_bounds(time, &path, (Duration::ZERO, MAX_PHASE)));
+    let bounds = (Duration::ZERO, MAX_PHASE);
+    let quiet_timeout = checker.duration(raw.quiet_timeout, &path, QUIET_TIMEOUT, bounds);
     let cool_down = cool_down(checker, raw.cool_down.as_ref(), context.system);
     let (warm_up_until, warm_up) = warm_up?;
     let (drain_timeout, drain_quiet_period) = drain?;
@@ -134,20 +126,13 @@ pub(crate) fn intervals(
     raw: Option<&raw::Schedule>,
 ) -> (Option<Duration>, Option<Duration>) {
     let default = default_interval(raw);
-    let mut time = |given: Option<raw::DurationText>, key: &str, default: Duration| {
-        let path = ["schedule", key];
-        let given = given.map(|raw::DurationText(time)| time);
-        let given = checker.value_or_default(given, &path, default)?;
-        checker.check_bounds(given, &path, INTERVAL)
-    };
-    (
-        time(raw.and_then(|raw| raw.interval), "interval", default),
-        time(
-            raw.and_then(|raw| raw.sampling_interval),
-            "sampling_interval",
-            DEFAULT_INTERVAL,
-        ),
-    )
+    let path = ["schedule", "interval"];
+    let given = raw.and_then(|raw| raw.interval);
+    let interval = checker.duration(given, &path, default, INTERVAL);
+    let path = ["schedule", "sampling_interval"];
+    let given = raw.and_then(|raw| raw.sampling_interval);
+    let sampling_interval = checker.duration(given, &path, DEFAULT_INTERVAL, INTERVAL);
+    (interval, sampling_interval)
 }
 
 /// The histogram interval of a schedule that does not give it.

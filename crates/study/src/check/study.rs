@@ -34,7 +34,8 @@ pub(crate) fn study_without_cells(
     checker: &mut Checker<'_>,
     raw: &raw::Study,
     system: Option<&System>,
-    (cells, factors): (&[Levels], &[String]),
+    cells: &[Levels],
+    factors: &[String],
 ) -> Option<Study> {
     let tree = checker.root();
     let sent = sent_names(tree, raw, system);
@@ -44,7 +45,7 @@ pub(crate) fn study_without_cells(
     let is_known = sent.complete && !sent.names.iter().any(is_reserved);
     let known = is_known.then(|| known_metrics(&sent));
     let mut conditions = |given: Option<&Vec<String>>, path: &[&str]| match &known {
-        Some(known) => conditions(checker, (given, path), known, delivery),
+        Some(known) => conditions(checker, given, path, known, delivery),
         None => Vec::new(),
     };
     let mut thresholds = conditions(raw.thresholds.as_ref(), &["thresholds"]);
@@ -70,7 +71,7 @@ pub(crate) fn study_without_cells(
         None => None,
     };
     let best_and_worst = best_and_worst(checker, raw, cells, known.as_deref());
-    let scaling = scaling(checker, raw, (cells, factors), bounds);
+    let scaling = scaling(checker, raw, cells, factors, bounds);
     refuse_repeat(checker, raw);
     let grow = grow(checker, raw, restart(raw.schedule.as_ref()), factors);
     let (load_cpuset, system_cpuset) = cpusets(checker);
@@ -219,19 +220,10 @@ const REQUESTS_IN: [&str; 5] = ["loads", "request", "scenario", "flows", "steps"
 fn first_write_method(node: &Node) -> Option<Position> {
     match &node.value {
         Value::List(items) => items.iter().find_map(first_write_method),
-        Value::Map(entries) => entries.iter().find_map(|entry| {
-            let method = ["put", "post", "delete", "patch"].contains(&entry.key.as_str());
-            let below = || {
-                let has_requests = REQUESTS_IN.contains(&entry.key.as_str());
-                has_requests
-                    .then(|| first_write_method(&entry.node))
-                    .flatten()
-            };
-            if method {
-                Some(entry.position)
-            } else {
-                below()
-            }
+        Value::Map(entries) => entries.iter().find_map(|entry| match entry.key.as_str() {
+            "put" | "post" | "delete" | "patch" => Some(entry.position),
+            key if REQUESTS_IN.contains(&key) => first_write_method(&entry.node),
+            _ => None,
         }),
         Value::Invalid | Value::Null | Value::Scalar(_) => None,
     }
@@ -252,6 +244,8 @@ fn sent_names(tree: &Node, raw: &raw::Study, system: Option<&System>) -> Sent {
         .into_iter()
         .flatten()
         .filter_map(|load| load.name.clone());
+    let metrics = system.map_or(&[][..], |system| &system.metrics).iter();
+    let metrics = metrics.map(|metric| (metric.name.clone(), metric.unit.of_values));
     Sent {
         background: names_of_background(tree),
         prepare_loads: names.map(|raw::Name(name)| name).collect(),
@@ -261,12 +255,7 @@ fn sent_names(tree: &Node, raw: &raw::Study, system: Option<&System>) -> Sent {
             .filter(is_sampled)
             .map(|component| component.name.clone())
             .collect(),
-        metrics: system.map_or_else(Vec::new, |system| {
-            let metrics = system.metrics.iter();
-            metrics
-                .map(|metric| (metric.name.clone(), metric.unit.of_values))
-                .collect()
-        }),
+        metrics: metrics.collect(),
         recovery: tree
             .child("schedule")
             .is_some_and(|schedule| schedule.child("recovery").is_some()),

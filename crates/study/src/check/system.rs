@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use super::{
     Checker,
-    components::{self, Conditions},
+    components::{self, Conditions, Definitions},
     limits::limit_texts,
     port_tls::{certificates, port_tls, refuse_kafka},
     probe::probe,
@@ -56,11 +56,14 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         .iter()
         .map(|certificate| certificate.name.clone())
         .collect();
-    let context = (&names, &conditions);
+    let definitions = Definitions {
+        names: &names,
+        conditions: &conditions,
+    };
     let shared = shared_environment(checker, &names, raw.environment);
     let components: Vec<_> = raw_components
         .into_iter()
-        .filter_map(|(name, raw)| component(checker, context, name, raw))
+        .filter_map(|(name, raw)| component(checker, definitions, name, raw))
         .map(|component| with_environment(component, &shared))
         .collect();
     components::refuse_secrets_given_twice(checker, &components);
@@ -69,19 +72,19 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         .endpoints
         .into_iter()
         .flatten()
-        .filter_map(|(name, raw)| endpoint(checker, context, name, raw))
+        .filter_map(|(name, raw)| endpoint(checker, definitions, name, raw))
         .collect();
     let probes: Vec<_> = raw
         .probes
         .into_iter()
         .flatten()
-        .filter_map(|(name, raw)| probe(checker, context, name, raw))
+        .filter_map(|(name, raw)| probe(checker, definitions, name, raw))
         .collect();
     let metrics: Vec<_> = raw
         .metrics
         .into_iter()
         .flatten()
-        .filter_map(|(name, raw)| system_metric(checker, context, name, raw))
+        .filter_map(|(name, raw)| system_metric(checker, definitions, name, raw))
         .collect();
     refuse_kafka(checker, &components, &probes, &metrics);
     let context = verify::Context {
@@ -134,7 +137,7 @@ fn require_endpoint(checker: &mut Checker<'_>, endpoints: &[Endpoint], name: &st
 
 fn endpoint(
     checker: &mut Checker<'_>,
-    (names, conditions): (&Names, &Conditions<'_>),
+    Definitions { names, conditions }: Definitions<'_>,
     name: String,
     raw: raw::Endpoint,
 ) -> Option<Endpoint> {
@@ -260,11 +263,11 @@ fn kind(
 
 fn component(
     checker: &mut Checker<'_>,
-    context: (&Names, &Conditions<'_>),
+    definitions: Definitions<'_>,
     name: String,
     raw: raw::Component,
 ) -> Option<Component> {
-    let (names, conditions) = context;
+    let Definitions { names, conditions } = definitions;
     let path = ["components", name.as_str()];
     let depends_on = raw.depends_on.unwrap_or_default();
     for (index, needed) in depends_on.iter().enumerate() {
@@ -293,19 +296,19 @@ fn component(
         Some(raw::Replicas(text)) => names.replicas(checker, &[path[0], path[1], "replicas"], text),
         None => checker.value_or_default(None, &[path[0], path[1], "replicas"], "1".to_owned()),
     };
-    let tls = port_tls(checker, names, (&name, &ports), raw.tls);
+    let tls = port_tls(checker, names, &name, &ports, raw.tls);
     let files = components::files(checker, names, &name, raw.files);
     let secrets = components::written_secrets(checker, &name, raw.secrets);
     let process = raw
         .process
-        .and_then(|raw| process(checker, context, &name, raw));
+        .and_then(|raw| process(checker, definitions, &name, raw));
     let limits = limit_texts(checker, conditions, &name, raw.limits.as_ref());
     let setup = raw
         .setup
         .into_iter()
         .flatten()
         .enumerate()
-        .filter_map(|(index, raw)| components::setup_step(checker, context, (&name, index), raw))
+        .filter_map(|(index, raw)| components::setup_step(checker, definitions, &name, index, raw))
         .collect();
     let ready = raw.ready.and_then(|raw| ready(checker, names, &name, raw));
     let stop_path = [path[0], path[1], "stop_timeout"];
@@ -362,11 +365,11 @@ fn with_environment(mut component: Component, shared: &[(String, String)]) -> Co
 
 fn process(
     checker: &mut Checker<'_>,
-    context: (&Names, &Conditions<'_>),
+    definitions: Definitions<'_>,
     component: &str,
     raw: raw::Process,
 ) -> Option<ProcessDriver> {
-    let (names, _) = context;
+    let names = definitions.names;
     let path = |key: &'static str| ["components", component, "process", key];
     let command = raw.command?;
     let scope = names.of_component(component, Secrets::Refused);
@@ -374,7 +377,7 @@ fn process(
         let position = checker.position_of(&[&path("command")[..], &[&index.to_string()]].concat());
         names.check_text(checker, position, &scope, text);
     }
-    let arguments = components::arguments(checker, context, component, raw.arguments);
+    let arguments = components::arguments(checker, definitions, component, raw.arguments);
     let environment: Vec<_> = raw.environment.into_iter().flatten().collect();
     let scope = names.of_component(component, Secrets::Allowed);
     for (name, text) in &environment {

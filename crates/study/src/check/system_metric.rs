@@ -2,7 +2,7 @@
 
 use waggle_metrics::Unit;
 
-use super::{Checker, components::Conditions, probe::Keys, system_text::Names};
+use super::{Checker, components::Definitions, probe::Keys};
 use crate::{
     ComparedCount, CountComparison, MetricSource, MetricUnit, Selector, SystemMetric,
     mistake::Finding, raw, tree::quote,
@@ -12,7 +12,7 @@ const SOURCES: [&str; 3] = ["prometheus", "json", "consumer_lag"];
 
 pub(super) fn system_metric(
     checker: &mut Checker<'_>,
-    (names, conditions): (&Names, &Conditions<'_>),
+    Definitions { names, conditions }: Definitions<'_>,
     name: String,
     raw: raw::SystemMetric,
 ) -> Option<SystemMetric> {

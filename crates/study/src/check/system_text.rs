@@ -255,12 +255,13 @@ impl Names {
             return Some(Finding::new(position, what).with_expected(expected));
         }
         if name == TOKEN {
-            return (scope.secrets != Secrets::InRequest).then(|| {
-                let what = "a token is fetched when a trial runs, and is only in requests";
-                Finding::new(position, what).with_expected(
-                    "it in headers and bodies of setup and verify, and in requests of probes",
-                )
-            });
+            if scope.secrets == Secrets::InRequest {
+                return None;
+            }
+            let what = "a token is fetched when a trial runs, and is only in requests";
+            let expected =
+                "it in headers and bodies of setup and verify, and in requests of probes";
+            return Some(Finding::new(position, what).with_expected(expected));
         }
         let is_program = name
             .strip_prefix("program.")

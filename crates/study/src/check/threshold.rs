@@ -9,7 +9,7 @@ use super::{
     request::RESERVED_NAMES,
 };
 use crate::{
-    Study, Threshold, ThresholdOp,
+    Problem, Study, Threshold, ThresholdOp,
     mistake::{Finding, Position},
     nearest::{list, nearest_word},
     tree::quote,
@@ -23,7 +23,7 @@ const COMPARES: [char; 4] = ['<', '>', '=', '!'];
 ///
 /// # Errors
 /// What is wrong with it, what was expected, and the nearest right word.
-pub fn read_threshold(text: &str, steps: &[String]) -> Result<Threshold, String> {
+pub fn read_threshold(text: &str, steps: &[String]) -> Result<Threshold, Problem> {
     let [_, generator, ..] = RESERVED_NAMES;
     let mut known = of_sent(
         &Sent {
@@ -41,7 +41,7 @@ pub fn read_threshold(text: &str, steps: &[String]) -> Result<Threshold, String>
 }
 
 /// A finding in one sentence, for a text that is in no file.
-fn message(finding: Finding) -> String {
+fn message(finding: Finding) -> Problem {
     let mut message = finding.what;
     if let Some(expected) = finding.expected {
         message += &format!("; expected {expected}");
@@ -49,7 +49,7 @@ fn message(finding: Finding) -> String {
     if let Some(word) = finding.meant {
         message += &format!("; did you mean {word:?}?");
     }
-    message
+    Problem(message)
 }
 
 impl Study {
@@ -57,20 +57,14 @@ impl Study {
     ///
     /// # Errors
     /// The study does not measure it: what was expected, and the nearest known path.
-    pub fn check_metric(&self, path: &str) -> Result<(), String> {
-        let without_name = self.metrics.first().and_then(|(first, _)| {
-            let (name, _) = first.split_once('.')?;
-            let of_load = self.metrics.iter().filter_map(move |(path, unit)| {
-                let rest = path.strip_prefix(name)?.strip_prefix('.')?;
-                Some((rest.to_owned(), *unit))
-            });
-            Some(of_load)
+    pub fn check_metric(&self, path: &str) -> Result<(), Problem> {
+        let first = self.metrics.first();
+        let name = first.and_then(|(first, _)| first.split_once('.'));
+        let of_load = self.metrics.iter().filter_map(|(path, unit)| {
+            let rest = path.strip_prefix(name?.0)?.strip_prefix('.')?;
+            Some((rest.to_owned(), *unit))
         });
-        let known: Vec<Known> = without_name
-            .into_iter()
-            .flatten()
-            .chain(self.metrics.iter().cloned())
-            .collect();
+        let known: Vec<Known> = of_load.chain(self.metrics.iter().cloned()).collect();
         unit_of(path, Position::START, &known)
             .map(|_| ())
             .map_err(message)
@@ -80,7 +74,8 @@ impl Study {
 /// The conditions of the list at the path; `delivery`: whether the study has delivery accounting.
 pub(crate) fn conditions(
     checker: &mut Checker<'_>,
-    (raw, path): (Option<&Vec<String>>, &[&str]),
+    raw: Option<&Vec<String>>,
+    path: &[&str],
     known: &[Known],
     delivery: bool,
 ) -> Vec<Threshold> {
@@ -240,17 +235,7 @@ fn unknown_metric(path: &str, position: Position, known: &[Known]) -> Finding {
         let wrong = steps.get(right.split('.').filter(|step| !step.is_empty()).count())?;
         nearest_word(wrong, next.iter().copied()).map(str::to_owned)
     });
-    let near = near.or_else(|| {
-        // Of `p99` and `query.p99` most people mean that of the response time.
-        let (request, quantile) = match path.rsplit_once('.') {
-            Some((request, quantile)) => (format!("{request}."), quantile),
-            None => (String::new(), path),
-        };
-        let end = format!("response_time.{quantile}");
-        let mut longer = names().filter(|name| name.starts_with(&request));
-        let metric = longer.find(|name| **name == end || name.ends_with(&format!(".{end}")));
-        metric.map(str::to_owned)
-    });
+    let near = near.or_else(|| response_time_of(path, known));
     let expected = if right.is_empty() {
         format!("a metric of {}", list(next))
     } else {
@@ -259,6 +244,19 @@ fn unknown_metric(path: &str, position: Position, known: &[Known]) -> Finding {
     Finding::new(position, format!("unknown metric {}", quote(path)))
         .with_expected(expected)
         .with_suggestion(near)
+}
+
+/// What most people mean by `p99` and `query.p99`: that of the response time.
+fn response_time_of(path: &str, known: &[Known]) -> Option<String> {
+    let (request, quantile) = match path.rsplit_once('.') {
+        Some((request, quantile)) => (format!("{request}."), quantile),
+        None => (String::new(), path),
+    };
+    let end = format!("response_time.{quantile}");
+    let names = known.iter().map(|(name, _)| name);
+    let mut longer = names.filter(|name| name.starts_with(&request));
+    let metric = longer.find(|name| **name == end || name.ends_with(&format!(".{end}")));
+    metric.cloned()
 }
 
 /// The words that can follow the beginning of a path.

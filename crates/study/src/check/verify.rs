@@ -70,7 +70,7 @@ pub(super) fn steps(
             when,
             captured: &captured,
         };
-        steps.extend(step(checker, context, (&step_context, condition), raw));
+        steps.extend(step(checker, context, &step_context, condition, raw));
         captured.extend(names);
     }
     steps
@@ -94,7 +94,8 @@ fn step(
         conditions,
         ..
     }: Context<'_>,
-    (step_context, when): (&StepContext<'_>, When),
+    step_context: &StepContext<'_>,
+    when: When,
     raw: raw::Verify,
 ) -> Option<Check> {
     let index = &step_context.index;
@@ -103,7 +104,7 @@ fn step(
     let headers = checker.headers(raw.headers.clone(), &path("headers"));
     let body = raw.body.clone().unwrap_or_default();
     let here = ["verify", index.as_str()];
-    components::check_request_texts(checker, conditions.names, (&headers, &body), &here);
+    components::check_request_texts(checker, conditions.names, &headers, &body, &here);
     components::check_path(checker, conditions.names, &method, &here);
     endpoint(
         checker,

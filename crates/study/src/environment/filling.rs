@@ -31,6 +31,16 @@ struct Text<'t> {
     names: &'t mut Vec<String>,
 }
 
+impl<'t> Text<'t> {
+    fn new(part: &'t Part, syntax: Syntax, names: &'t mut Vec<String>) -> Self {
+        Self {
+            part,
+            position: Position::new(syntax),
+            names,
+        }
+    }
+}
+
 impl<'a> Filling<'a> {
     pub(super) fn new(
         openings: &'static [&'static str],
@@ -52,22 +62,13 @@ impl<'a> Filling<'a> {
             body,
             from_outside,
         } = texts;
-        let mut fill = |text: &mut String, part: &Part, syntax: Syntax| {
-            let has_any = next_opening(text, self.openings).is_some();
-            if has_any {
-                let into = Text {
-                    part,
-                    position: Position::new(syntax),
-                    names: from_outside,
-                };
-                *text = self.fill_text(text, receiver, into)?;
-            }
-            Ok(())
-        };
-        fill(path, &Part::Path, Syntax::Url)?;
+        let into = Text::new(&Part::Path, Syntax::Url, from_outside);
+        self.fill_text(path, receiver, into)?;
         let mut media_type = None;
         for (name, value) in headers {
-            fill(value, &Part::Header(name.clone()), Syntax::Header)?;
+            let part = Part::Header(name.clone());
+            let into = Text::new(&part, Syntax::Header, from_outside);
+            self.fill_text(value, receiver, into)?;
             if name.eq_ignore_ascii_case("content-type") {
                 media_type = Some(value.clone());
             }
@@ -75,7 +76,8 @@ impl<'a> Filling<'a> {
         match body {
             Some(body) => {
                 let syntax = Syntax::from_body(media_type.as_deref(), body);
-                fill(body, &Part::Body, syntax)
+                let into = Text::new(&Part::Body, syntax, from_outside);
+                self.fill_text(body, receiver, into)
             }
             None => Ok(()),
         }
@@ -83,14 +85,17 @@ impl<'a> Filling<'a> {
 
     fn fill_text(
         &mut self,
-        text: &str,
+        text: &mut String,
         receiver: Receiver,
         mut into: Text<'_>,
-    ) -> Result<String, EnvironmentError> {
-        match receiver {
-            Receiver::Text => self.fill_between_variables(text, &mut into),
-            Receiver::Template => self.fill_template(text, &mut into),
+    ) -> Result<(), EnvironmentError> {
+        if next_opening(text, self.openings).is_some() {
+            *text = match receiver {
+                Receiver::Text => self.fill_between_variables(text, &mut into)?,
+                Receiver::Template => self.fill_template(text, &mut into)?,
+            };
         }
+        Ok(())
     }
 
     /// Fills in the values in the texts between the variables of a template. Each text is escaped as a whole: two braces may come
@@ -148,18 +153,12 @@ impl<'a> Filling<'a> {
             filled.push_str(before);
             into.position.pass(before);
             let value = self.value(&origin, into.part)?;
-            refuse_second_scheme(into.part, &filled, (&origin, &value))?;
-            let written = into.position.escape(&value);
-            filled.push_str(&written.ok_or_else(|| EnvironmentError::Unusable {
-                part: into.part.clone(),
-                origin: origin.clone(),
-                why: match into.part {
-                    Part::Header(_) => "is empty, too long or has a control character",
-                    Part::Path | Part::Body => {
-                        "is outside of quotes in JSON, and no number, true, false or null"
-                    }
-                },
-            })?);
+            refuse_second_scheme(into.part, &filled, &origin, &value)?;
+            let Some(written) = into.position.escape(&value) else {
+                let why = "is outside of quotes in JSON, and no number, true, false or null";
+                return Err(unusable(into.part, &origin, why));
+            };
+            filled.push_str(&written);
             if !into.names.iter().any(|known| known == name) {
                 into.names.push(name.to_owned());
             }
@@ -179,14 +178,7 @@ impl<'a> Filling<'a> {
             why,
         })?;
         if value.is_empty() || value.len() > VALUE_MAX_BYTES {
-            return Err(EnvironmentError::Unusable {
-                part: part.clone(),
-                origin: origin.clone(),
-                why: match part {
-                    Part::Header(_) => "is empty, too long or has a control character",
-                    Part::Path | Part::Body => "is empty or too long",
-                },
-            });
+            return Err(unusable(part, origin, "is empty or too long"));
         }
         if self.taken.iter().all(|known| known.origin != *origin) {
             let (origin, value) = (origin.clone(), value.clone());
@@ -196,12 +188,25 @@ impl<'a> Filling<'a> {
     }
 }
 
+/// `why` is said of path and body; of a header the same is said for all reasons.
+fn unusable(part: &Part, origin: &Origin, why: &'static str) -> EnvironmentError {
+    EnvironmentError::Unusable {
+        part: part.clone(),
+        origin: origin.clone(),
+        why: match part {
+            Part::Header(_) => "is empty, too long or has a control character",
+            Part::Path | Part::Body => why,
+        },
+    }
+}
+
 /// Refuses credentials that begin with the authentication scheme that the study has before them: `Bearer ${env.TOKEN}`, and the
 /// value `Bearer …`.
 fn refuse_second_scheme(
     part: &Part,
     before: &str,
-    (origin, value): (&Origin, &str),
+    origin: &Origin,
+    value: &str,
 ) -> Result<(), EnvironmentError> {
     let Part::Header(header) = part else {
         return Ok(());

@@ -35,7 +35,7 @@ impl fmt::Debug for Values<'_> {
 
 impl Values<'_> {
     /// The value, or why there is none.
-    pub(crate) fn value(self, origin: &Origin) -> Result<String, String> {
+    fn value(self, origin: &Origin) -> Result<String, String> {
         match origin {
             Origin::Variable(name) => (self.variable)(name).ok_or_else(|| "is not set".to_owned()),
             Origin::File(name) => {
@@ -160,20 +160,28 @@ impl fmt::Display for Part {
 fn text_place(origin: &Origin, part: &Part, source: &Source, files: Files<'_>) -> Option<Place> {
     let name = origin.name();
     first_place(source, files, &|text, path| {
-        let key = path.last().map(String::as_str);
-        let is_part = is_request_text(path)
-            && match part {
-                Part::Header(name) => {
-                    key == Some(name)
-                        && path.iter().rev().nth(1).is_some_and(|key| key == "headers")
-                }
-                Part::Body => key == Some("body"),
-                Part::Path => key.is_some_and(|key| raw::Method::KEYS.contains(&key)),
-            };
-        let names = is_part.then(|| placeholder::parts(text)).flatten();
-        let mut names = names.into_iter().flatten();
-        names.any(|part| part == placeholder::Part::Name(&name))
+        part.is_at(path) && has_name(text, &name)
     })
+}
+
+impl Part {
+    /// Whether the keys lead to such a part of a request.
+    fn is_at(&self, path: &[String]) -> bool {
+        let mut keys = path.iter().rev().map(String::as_str);
+        let (key, around) = (keys.next(), keys.next());
+        is_request_text(path)
+            && match self {
+                Self::Header(name) => key == Some(name) && around == Some("headers"),
+                Self::Body => key == Some("body"),
+                Self::Path => key.is_some_and(|key| raw::Method::KEYS.contains(&key)),
+            }
+    }
+}
+
+/// Whether a text has `${name}`.
+fn has_name(text: &str, name: &str) -> bool {
+    let mut parts = placeholder::parts(text).into_iter().flatten();
+    parts.any(|part| part == placeholder::Part::Name(name))
 }
 
 impl Study {

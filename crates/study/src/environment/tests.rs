@@ -4,7 +4,7 @@ use waggle_template::variable::{Part, parts};
 
 use super::{EnvironmentError, Filling, OPENINGS, Origin, Part as Place, SECRET_OPENINGS, Values};
 use crate::{
-    Source, no_files,
+    Problem, Source, no_files,
     request_texts::{Receiver, RequestTexts},
 };
 
@@ -84,13 +84,13 @@ fn variable(name: &str) -> Option<String> {
     }
 }
 
-fn file(name: &str) -> Result<Source, String> {
+fn file(name: &str) -> Result<Source, Problem> {
     match name {
         "keys/token" => Ok(Source {
             name: name.to_owned(),
             text: "of a file\r\n".to_owned(),
         }),
-        _ => Err("no such file".to_owned()),
+        _ => Err(Problem("no such file".to_owned())),
     }
 }
 

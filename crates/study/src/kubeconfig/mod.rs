@@ -5,7 +5,7 @@ use std::{fmt, path::Path};
 use base64::{Engine, prelude::BASE64_STANDARD};
 
 use crate::{
-    Address, Authorization, ExternalTls, Kubeconfig, Level, Origin, Pem, Values,
+    Address, Authorization, ExternalTls, Kubeconfig, Level, Origin, Pem, Problem, Values,
     check::parse_url,
     mistake::{Finding, Position},
     nearest::{list, nearest_word},
@@ -37,19 +37,22 @@ type Wrong = (Position, String, String);
 
 impl Kubeconfig {
     /// Reads the file. An error is a sentence with the name of the file and the place in it.
-    pub(crate) fn read(&self, values: Values<'_>) -> Result<Cluster, String> {
-        let file = self.path(values)?;
+    pub(crate) fn read(&self, values: Values<'_>) -> Result<Cluster, Problem> {
+        let file = self.path(values).map_err(Problem)?;
         let text = (values.file)(&file).map_err(|why| {
-            format!("{why}; expected the kubeconfig of a cluster, e.g. ~/.kube/config")
+            Problem(format!(
+                "{why}; expected the kubeconfig of a cluster, e.g. ~/.kube/config"
+            ))
         })?;
         let reading = Reading {
             folder: Path::new(&file).parent().unwrap_or(Path::new("")),
             values,
         };
         let read = reading.cluster(&text.text, self.context.as_deref());
-        read.map_err(|(position, what, expected)| {
-            let (line, column) = (position.line, position.column);
-            format!("{file}:{line}:{column}: {what}; expected {expected}")
+        read.map_err(|(Position { line, column, .. }, what, expected)| {
+            Problem(format!(
+                "{file}:{line}:{column}: {what}; expected {expected}"
+            ))
         })
     }
 
@@ -105,14 +108,13 @@ impl Reading<'_> {
                 ));
             }
         };
-        let context = find_named(&root, ("contexts", "context"), (position, &context))?;
-        let cluster = require(context, "cluster")?;
-        let cluster = find_named(&root, ("clusters", "cluster"), (cluster.0, &cluster.1))?;
+        let context = find_named(&root, "context", &context, position)?;
+        let (position, cluster) = require(context, "cluster")?;
+        let cluster = find_named(&root, "cluster", &cluster, position)?;
         let user = match text_at(context, "user")? {
-            Some((position, name)) if !name.is_empty() => Some((
-                find_named(&root, ("users", "user"), (position, &name))?,
-                name,
-            )),
+            Some((position, name)) if !name.is_empty() => {
+                Some((find_named(&root, "user", &name, position)?, name))
+            }
             _ => None,
         };
         let mut secrets = Vec::new();
@@ -283,21 +285,23 @@ fn require(mapping: &Node, key: &str) -> Result<(Position, String), Wrong> {
     })
 }
 
-/// The `key` of the entry with this name in a list of the file.
+/// The context, cluster or user, as `key` says, with this name, which is written at `position`.
 fn find_named<'a>(
     root: &'a Node,
-    (section, key): (&str, &str),
-    (position, name): (Position, &str),
+    key: &str,
+    name: &str,
+    position: Position,
 ) -> Result<&'a Node, Wrong> {
-    let entry = items(root, section)
+    let section = format!("{key}s");
+    let entry = items(root, &section)
         .iter()
         .find(|item| name_of(item) == Some(name));
     let Some(item) = entry else {
-        let known = || items(root, section).iter().filter_map(name_of);
+        let known = || items(root, &section).iter().filter_map(name_of);
         let near = nearest_word(name, known());
         let near = near.map(|near| format!("; did you mean {}?", quote(near)));
         let what = format!("there is no {key} {}", quote(name));
-        let expected = names(root, section) + near.as_deref().unwrap_or("");
+        let expected = names(root, &section) + near.as_deref().unwrap_or("");
         return Err((position, what, expected));
     };
     item.child(key).ok_or_else(|| {
@@ -331,16 +335,18 @@ fn names(root: &Node, section: &str) -> String {
 /// Address and whether it speaks TLS.
 fn server(cluster: &Node) -> Result<(Address, bool), Wrong> {
     let (position, url) = require(cluster, "server")?;
-    let parsed = parse_url(&url).map_err(|why| {
-        let expected = "https://HOST:PORT of the API server itself".to_owned();
-        // Before an @ may be a password.
-        let shown = match url.contains('@') {
-            true => "server".to_owned(),
-            false => format!("server is {}", quote(&url)),
-        };
-        (position, format!("{shown}: {why}"), expected)
-    })?;
-    Ok((parsed.address(), parsed.is_tls))
+    match parse_url(&url) {
+        Ok(parsed) => Ok((parsed.address(), parsed.is_tls)),
+        Err(why) => {
+            let expected = "https://HOST:PORT of the API server itself".to_owned();
+            // Before an @ may be a password.
+            let shown = match url.contains('@') {
+                true => "server".to_owned(),
+                false => format!("server is {}", quote(&url)),
+            };
+            Err((position, format!("{shown}: {why}"), expected))
+        }
+    }
 }
 
 /// Reports what a user has that waggle cannot be.

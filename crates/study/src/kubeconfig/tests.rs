@@ -1,6 +1,6 @@
 //! Kubeconfigs, and every mistake in them.
 
-use crate::{Address, ExternalTls, Kubeconfig, Pem, Source, Values};
+use crate::{Address, ExternalTls, Kubeconfig, Pem, Problem, Source, Values};
 
 use super::Cluster;
 
@@ -31,7 +31,7 @@ users:
   - { name: basic, user: { username: me, password: \"1:2\" } }
 ";
 
-fn read(text: &str, file: &str, context: Option<&str>) -> Result<Cluster, String> {
+fn read(text: &str, file: &str, context: Option<&str>) -> Result<Cluster, Problem> {
     let given = Kubeconfig {
         file: file.to_owned(),
         context: context.map(str::to_owned),
@@ -50,7 +50,7 @@ fn read(text: &str, file: &str, context: Option<&str>) -> Result<Cluster, String
         let text = match name {
             "kube/config" | "/h/.kube/config" => text,
             "kube/token" => "of-a-file\n",
-            _ => return Err(format!("cannot read {name}: it is not there")),
+            _ => return Err(Problem(format!("cannot read {name}: it is not there"))),
         };
         Ok(Source {
             name: name.to_owned(),
@@ -119,7 +119,7 @@ fn the_file_is_found_by_its_path_the_home_folder_or_a_variable() {
         assert_eq!(read(FILE, file, None).unwrap().server, expected, "{file}");
     }
     let check = |file: &str, expected: &str| {
-        assert_eq!(read(FILE, file, None).unwrap_err(), expected);
+        assert_eq!(read(FILE, file, None).unwrap_err().0, expected);
     };
     check("${env.NONE}", "the environment variable NONE is not set");
     check(

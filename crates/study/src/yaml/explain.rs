@@ -141,17 +141,19 @@ fn tab(stop: &Stop<'_>) -> Option<YamlError> {
     } else {
         first
     };
-    let column_of_tab = |line: usize| {
-        let text = stop.line(line);
-        let is_blank = text.trim().is_empty();
-        let index = text.chars().position(|c| c != ' ')?;
-        (!is_blank && text.chars().nth(index) == Some('\t')).then_some(index + 1)
-    };
-    let (line, column) = (first..=last).find_map(|line| Some((line, column_of_tab(line)?)))?;
+    let mut lines = first..=last;
+    let (line, column) = lines.find_map(|line| Some((line, column_of_tab(stop.line(line))?)))?;
     Some(mistake(
         Place { line, column },
         "a tab: YAML is indented by spaces",
     ))
+}
+
+/// The column of a tab that indents a line.
+fn column_of_tab(line: &str) -> Option<usize> {
+    let is_blank = line.trim().is_empty();
+    let index = line.chars().position(|c| c != ' ')?;
+    (!is_blank && line.chars().nth(index) == Some('\t')).then_some(index + 1)
 }
 
 fn quotes(stop: &Stop<'_>, scan: &Scan) -> Option<YamlError> {

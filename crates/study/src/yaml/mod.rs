@@ -8,7 +8,7 @@ mod scan;
 
 use std::{borrow::Cow, fmt};
 
-use saphyr_parser::{Event, Marker, Parser, Span};
+use saphyr_parser::{Event, Marker, Parser, ScanError, Span};
 
 use scan::Scan;
 
@@ -56,19 +56,20 @@ impl<'a> YamlText<'a> {
 
     /// The events with their positions in the text; the last one may be a mistake.
     pub fn events(&self) -> impl Iterator<Item = Result<(Event<'_>, Span), YamlError>> {
-        Parser::new_from_str(&self.padded).map(|event| match event {
-            Ok((event, span)) => {
-                let span = Span::new(
-                    self.original_place(span.start),
-                    self.original_place(span.end),
-                );
-                Ok((event, span))
-            }
-            Err(error) => {
-                let place = self.original_place(*error.marker());
-                Err(explain::explain(self.text, &self.scan, place, error.info()))
-            }
+        Parser::new_from_str(&self.padded).map(|event| {
+            let (event, span) = event.map_err(|error| self.explain(&error))?;
+            Ok((event, self.original_span(span)))
         })
+    }
+
+    fn original_span(&self, span: Span) -> Span {
+        let start = self.original_place(span.start);
+        Span::new(start, self.original_place(span.end))
+    }
+
+    fn explain(&self, error: &ScanError) -> YamlError {
+        let place = self.original_place(*error.marker());
+        explain::explain(self.text, &self.scan, place, error.info())
     }
 
     /// Line and column in the text as it was given; the index keeps that of the padded text.

@@ -163,6 +163,7 @@ fn levels_of_a_command_line_are_checked() {
             levels.iter().map(shown).collect::<Vec<_>>()
         });
         let expected = expected.map(|levels| levels.iter().map(ToString::to_string).collect());
+        let levels = levels.map_err(|problem| problem.to_string());
         assert_eq!(levels, expected.map_err(str::to_owned));
     };
     check(&[], Ok(&["backend=own", "stores=2"]));

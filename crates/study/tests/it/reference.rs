@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use waggle_study::{Mistakes, Source, Study, read_study_and_files};
+use waggle_study::{Mistakes, Problem, Source, Study, read_study_and_files};
 
 use super::{STUDY, change_text, mistakes::answered_table, source, system};
 
@@ -34,7 +34,7 @@ fn text() -> String {
     change_text(STUDY, &[("thresholds:", REFERENCE)])
 }
 
-fn files(name: &str) -> Result<Source, String> {
+fn files(name: &str) -> Result<Source, Problem> {
     let text = match name {
         "table.csv" => TABLE,
         "wrong.csv" => "connections,per_s,late_s,cpu_percent,total\n2,many,0.81,40,100\n",
@@ -44,7 +44,7 @@ fn files(name: &str) -> Result<Source, String> {
         "twice.csv" => {
             "connections,per_s,late_s,cpu_percent,total\n2,1,1,1,1\n10,1,1,1,1\n2,1,1,1,1\n"
         }
-        _ => return Err(format!("cannot read {name}: no such file")),
+        _ => return Err(Problem(format!("cannot read {name}: no such file"))),
     };
     Ok(source(name, text))
 }

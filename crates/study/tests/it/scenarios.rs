@@ -4,8 +4,8 @@ use std::{path::Path, time::Duration};
 
 use waggle_study::{
     Action, Capture, CheckPart, Condition, Extractor, FeedOrder, FeedRows, LoadModel, MadeValue,
-    Mistakes, OnFailure, Rounds, Scenario, Source, Step, StepCheck, Study, Think, WhileCaptured,
-    read_scenario, read_study_and_files,
+    Mistakes, OnFailure, Problem, Rounds, Scenario, Source, Step, StepCheck, Study, Think,
+    WhileCaptured, read_scenario, read_study_and_files,
 };
 
 use super::{change_text, headlines, mistakes::answered_table, source, system, table};
@@ -34,7 +34,7 @@ fn in_a_file() -> String {
     format!("{before}  scenario: {{ file: shop/scenario.yaml, endpoint: front }}\nschedule:{after}")
 }
 
-pub(super) fn files(name: &str) -> Result<Source, String> {
+pub(super) fn files(name: &str) -> Result<Source, Problem> {
     match name {
         "people.csv" => Ok(source("data/people.csv", PEOPLE)),
         "broken.csv" => Ok(source("data/broken.csv", "name\nann,2\n\"bo\n")),
@@ -48,7 +48,7 @@ pub(super) fn files(name: &str) -> Result<Source, String> {
             ),
         )),
         "nested.yaml" => Ok(source("nested.yaml", "file: other.yaml\nname: a\n")),
-        _ => Err(format!("cannot read {name}: No such file")),
+        _ => Err(Problem(format!("cannot read {name}: No such file"))),
     }
 }
 

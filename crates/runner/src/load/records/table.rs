@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use waggle_record::{
-    Columns, Decimal, Format, Guess, Layout, Measurement, Precision, TimeColumn, TimeFormat, Zone,
+    Columns, Decimal, Format, Guess, Layout, Measurement, Precision, Problem, TimeColumn,
+    TimeFormat, Zone,
 };
 use waggle_study::{
     RecordDecimal, RecordMeasurement, RecordTime, RecordsBody, RecordsFormat, Table,
@@ -44,10 +45,10 @@ pub(super) fn columns_of(table: &Table, file: &Path) -> Result<Option<Columns>, 
 
 fn time_column(time: &RecordTime, file: &Path) -> Result<TimeColumn, RecordsError> {
     let wrong = |key: &'static str| {
-        move |problem| RecordsError::Table {
+        move |problem: Problem| RecordsError::Table {
             file: file.to_path_buf(),
             key,
-            problem,
+            problem: problem.to_string(),
         }
     };
     let format = match time.format.as_deref() {

@@ -49,26 +49,21 @@ pub(crate) fn flow_alone(
 ) -> Option<Scenario> {
     let path = Path::new(around.path);
     let feeds = feeds::feeds(checker, alone.feeds, &path, around.model);
-    let name = alone.name;
-    let (flows, steps) = check_flows(
-        checker,
-        (&feeds, &path),
-        None,
-        OnFailure::EndSession,
-        |flows| {
-            let actions = flows.flow(alone.steps?, &path.child(alone.key))?;
-            Some(vec![Flow {
-                name: alone.key.to_owned(),
-                weight: 1,
-                actions,
-            }])
-        },
-    );
+    let mut flows = Flows::new(checker, &feeds, None, OnFailure::EndSession);
+    let actions = alone
+        .steps
+        .and_then(|steps| flows.flow(steps, &path.child(alone.key)));
+    let steps = flows.finish(&path);
+    let flow = Flow {
+        name: alone.key.to_owned(),
+        weight: 1,
+        actions: actions?,
+    };
     Some(Scenario {
-        name: name?,
+        name: alone.name?,
         steps,
         feeds: into_feeds(feeds)?,
-        flows: flows?,
+        flows: vec![flow],
     })
 }
 
@@ -91,49 +86,16 @@ pub(crate) fn scenario(
         checker
             .report(Finding::new(scenario_position(checker, &path), what).with_expected(expected));
     }
+    let mut flows = Flows::new(checker, &feeds, name.as_deref(), on_failure);
     let given = raw.flows;
-    let (flows, steps) = check_flows(
-        checker,
-        (&feeds, &path),
-        name.as_deref(),
-        on_failure,
-        |flows| flows.check_flows(given?, &path.child("flows")),
-    );
+    let checked = given.and_then(|given| flows.check_flows(given, &path.child("flows")));
+    let steps = flows.finish(&path);
     Some(Scenario {
         name: name?,
         steps,
         feeds: into_feeds(feeds)?,
-        flows: flows?,
+        flows: checked?,
     })
-}
-
-/// Checks flows that use the feeds below a path. Returns them, and the names of all steps.
-fn check_flows<'c>(
-    checker: &'c mut Checker<'_>,
-    (feeds, path): (&'c [NamedFeed], &Path),
-    scenario: Option<&'c str>,
-    on_failure: OnFailure,
-    check: impl FnOnce(&mut Flows<'_, '_>) -> Option<Vec<Flow>>,
-) -> (Option<Vec<Flow>>, Vec<String>) {
-    let mut flows = Flows {
-        checker,
-        variables: Variables::new(feeds, Named::Captures),
-        scenario,
-        on_failure,
-        steps: Vec::new(),
-        requests: HashMap::new(),
-        first_values: Vec::new(),
-    };
-    let checked = check(&mut flows);
-    flows.check_first_values();
-    flows.variables.refuse_unused(flows.checker, path);
-    let steps = flows.steps;
-    if steps.len() > MAX_STEPS {
-        let what = format!("the scenario has {} steps", steps.len());
-        let position = checker.key(&path.child("flows").steps());
-        checker.report(Finding::new(position, what).with_expected(format!("at most {MAX_STEPS}")));
-    }
-    (checked, steps)
 }
 
 fn into_feeds(feeds: Vec<NamedFeed>) -> Option<Vec<Feed>> {
@@ -182,6 +144,39 @@ struct Flows<'c, 'a> {
     requests: HashMap<String, step::Sends>,
     /// Of the variables of loops.
     first_values: Vec<repeat::FirstValue>,
+}
+
+impl<'c, 'a> Flows<'c, 'a> {
+    fn new(
+        checker: &'c mut Checker<'a>,
+        feeds: &'c [NamedFeed],
+        scenario: Option<&'c str>,
+        on_failure: OnFailure,
+    ) -> Self {
+        Self {
+            checker,
+            variables: Variables::new(feeds, Named::Captures),
+            scenario,
+            on_failure,
+            steps: Vec::new(),
+            requests: HashMap::new(),
+            first_values: Vec::new(),
+        }
+    }
+
+    /// Checks what only all flows show; returns the names of all steps.
+    fn finish(mut self, path: &Path) -> Vec<String> {
+        self.check_first_values();
+        self.variables.refuse_unused(self.checker, path);
+        if self.steps.len() > MAX_STEPS {
+            let what = format!("the scenario has {} steps", self.steps.len());
+            let position = self.checker.key(&path.child("flows").steps());
+            let finding = Finding::new(position, what);
+            self.checker
+                .report(finding.with_expected(format!("at most {MAX_STEPS}")));
+        }
+        self.steps
+    }
 }
 
 impl Flows<'_, '_> {

@@ -23,26 +23,7 @@ impl Flows<'_, '_> {
     ) -> Option<Action> {
         self.check_keys(&raw, path);
         let offset_step = raw.offset_step;
-        let condition = raw.while_captured.as_ref().and_then(|raw::Name(variable)| {
-            let steps = raw.steps.as_deref().unwrap_or_default();
-            self.check_variable(variable, steps, path);
-            let here = path.child("first");
-            let first = raw.first.as_ref().map(ToString::to_string);
-            let first = first.unwrap_or_default();
-            let is_right = self.template(&first, &here, known).is_some();
-            known.capture(variable);
-            self.first_values.push(FirstValue {
-                variable: variable.clone(),
-                first: first.clone(),
-                path: here,
-            });
-            is_right.then(|| WhileCaptured {
-                variable: variable.clone(),
-                first,
-                max_rounds: raw.max_rounds.unwrap_or(MAX_ROUNDS),
-                on_limit: raw.on_limit.map_or(OnFailure::EndSession, step::on_failure),
-            })
-        });
+        let condition = self.while_captured(&raw, path, known);
         known.enter_repetition(offset_step.is_some());
         let actions = self.actions(raw.steps?, &path.child("steps"), known);
         known.leave_repetition();
@@ -55,6 +36,33 @@ impl Flows<'_, '_> {
             rounds,
             offset_step: offset_step.map_or(0, u64::from),
             actions,
+        })
+    }
+
+    fn while_captured(
+        &mut self,
+        raw: &raw::Step,
+        path: &Path,
+        known: &mut Known,
+    ) -> Option<WhileCaptured> {
+        let raw::Name(variable) = raw.while_captured.as_ref()?;
+        let steps = raw.steps.as_deref().unwrap_or_default();
+        self.check_variable(variable, steps, path);
+        let here = path.child("first");
+        let first = raw.first.as_ref().map(ToString::to_string);
+        let first = first.unwrap_or_default();
+        let is_right = self.template(&first, &here, known).is_some();
+        known.capture(variable);
+        self.first_values.push(FirstValue {
+            variable: variable.clone(),
+            first: first.clone(),
+            path: here,
+        });
+        is_right.then(|| WhileCaptured {
+            variable: variable.clone(),
+            first,
+            max_rounds: raw.max_rounds.unwrap_or(MAX_ROUNDS),
+            on_limit: raw.on_limit.map_or(OnFailure::EndSession, step::on_failure),
         })
     }
 
@@ -156,10 +164,9 @@ pub(super) struct FirstValue {
 
 /// Whether the only values that steps capture as a variable are of JSON, and none of them is optional.
 fn is_never_empty(steps: &[raw::Step], variable: &str) -> bool {
-    steps.iter().all(|step| {
-        let captures = step.capture.iter().flatten();
-        let mut captures = captures.filter(|(name, _)| *name == variable);
-        captures.all(|(_, from)| from.json.is_some() && from.optional != Some(true))
-            && is_never_empty(step.steps.as_deref().unwrap_or_default(), variable)
-    })
+    let mut below = steps.iter().filter_map(|step| step.steps.as_deref());
+    let captures = steps.iter().flat_map(|step| step.capture.iter().flatten());
+    let mut captures = captures.filter(|(name, _)| *name == variable);
+    captures.all(|(_, from)| from.json.is_some() && from.optional != Some(true))
+        && below.all(|steps| is_never_empty(steps, variable))
 }
