@@ -74,7 +74,8 @@ fn with_captured(check: &Check, captured: &BTreeMap<String, String>) -> Result<C
     let fill = |text: &mut String, place: Escape| -> Result<(), Failure> {
         let template = Template::parse(text).map_err(|problem| failed(problem.to_string()))?;
         let filled = template.fill_with(place, |name| captured.get(name).cloned());
-        *text = filled.map_err(|name| failed(format!("no step before it captured \"{name}\"")))?;
+        *text = filled
+            .map_err(|unknown| failed(format!("no step before it captured \"{}\"", unknown.0)))?;
         Ok(())
     };
     let mut filled = check.clone();
