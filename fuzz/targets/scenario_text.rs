@@ -24,7 +24,7 @@ fuzz_target!(|bytes: &[u8]| {
     let path = lines.next().unwrap_or_default();
     let mut jar = Jar::default();
     for (now, line) in (0..).zip(lines) {
-        jar.set(line, (&["shop.example.org"], path), now);
+        jar.set(line, &["shop.example.org"], path, now);
         let mut out = Vec::new();
         let said = jar.write(path, true, now, &mut out);
         assert_eq!(said, !out.is_empty());

@@ -48,18 +48,22 @@ pub(crate) fn fuzz(root: &Root, time: Duration, named: &[String], steps: &mut St
             let error = run(root, &built, &target, time).err();
             (target, start.elapsed(), error)
         },
-        |(target, took, error)| {
-            let name = format!("fuzz: {target}");
-            let failure = error.map(|error| {
-                eprintln!("{error:#}");
-                Failure {
-                    what: name.clone(),
-                    alone: format!("cargo xtask fuzz {target}"),
-                }
-            });
-            steps.note(&name, took, failure.into_iter().collect());
-        },
+        |(target, took, error)| note(steps, &target, took, error),
     );
+}
+
+/// Prints why a target failed, and notes it.
+fn note(steps: &mut Steps, target: &str, took: Duration, error: Option<anyhow::Error>) {
+    let name = format!("fuzz: {target}");
+    let mut failures = Vec::new();
+    if let Some(error) = error {
+        eprintln!("{error:#}");
+        failures.push(Failure {
+            what: name.clone(),
+            alone: format!("cargo xtask fuzz {target}"),
+        });
+    }
+    steps.note(&name, took, failures);
 }
 
 /// Targets, and the folder of their programs.

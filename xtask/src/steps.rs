@@ -5,9 +5,13 @@ use std::{
     ffi::OsString,
     path::{Path, PathBuf},
     process::Command,
-    sync::{Mutex, PoisonError, mpsc},
+    sync::{
+        Mutex, PoisonError,
+        mpsc::{self, Sender},
+    },
     thread,
     time::{Duration, Instant},
+    vec::IntoIter,
 };
 
 use anyhow::{Context, Result, bail};
@@ -84,28 +88,29 @@ pub(crate) fn in_parallel<T: Send, R: Send>(
     items: Vec<T>,
     at_once: usize,
     work: impl Fn(T) -> R + Sync,
-    mut ended: impl FnMut(R),
+    ended: impl FnMut(R),
 ) {
     let (sender, results) = mpsc::channel();
     let workers = at_once.min(items.len());
     let items = Mutex::new(items.into_iter());
+    let (items, work) = (&items, &work);
+    // The results end when all senders are dropped.
+    let senders = vec![sender; workers];
     thread::scope(|scope| {
-        for _ in 0..workers {
-            let (sender, items, work) = (sender.clone(), &items, &work);
-            scope.spawn(move || {
-                loop {
-                    let next = items.lock().unwrap_or_else(PoisonError::into_inner).next();
-                    let Some(item) = next else { return };
-                    // The receiver is gone only if the thread below has panicked.
-                    let _ = sender.send(work(item));
-                }
-            });
-        }
-        drop(sender);
-        for result in results {
-            ended(result);
-        }
+        let spawn = |sender| drop(scope.spawn(move || work_off(items, work, &sender)));
+        senders.into_iter().for_each(spawn);
+        results.into_iter().for_each(ended);
     });
+}
+
+/// Does the work for the items that no other thread has taken.
+fn work_off<T, R>(items: &Mutex<IntoIter<T>>, work: &impl Fn(T) -> R, sender: &Sender<R>) {
+    loop {
+        let next = items.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let Some(item) = next else { return };
+        // The receiver is gone only if its thread has panicked.
+        let _ = sender.send(work(item));
+    }
 }
 
 /// A failure, and the command that runs it alone.

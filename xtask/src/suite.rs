@@ -81,20 +81,25 @@ pub(crate) fn test(root: &Root, chosen: &[String], steps: &mut Steps) {
         at_once,
         |part| part.run(root),
         |ended| {
-            if !ended.failures.is_empty() {
-                show(&ended.log);
-            }
             passed += ended.passed.unwrap_or(0);
             failed += ended.failures.len();
-            let name = match ended.passed {
-                Some(passed) => format!("test: {} ({passed} passed)", ended.name),
-                None => format!("test: {}", ended.name),
-            };
-            steps.note(&name, ended.took, ended.failures);
-            steps.note_not_tested(ended.not_tested);
+            note(ended, steps);
         },
     );
     println!("tests: {passed} passed, {failed} failed");
+}
+
+/// Shows why a part failed, and notes it.
+fn note(ended: Ended, steps: &mut Steps) {
+    if !ended.failures.is_empty() {
+        show(&ended.log);
+    }
+    let name = match ended.passed {
+        Some(passed) => format!("test: {} ({passed} passed)", ended.name),
+        None => format!("test: {}", ended.name),
+    };
+    steps.note(&name, ended.took, ended.failures);
+    steps.note_not_tested(ended.not_tested);
 }
 
 /// Prints the output of a failed part, from its first failure.

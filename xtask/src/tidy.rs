@@ -101,10 +101,8 @@ fn package(root: &Root, value: &serde_json::Value) -> Package {
     let dependencies = value["dependencies"].as_array().into_iter().flatten();
     let targets = value["targets"].as_array().into_iter().flatten();
     let is_source = |target: &&serde_json::Value| {
-        let kinds = target["kind"].as_array().into_iter().flatten();
-        kinds
-            .filter_map(serde_json::Value::as_str)
-            .any(|kind| matches!(kind, "lib" | "bin"))
+        let mut kinds = target["kind"].as_array().into_iter().flatten();
+        kinds.any(|kind| matches!(kind.as_str(), Some("lib" | "bin")))
     };
     let file = |target: &serde_json::Value| {
         let path = Path::new(target["src_path"].as_str()?);

@@ -23,17 +23,19 @@ pub fn try_parse_from<P: Parser>(
     foreign: &[ForeignFlag],
 ) -> Result<P, Error> {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
-    P::try_parse_from(&arguments).map_err(|mut error| {
-        let program = P::command();
-        let command = command(&program, &arguments);
-        let hint = hint(&error, command, foreign).or_else(|| known_commands(&error, command));
-        if let Some(hint) = hint {
-            error.remove(ContextKind::SuggestedArg);
-            let hint = ContextValue::StyledStrs(vec![hint.into()]);
-            error.insert(ContextKind::Suggested, hint);
-        }
-        error
-    })
+    let mut error = match P::try_parse_from(&arguments) {
+        Ok(parsed) => return Ok(parsed),
+        Err(error) => error,
+    };
+    let program = P::command();
+    let command = command(&program, &arguments);
+    let hint = hint(&error, command, foreign).or_else(|| known_commands(&error, command));
+    if let Some(hint) = hint {
+        error.remove(ContextKind::SuggestedArg);
+        let hint = ContextValue::StyledStrs(vec![hint.into()]);
+        error.insert(ContextKind::Suggested, hint);
+    }
+    Err(error)
 }
 
 /// The subcommand that the arguments begin with, else the program itself.

@@ -192,27 +192,35 @@ fn spawn(
     let (go, start) = mpsc::sync_channel(1);
     let job = job.clone();
     let name = format!("load-{}", partition.worker);
+    let set_up = move || {
+        pin(job.workers[partition.worker])?;
+        Worker::set_up(job, &partition, exchange, shared)
+    };
     let thread = std::thread::Builder::new()
         .name(name)
-        .spawn(move || {
-            let set_up = pin(job.workers[partition.worker])
-                .and_then(|()| Worker::set_up(job, &partition, exchange, shared));
-            match set_up {
-                Ok(worker) => {
-                    let _ = say_ready.send(Ok(()));
-                    // No clock is sent if another worker could not be set up.
-                    start
-                        .recv()
-                        .map_or_else(|_| End::default(), |clock| worker.run(clock))
-                }
-                Err(error) => {
-                    let _ = say_ready.send(Err(error));
-                    End::default()
-                }
-            }
-        })
+        .spawn(move || run_worker(set_up(), &say_ready, &start))
         .map_err(StartError::Thread)?;
     Ok(Waiting { thread, ready, go })
+}
+
+/// Says whether a worker could be set up, and runs it as soon as it gets its clock.
+fn run_worker(
+    set_up: Result<Worker, StartError>,
+    say_ready: &SyncSender<Result<(), StartError>>,
+    start: &Receiver<Clock>,
+) -> End {
+    let worker = match set_up {
+        Ok(worker) => worker,
+        Err(error) => {
+            let _ = say_ready.send(Err(error));
+            return End::default();
+        }
+    };
+    let _ = say_ready.send(Ok(()));
+    // No clock is sent if another worker could not be set up.
+    start
+        .recv()
+        .map_or_else(|_| End::default(), |clock| worker.run(clock))
 }
 
 fn pin(cpu: Option<usize>) -> Result<(), StartError> {

@@ -70,7 +70,7 @@ pub use scenario::{
         WhileCaptured,
     },
     rows::{FeedRow, GeneratedRows, RowValue, Rows},
-    template::{Filled, Template, TemplateError, Value},
+    template::{Filled, Template, TemplateError, UnknownVariable, Value},
 };
 pub use sessions::{compile::ScenarioError, cookies::Jar};
 pub use transport::settings::{Protocol, Transport};

@@ -95,7 +95,7 @@ impl Credential {
         };
         let value = match values.value(&origin) {
             Ok(value) => value,
-            Err(why) => {
+            Err(Problem(why)) => {
                 return Err(EnvironmentError::NoCredential {
                     key,
                     origin,

@@ -91,15 +91,15 @@ fn join(client: TcpStream, state: &Arc<Mutex<State>>) -> Option<()> {
         stream.set_nodelay(true).ok()?;
         stream.set_read_timeout(Some(LOOK_EVERY)).ok()?;
     }
-    let there = (client.try_clone().ok()?, server.try_clone().ok()?);
+    let (from, into) = (client.try_clone().ok()?, server.try_clone().ok()?);
     let shared = Arc::clone(state);
-    thread::spawn(move || carry(there, &shared, age));
-    carry((server, client), state, age);
+    thread::spawn(move || carry(from, into, &shared, age));
+    carry(server, client, state, age);
     Some(())
 }
 
 /// Forwards bytes in one direction until an end or the link closes; then both directions end.
-fn carry((mut from, mut into): (TcpStream, TcpStream), state: &Mutex<State>, age: u64) {
+fn carry(mut from: TcpStream, mut into: TcpStream, state: &Mutex<State>, age: u64) {
     let mut block = vec![0; BLOCK_BYTES];
     let mut has_lost = false;
     loop {

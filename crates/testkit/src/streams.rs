@@ -98,20 +98,9 @@ impl StreamServer {
         let address = listener.local_addr().expect("its address");
         let counted = Arc::new(Counted::default());
         let theirs = Arc::clone(&counted);
-        let (stop, mut stopped) = watch::channel(false);
+        let (stop, stopped) = watch::channel(false);
         let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .expect("a runtime");
-            runtime.block_on(async {
-                let listener = TcpListener::from_std(listener).expect("a listener");
-                let serving = accept(listener, settings, Arc::new(reply), theirs);
-                tokio::select! {
-                    () = serving => {}
-                    _ = stopped.changed() => {}
-                }
-            });
+            run_until(stopped, accept(listener, settings, Arc::new(reply), theirs));
         });
         Self {
             address,
@@ -139,9 +128,28 @@ impl Drop for StreamServer {
     }
 }
 
+fn run_until(mut stopped: watch::Receiver<bool>, serving: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    runtime.block_on(async {
+        tokio::select! {
+            () = serving => {}
+            _ = stopped.changed() => {}
+        }
+    });
+}
+
 type Replies = Arc<dyn Fn(&ReceivedRequest) -> Reply + Send + Sync>;
 
-async fn accept(listener: TcpListener, settings: Settings, reply: Replies, counted: Arc<Counted>) {
+async fn accept(
+    listener: std::net::TcpListener,
+    settings: Settings,
+    reply: Replies,
+    counted: Arc<Counted>,
+) {
+    let listener = TcpListener::from_std(listener).expect("a listener");
     loop {
         let (socket, _) = listener.accept().await.expect("a connection");
         socket.set_nodelay(true).expect("an open socket");

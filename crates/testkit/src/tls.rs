@@ -48,24 +48,20 @@ impl Authority {
 
     /// Signs a certificate for a name, valid until the end of a year.
     pub fn sign(&self, name: &str, until_year: i32) -> Signed {
-        self.sign_with(name, (2020, until_year), IsCa::NoCa)
+        self.sign_with(name, 2020, until_year, IsCa::NoCa)
     }
 
     /// Signs a certificate for a name that is itself that of an authority.
     pub fn sign_authority(&self, name: &str) -> Signed {
-        self.sign_with(
-            name,
-            (2020, 2090),
-            IsCa::Ca(BasicConstraints::Unconstrained),
-        )
+        self.sign_with(name, 2020, 2090, IsCa::Ca(BasicConstraints::Unconstrained))
     }
 
     /// Signs a certificate for a name that is not valid yet.
     pub fn sign_for_later(&self, name: &str) -> Signed {
-        self.sign_with(name, (2089, 2090), IsCa::NoCa)
+        self.sign_with(name, 2089, 2090, IsCa::NoCa)
     }
 
-    fn sign_with(&self, name: &str, (from_year, until_year): (i32, i32), is_ca: IsCa) -> Signed {
+    fn sign_with(&self, name: &str, from_year: i32, until_year: i32, is_ca: IsCa) -> Signed {
         let key = KeyPair::generate().expect("a key");
         let mut params = CertificateParams::new([name.to_owned()]).expect("a name");
         params.is_ca = is_ca;

@@ -178,19 +178,20 @@ pub(crate) fn write_workers(page: &mut Page, workers: &[Arc<WorkerMetrics>]) {
     let sum = |pick: &dyn Fn(&WorkerMetrics) -> &AtomicU64| {
         workers.iter().map(|worker| load(pick(worker))).sum::<u64>()
     };
-    let statuses = || STATUSES.iter().enumerate();
-    let calls = CALLS.iter().enumerate();
-    let series = calls.flat_map(|(call, name)| {
-        statuses().filter_map(move |(index, status)| {
+    let mut series = Vec::new();
+    for (call, name) in CALLS.iter().enumerate() {
+        for (index, status) in STATUSES.iter().enumerate() {
             let count = sum(&|worker| &worker.requests[call][index]);
             let status = match status {
                 0 => "other".to_owned(),
                 known => known.to_string(),
             };
-            let labels = vec![("call", (*name).to_owned()), ("status", status)];
-            (count > 0).then_some((labels, count))
-        })
-    });
+            if count > 0 {
+                let labels = vec![("call", (*name).to_owned()), ("status", status)];
+                series.push((labels, count));
+            }
+        }
+    }
     page.counters(
         "requests_total",
         "Requests answered, by call and status",

@@ -1,7 +1,7 @@
 //! The bounded buffer of what was read and is not written yet, between the reader and the writers.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, btree_map::Entry},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -123,15 +123,13 @@ impl Backlog {
         let had_full = inner.batcher.has_full();
         let (batch, bytes) = inner.batcher.add(now, &message);
         inner.offsets.read(source.slot, message.offset, batch);
-        let mut is_new = false;
-        let held = inner.held.entry(batch).or_insert_with(|| {
-            is_new = true;
-            BatchSize {
-                begun: now,
-                bytes: 0,
-            }
-        });
-        held.bytes += bytes;
+        let entry = inner.held.entry(batch);
+        let is_new = matches!(entry, Entry::Vacant(_));
+        let begun_now = BatchSize {
+            begun: now,
+            bytes: 0,
+        };
+        entry.or_insert(begun_now).bytes += bytes;
         inner.bytes += bytes;
         let (has_full, has_room) = (inner.batcher.has_full(), inner.bytes < self.max_bytes);
         drop(guard);

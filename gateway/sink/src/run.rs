@@ -145,16 +145,19 @@ impl Member {
     /// Leaves the group, so that other sinks get the partitions at once. The timeout is for an unavailable broker.
     async fn leave(self, at_most: Duration) {
         self.stop.store(true, Ordering::Relaxed);
-        let leaving = tokio::task::spawn_blocking(move || {
-            for thread in [self.lag, self.reader] {
-                // A panic is on stderr already.
-                let _ = thread.join();
-            }
-            drop(self.group);
-        });
+        let leaving = tokio::task::spawn_blocking(move || self.end());
         if tokio::time::timeout(at_most, leaving).await.is_err() {
             log::warn(format_args!("leaving the group timed out"));
         }
+    }
+
+    /// Waits for the threads, and drops the consumer.
+    fn end(self) {
+        for thread in [self.lag, self.reader] {
+            // A panic is on stderr already.
+            let _ = thread.join();
+        }
+        drop(self.group);
     }
 }
 
@@ -168,13 +171,14 @@ fn start<T: Send + 'static>(
 ) -> Result<(JoinHandle<()>, oneshot::Receiver<T>), SinkError> {
     let (shared, group, stop) = (Arc::clone(shared), Arc::clone(group), Arc::clone(stop));
     let (ended, ends) = oneshot::channel();
+    // Both arcs are dropped before the end is reported, so that the group can be left. A panic drops the sender, which reports it too.
+    let work = move || {
+        let outcome = run(&shared, &group, &stop);
+        drop((shared, group));
+        let _ = ended.send(outcome);
+    };
     let thread = std::thread::Builder::new()
         .name(name.to_owned())
-        .spawn(move || {
-            let outcome = run(&shared, &group, &stop);
-            // Dropped before the end is reported, so that the group can be left. A panic drops the sender, which reports it too.
-            drop((shared, group));
-            let _ = ended.send(outcome);
-        });
+        .spawn(work);
     Ok((thread.map_err(SinkError::Thread)?, ends))
 }

@@ -44,23 +44,23 @@ pub(crate) fn circles(imports: &Imports) -> Vec<Circle> {
 
 /// The breaches of a crate's circles.
 pub(crate) fn breaches(name: &str, circles: &[Circle]) -> Vec<Breach> {
-    let listed = circles.iter().map(|circle| {
-        let lines = circle.iter().map(|(file, imported)| {
-            let imported: Vec<&str> = imported.iter().map(String::as_str).collect();
-            format!("\n  {file} imports from {}", imported.join(", "))
-        });
-        let rule = format!(
+    circles.iter().map(|circle| breach(name, circle)).collect()
+}
+
+fn breach(name: &str, circle: &Circle) -> Breach {
+    let lines = circle.iter().map(|(file, imported)| {
+        let imported: Vec<&str> = imported.iter().map(String::as_str).collect();
+        format!("\n  {file} imports from {}", imported.join(", "))
+    });
+    Breach {
+        file: name.to_owned(),
+        line: 0,
+        rule: format!(
             "{} files import each other in a circle, more than {FILES_MAX}:{}",
             circle.len(),
             lines.collect::<String>()
-        );
-        Breach {
-            file: name.to_owned(),
-            line: 0,
-            rule,
-        }
-    });
-    listed.collect()
+        ),
+    }
 }
 
 /// The imports among these files.

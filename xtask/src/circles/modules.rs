@@ -198,10 +198,10 @@ impl Tree {
         let meaning = match path {
             Some(path) => self.resolve_in(module, path, pending),
             None => scope.globs.iter().find_map(|path| {
-                let Meaning::Module(taken) = self.resolve_in(module, path, pending)? else {
-                    return None;
-                };
-                self.lookup(taken, name, pending)
+                match self.resolve_in(module, path, pending)? {
+                    Meaning::Module(taken) => self.lookup(taken, name, pending),
+                    Meaning::Item(_) => None,
+                }
             }),
         };
         pending.remove(&asked);
@@ -238,28 +238,13 @@ pub(crate) fn flatten(tree: &UseTree) -> Vec<Taken> {
 }
 
 fn flatten_below(mut before: Vec<String>, tree: &UseTree, taken: &mut Vec<Taken>) {
-    let renamed = |before: Vec<String>, ident: &Ident, name: &Ident| {
-        let mut path = before;
-        // `use a::{self}` takes in a.
-        if ident != "self" || path.is_empty() {
-            path.push(ident.to_string());
-        }
-        let name = match name.to_string() {
-            name if name == "self" => path[path.len() - 1].clone(),
-            name => name,
-        };
-        Taken {
-            name: Some(name),
-            path,
-        }
-    };
     match tree {
         UseTree::Path(path) => {
             before.push(path.ident.to_string());
             flatten_below(before, &path.tree, taken);
         }
-        UseTree::Name(name) => taken.push(renamed(before, &name.ident, &name.ident)),
-        UseTree::Rename(name) => taken.push(renamed(before, &name.ident, &name.rename)),
+        UseTree::Name(name) => taken.push(import(before, &name.ident, &name.ident)),
+        UseTree::Rename(name) => taken.push(import(before, &name.ident, &name.rename)),
         UseTree::Glob(_) => taken.push(Taken {
             name: None,
             path: before,
@@ -269,6 +254,21 @@ fn flatten_below(mut before: Vec<String>, tree: &UseTree, taken: &mut Vec<Taken>
                 flatten_below(before.clone(), tree, taken);
             }
         }
+    }
+}
+
+fn import(mut path: Vec<String>, ident: &Ident, name: &Ident) -> Taken {
+    // `use a::{self}` takes in a.
+    if ident != "self" || path.is_empty() {
+        path.push(ident.to_string());
+    }
+    let name = match name.to_string() {
+        name if name == "self" => path[path.len() - 1].clone(),
+        name => name,
+    };
+    Taken {
+        name: Some(name),
+        path,
     }
 }
 

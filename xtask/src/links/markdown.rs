@@ -58,24 +58,20 @@ fn anchor(title: &str) -> String {
 }
 
 /// The lines outside of fenced code, with their numbers.
-fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+fn prose(text: &str) -> Vec<(usize, &str)> {
+    let mut lines = Vec::new();
     let mut fence: Option<&str> = None;
-    text.lines().enumerate().filter_map(move |(index, line)| {
+    for (number, line) in (1..).zip(text.lines()) {
         let start = line.trim_start();
         let marks = &start[..start.len() - start.trim_start_matches('`').len()];
         match fence {
-            Some(open) if marks.len() >= open.len() && start == marks => {
-                fence = None;
-                None
-            }
-            Some(_) => None,
-            None if marks.len() >= 3 => {
-                fence = Some(marks);
-                None
-            }
-            None => Some((index + 1, line)),
+            Some(open) if marks.len() >= open.len() && start == marks => fence = None,
+            Some(_) => {}
+            None if marks.len() >= 3 => fence = Some(marks),
+            None => lines.push((number, line)),
         }
-    })
+    }
+    lines
 }
 
 /// The line without what is between backticks; `is_code` says whether its start is, and then whether its end is.

@@ -88,18 +88,21 @@ impl Places<'_> {
 
 /// The pages of the book: those of the summary, and the records of decisions that are in their index.
 fn book(pages: &BTreeMap<String, String>) -> BTreeSet<String> {
-    let summary = pages.get(SUMMARY).map(String::as_str).unwrap_or_default();
-    let listed = markdown::links(summary)
-        .into_iter()
-        .filter_map(|(_, target)| Some(destination(SUMMARY, &target)?.0));
     let records = RECORDS.iter().flat_map(|(folder, index)| {
-        let text = pages.get(*index).map(String::as_str).unwrap_or_default();
-        let targets = markdown::links(text).into_iter();
-        targets
-            .filter_map(|(_, target)| Some(destination(index, &target)?.0))
-            .filter(move |path| path.starts_with(folder))
+        destinations(pages, index).filter(move |path| path.starts_with(folder))
     });
-    listed.chain(records).collect()
+    destinations(pages, SUMMARY).chain(records).collect()
+}
+
+/// The files that the links of a page lead to.
+fn destinations<'a>(
+    pages: &BTreeMap<String, String>,
+    page: &'a str,
+) -> impl Iterator<Item = String> + use<'a> {
+    let text = pages.get(page).map(String::as_str).unwrap_or_default();
+    markdown::links(text)
+        .into_iter()
+        .filter_map(move |(_, target)| Some(destination(page, &target)?.0))
 }
 
 fn missing_pages(pages: &BTreeMap<String, String>, book: &BTreeSet<String>) -> Vec<Breach> {

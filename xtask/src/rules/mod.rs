@@ -85,23 +85,23 @@ const ARROWS: [(&str, &[&str]); 20] = [
 
 /// Every rule that is about one file.
 pub(crate) fn file(file: &str, text: &str) -> Vec<Breach> {
-    let mut found = machine_paths(text);
+    let mut findings = machine_paths(text);
     if file.ends_with(".rs") {
-        found.extend(opening(text));
-        found.extend(length(text));
-        found.extend(names(file, text));
-        found.extend(ignored_tests(text));
-        found.extend(code_blocks(text));
+        findings.extend(opening(text));
+        findings.extend(length(text));
+        findings.extend(names(file, text));
+        findings.extend(ignored_tests(text));
+        findings.extend(code_blocks(text));
     }
     if file == "Cargo.toml" {
-        found.extend(reasons(text));
+        findings.extend(reasons(text));
     }
     let breach = |(line, rule)| Breach {
         file: file.to_owned(),
         line,
         rule,
     };
-    found.into_iter().map(breach).collect()
+    findings.into_iter().map(breach).collect()
 }
 
 /// Crates that are not listed, that are listed but do not exist, that use a forbidden one, or that do not use an allowed one.
@@ -147,10 +147,10 @@ pub(crate) fn arrows(packages: &BTreeMap<String, Vec<String>>) -> Vec<Breach> {
     breaches
 }
 
-type Found = (usize, String);
+type Finding = (usize, String);
 
 /// A file begins with its purpose.
-fn opening(text: &str) -> Option<Found> {
+fn opening(text: &str) -> Option<Finding> {
     let is_missing = !text.starts_with("//!");
     is_missing.then(|| {
         (
@@ -160,7 +160,7 @@ fn opening(text: &str) -> Option<Found> {
     })
 }
 
-fn length(text: &str) -> Option<Found> {
+fn length(text: &str) -> Option<Finding> {
     let lines = text.lines().count();
     let has_reason = || {
         text.lines().any(|line| {
@@ -178,31 +178,38 @@ fn length(text: &str) -> Option<Found> {
 }
 
 /// Names of files, modules and functions.
-fn names(file: &str, text: &str) -> Vec<Found> {
+fn names(file: &str, text: &str) -> Vec<Finding> {
     let parts = file.trim_end_matches(".rs").split('/');
-    let of_file = parts
+    let mut findings: Vec<Finding> = parts
         .filter_map(empty_word)
-        .map(|word| (0, format!("{word:?} in a file's name says nothing")));
+        .map(|word| (0, format!("{word:?} in a file's name says nothing")))
+        .collect();
     // The names in the impl of a trait are the trait's.
     let mut is_in_trait_impl = false;
-    let of_items = text.lines().enumerate().filter_map(|(index, line)| {
+    for (number, line) in (1..).zip(text.lines()) {
         if line.trim_start().starts_with("impl") {
             is_in_trait_impl = line.contains(" for ");
         } else if line == "}" {
             is_in_trait_impl = false;
         }
-        let (kind, name) = item(line)?;
-        let rule = if kind == "fn" && name.starts_with("get_") {
-            format!("function {name}: leave out get_")
-        } else if kind == "fn" && !is_in_trait_impl && function_names::is_no_name(name) {
-            format!("function {name}: name it by a verb or by what it gives")
-        } else {
-            let word = empty_word(name)?;
-            format!("{word:?} in the name {name} says nothing")
-        };
-        Some((index + 1, rule))
-    });
-    of_file.chain(of_items).collect()
+        let rule = item(line).and_then(|(kind, name)| broken_rule(kind, name, is_in_trait_impl));
+        findings.extend(rule.map(|rule| (number, rule)));
+    }
+    findings
+}
+
+/// The rule that the name of a function or module breaks.
+fn broken_rule(kind: &str, name: &str, is_in_trait_impl: bool) -> Option<String> {
+    if kind == "fn" && name.starts_with("get_") {
+        return Some(format!("function {name}: leave out get_"));
+    }
+    if kind == "fn" && !is_in_trait_impl && function_names::is_no_name(name) {
+        return Some(format!(
+            "function {name}: name it by a verb or by what it gives"
+        ));
+    }
+    let word = empty_word(name)?;
+    Some(format!("{word:?} in the name {name} says nothing"))
 }
 
 fn empty_word(name: &str) -> Option<&str> {
@@ -225,7 +232,7 @@ fn item(line: &str) -> Option<(&str, &str)> {
 }
 
 /// An ignored test shows nothing.
-fn ignored_tests(text: &str) -> impl Iterator<Item = Found> {
+fn ignored_tests(text: &str) -> impl Iterator<Item = Finding> {
     text.lines()
         .enumerate()
         .filter(|(_, line)| line.trim_start().starts_with("#[ignore"))
@@ -233,8 +240,8 @@ fn ignored_tests(text: &str) -> impl Iterator<Item = Found> {
 }
 
 /// Code in comments, which would be a test that no part of the tests runs.
-fn code_blocks(text: &str) -> Vec<Found> {
-    let mut found = Vec::new();
+fn code_blocks(text: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
     let mut is_open = false;
     for (index, line) in text.lines().enumerate() {
         let line = line.trim_start();
@@ -247,19 +254,19 @@ fn code_blocks(text: &str) -> Vec<Found> {
         is_open = !is_open;
         if is_open && language != "text" {
             let rule = "code in a comment: make it a test, or text (```text)";
-            found.push((index + 1, rule.to_owned()));
+            findings.push((index + 1, rule.to_owned()));
         }
     }
-    found
+    findings
 }
 
 /// Paths of the machine that a file was written on.
-fn machine_paths(text: &str) -> Vec<Found> {
+fn machine_paths(text: &str) -> Vec<Finding> {
     let has_path = |line: &str| {
         MACHINE_FOLDERS.iter().any(|folder| {
             let path = format!("/{folder}/");
             line.match_indices(&path)
-                .any(|(at, _)| starts_path(&line[..at]))
+                .any(|(offset, _)| starts_path(&line[..offset]))
         })
     };
     text.lines()
@@ -281,8 +288,8 @@ fn starts_path(before: &str) -> bool {
 }
 
 /// In the root manifest each block of external dependencies has a line with its reason.
-fn reasons(text: &str) -> Vec<Found> {
-    let mut found = Vec::new();
+fn reasons(text: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
     let mut is_dependencies = false;
     let mut has_reason = false;
     for (index, line) in text.lines().enumerate() {
@@ -296,13 +303,13 @@ fn reasons(text: &str) -> Vec<Found> {
             has_reason = true;
         } else if is_dependencies && !has_reason && !line.contains("path = ") {
             let name = line.split([' ', '=', '.']).next().unwrap_or(line);
-            found.push((
+            findings.push((
                 index + 1,
                 format!("dependency {name} has no comment above it that says why"),
             ));
         }
     }
-    found
+    findings
 }
 
 #[cfg(test)]

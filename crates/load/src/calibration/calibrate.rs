@@ -5,6 +5,7 @@
 
 use std::{
     collections::BTreeSet,
+    io,
     net::{Ipv4Addr, SocketAddr},
     thread,
     time::Duration,
@@ -50,7 +51,7 @@ pub enum CalibrationError {
     #[error("the null server supports neither TLS nor HTTP/2 nor scenarios")]
     OtherProtocol,
     #[error("starting the null server: {0}")]
-    Server(std::io::Error),
+    Server(io::Error),
     #[error(transparent)]
     Start(#[from] StartError),
     #[error("the null server answered none of the requests")]
@@ -134,20 +135,22 @@ fn cheapest(running: &Running) -> Option<f64> {
 /// A thread inherits the CPUs of its parent, so the server is started from a thread that is pinned to its CPUs.
 fn server_on(cpus: &[usize]) -> Result<NullServer, CalibrationError> {
     let cpus = cpus.to_vec();
-    let starter = thread::spawn(move || {
-        let mut set = CpuSet::new();
-        for cpu in cpus.iter().filter(|cpu| **cpu < CpuSet::MAX_CPU) {
-            set.set(*cpu);
-        }
-        if set.count() > 0 {
-            sched_setaffinity(None, &set)?;
-        }
-        NullServer::start(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), ANSWER)
-    });
-    let started = starter
+    let started = thread::spawn(move || start_pinned(&cpus))
         .join()
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     started.map_err(CalibrationError::Server)
+}
+
+/// Pins this thread, and starts the server from it.
+fn start_pinned(cpus: &[usize]) -> io::Result<NullServer> {
+    let mut set = CpuSet::new();
+    for cpu in cpus.iter().filter(|cpu| **cpu < CpuSet::MAX_CPU) {
+        set.set(*cpu);
+    }
+    if set.count() > 0 {
+        sched_setaffinity(None, &set)?;
+    }
+    NullServer::start(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), ANSWER)
 }
 
 /// Number of CPUs that the workers use: two workers that are pinned to one CPU share it.

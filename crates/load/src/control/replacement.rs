@@ -246,16 +246,14 @@ impl Shape {
 
 /// What sessions under way would not find again; `None`: nothing.
 fn difference(before: &Scenario, after: &Scenario) -> Result<Option<String>, StartError> {
-    let feeds = |scenario: &Scenario| -> Vec<(String, Vec<String>, usize, FeedOrder)> {
-        let feed = |feed: &Feed| {
-            let rows = feed.rows.len();
-            (feed.name.clone(), feed.columns.clone(), rows, feed.order)
-        };
-        scenario.feeds.iter().map(feed).collect()
-    };
     let different = if before.steps != after.steps {
         "other steps"
-    } else if feeds(before) != feeds(after) {
+    } else if !before
+        .feeds
+        .iter()
+        .map(shape)
+        .eq(after.feeds.iter().map(shape))
+    {
         "other feeds"
     } else if (&before.run, &before.preparation) != (&after.run, &after.preparation) {
         "another run or preparation"
@@ -267,6 +265,11 @@ fn difference(before: &Scenario, after: &Scenario) -> Result<Option<String>, Sta
         return Ok(None);
     };
     Ok(Some(different.to_owned()))
+}
+
+/// What must stay of a feed: its name and columns, the number of its rows and their order.
+fn shape(feed: &Feed) -> (&str, &[String], usize, FeedOrder) {
+    (&feed.name, &feed.columns, feed.rows.len(), feed.order)
 }
 
 /// What the steps of a scenario expect, in their order.

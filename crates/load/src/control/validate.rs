@@ -201,19 +201,14 @@ fn check_stages(stages: &[Stage]) -> Result<(), StartError> {
     if stages.iter().all(|stage| stage.over.is_zero()) {
         return Err(StartError::NoLength);
     }
-    let mut before = 0.0;
-    let brings = stages.iter().any(|stage| {
-        let highest = f64::max(
-            std::mem::replace(&mut before, stage.to_per_s),
-            stage.to_per_s,
-        );
-        highest > 0.0 && !stage.over.is_zero()
-    });
-    if brings {
-        Ok(())
-    } else {
-        Err(StartError::NothingDue)
+    let mut from_per_s = 0.0;
+    for &Stage { to_per_s, over } in stages {
+        if f64::max(from_per_s, to_per_s) > 0.0 && !over.is_zero() {
+            return Ok(());
+        }
+        from_per_s = to_per_s;
     }
+    Err(StartError::NothingDue)
 }
 
 fn check_user_stages(users: usize, stages: &[UserStage]) -> Result<(), StartError> {

@@ -62,32 +62,34 @@ pub(crate) fn due_of(job: &Job) -> Due {
 ///
 /// Connection `i` goes to worker `i % workers` (of clients: those of client `i`), and the targets get equal numbers of connections, give or take one.
 pub(crate) fn partitions(job: &Job, share: Share) -> Vec<Partition> {
-    let ((groups, size), pipelining) = (job.model.groups(), job.model.pipelining());
+    (share.first_worker..share.end().min(job.sending_workers()))
+        .map(|worker| partition(job, worker))
+        .collect()
+}
+
+fn partition(job: &Job, worker: usize) -> Partition {
+    let (groups, size) = job.model.groups();
     let workers = job.sending_workers();
-    let part = |worker: usize, whole: u64| {
+    let part = |whole: u64| {
         let (worker, workers) = (worker as u64, workers as u64);
         whole / workers + u64::from(worker < whole % workers)
     };
-    (share.first_worker..share.end().min(workers))
-        .map(|worker| Partition {
-            worker,
-            workers,
-            routes: (worker..groups)
-                .step_by(workers)
-                .flat_map(|group| group * size..(group + 1) * size)
-                .map(|connection| route(job, connection))
-                .collect(),
-            pipelining,
-            max_requests: job
-                .max_requests
-                .map_or(u64::MAX, |whole| part(worker, whole)),
-            due: due_of(job),
-            steps: match &job.what {
-                What::Requests { .. } => 0,
-                What::Scenario(scenario) => scenario.steps.len(),
-            },
-        })
-        .collect()
+    Partition {
+        worker,
+        workers,
+        routes: (worker..groups)
+            .step_by(workers)
+            .flat_map(|group| group * size..(group + 1) * size)
+            .map(|connection| route(job, connection))
+            .collect(),
+        pipelining: job.model.pipelining(),
+        max_requests: job.max_requests.map_or(u64::MAX, part),
+        due: due_of(job),
+        steps: match &job.what {
+            What::Requests { .. } => 0,
+            What::Scenario(scenario) => scenario.steps.len(),
+        },
+    }
 }
 
 #[cfg(test)]

@@ -48,18 +48,9 @@ impl Clients {
         requests: u64,
         on_error: OnSocketError,
     ) -> Self {
+        let unreserved = requests.saturating_sub(connections as u64);
         let clients: Vec<Client> = numbers
-            .map(|number| Client {
-                number,
-                unreserved: requests.saturating_sub(connections as u64),
-                sent: 0,
-                completed: 0,
-                succeeded: 0,
-                failed: 0,
-                last: 0,
-                end: None,
-                is_settled: false,
-            })
+            .map(|number| Client::new(number, unreserved))
             .collect();
         Self {
             connections: u32::try_from(connections).expect("more connections than sockets exist"),
@@ -200,6 +191,23 @@ impl Clients {
             end: client.end.unwrap_or(ClientEnd::Stopped),
         };
         self.clients.into_iter().map(outcome).collect()
+    }
+}
+
+impl Client {
+    /// `unreserved`: requests beyond those that are reserved for its connections.
+    fn new(number: usize, unreserved: u64) -> Self {
+        Self {
+            number,
+            unreserved,
+            sent: 0,
+            completed: 0,
+            succeeded: 0,
+            failed: 0,
+            last: 0,
+            end: None,
+            is_settled: false,
+        }
     }
 }
 

@@ -39,16 +39,11 @@ impl DueTimes {
             return None;
         }
         let workers = job.sending_workers();
-        let of_worker = |worker| {
-            let schedule = Schedule::new(*arrivals, rate, worker, workers, job.seed);
-            WorkerDueTimes {
-                ahead: schedule.walk(),
-                schedule,
-                chunks: VecDeque::new(),
-            }
-        };
+        let schedule = |worker| Schedule::new(*arrivals, rate, worker, workers, job.seed);
         Some(Self {
-            workers: (0..workers).map(of_worker).collect(),
+            workers: (0..workers)
+                .map(|worker| WorkerDueTimes::new(schedule(worker)))
+                .collect(),
         })
     }
 
@@ -60,6 +55,14 @@ impl DueTimes {
 }
 
 impl WorkerDueTimes {
+    fn new(schedule: Schedule) -> Self {
+        Self {
+            ahead: schedule.walk(),
+            schedule,
+            chunks: VecDeque::new(),
+        }
+    }
+
     fn due(&mut self, index: u64) -> u64 {
         let first = index - index % CHUNK;
         let in_chunk = usize::try_from(index % CHUNK).expect("a chunk is small");

@@ -52,24 +52,24 @@ impl ProtocolStacks {
     pub(crate) fn new(
         transport: &Transport,
         limits: ReadLimits,
-        (connections, pipelining): (usize, usize),
+        connections: usize,
+        pipelining: usize,
     ) -> Option<Box<Self>> {
         let protocol = transport.protocol;
         let has_tls = transport.tls.is_some();
+        if !has_tls && protocol != Protocol::Http2 {
+            return None;
+        }
+        let tls = transport.tls.as_ref();
         let sealed_bytes = if has_tls { SEALED_BYTES } else { 0 };
-        (has_tls || protocol == Protocol::Http2).then(|| {
-            Box::new(Self {
-                protocol,
-                tls: transport
-                    .tls
-                    .as_ref()
-                    .map(|tls| tls.of_worker(protocol, connections)),
-                max_streams: pipelining,
-                limits,
-                sealed: vec![0; sealed_bytes].into_boxed_slice(),
-                requests: Requests::new(has_tls),
-            })
-        })
+        Some(Box::new(Self {
+            protocol,
+            tls: tls.map(|tls| tls.of_worker(protocol, connections)),
+            max_streams: pipelining,
+            limits,
+            sealed: vec![0; sealed_bytes].into_boxed_slice(),
+            requests: Requests::new(has_tls),
+        }))
     }
 
     /// The stack of a connection that was just established.

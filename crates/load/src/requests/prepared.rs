@@ -19,13 +19,15 @@ impl Prepared {
     pub(crate) fn asks_to_close(&self) -> bool {
         let lines = self.bytes.split(|byte| *byte == b'\n');
         let mut head = lines.take_while(|line| !line.trim_ascii().is_empty());
-        head.any(|line| {
-            let mut parts = line.splitn(2, |byte| *byte == b':');
-            let name = parts.next().unwrap_or_default().trim_ascii();
-            let value = parts.next().unwrap_or_default().trim_ascii();
-            name.eq_ignore_ascii_case(b"connection") && value.eq_ignore_ascii_case(b"close")
-        })
+        head.any(is_connection_close)
     }
+}
+
+fn is_connection_close(line: &[u8]) -> bool {
+    let mut parts = line.splitn(2, |byte| *byte == b':');
+    let name = parts.next().unwrap_or_default().trim_ascii();
+    let value = parts.next().unwrap_or_default().trim_ascii();
+    name.eq_ignore_ascii_case(b"connection") && value.eq_ignore_ascii_case(b"close")
 }
 
 /// A part of a request's bytes that is rewritten each time it is sent.

@@ -1,7 +1,7 @@
 //! Text with variables, written `{{name}}`, which is split into parts once.
 
 use serde::{Deserialize, Serialize};
-use waggle_template::variable::{self, SlipKind};
+use waggle_template::variable::{self, Slip, SlipKind};
 
 use super::escape::{Escape, put};
 use crate::requests::prepared::{Slot, Stamp};
@@ -32,6 +32,25 @@ pub struct TemplateError {
     pub what: &'static str,
 }
 
+impl From<Slip<'_>> for TemplateError {
+    fn from(slip: Slip<'_>) -> Self {
+        Self {
+            at: slip.at,
+            what: match slip.kind {
+                SlipKind::NotClosed => "'{{' without a '}}' after it",
+                SlipKind::NoName(_) => {
+                    "'{{' and '}}' do not enclose a name of letters, digits, '_', '-' and '.'"
+                }
+            },
+        }
+    }
+}
+
+/// The name of a variable that has no value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("variable '{0}' has no value")]
+pub struct UnknownVariable(pub String);
+
 /// The value of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
@@ -53,15 +72,7 @@ impl Template {
     /// # Errors
     /// If braces are not closed, or a name is invalid.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
-        let parts = variable::parts(text).map_err(|slip| TemplateError {
-            at: slip.at,
-            what: match slip.kind {
-                SlipKind::NotClosed => "'{{' without a '}}' after it",
-                SlipKind::NoName(_) => {
-                    "'{{' and '}}' do not enclose a name of letters, digits, '_', '-' and '.'"
-                }
-            },
-        })?;
+        let parts = variable::parts(text)?;
         let mut template = Self::default();
         for part in parts {
             match part {
@@ -93,12 +104,12 @@ impl Template {
     /// The text with its variables replaced and escaped as in a session.
     ///
     /// # Errors
-    /// The name of a variable that has no value.
+    /// If a variable has no value.
     pub fn fill_with(
         &self,
         escape: Escape,
         value: impl Fn(&str) -> Option<String>,
-    ) -> Result<String, String> {
+    ) -> Result<String, UnknownVariable> {
         let mut filled = Filled::default();
         self.fill(escape, |name| value(name).map(Value::Text), &mut filled)?;
         Ok(String::from_utf8_lossy(&filled.bytes).into_owned())
@@ -107,13 +118,13 @@ impl Template {
     /// Appends the text with its variables replaced and escaped as in a session.
     ///
     /// # Errors
-    /// The name of a variable that has no value.
+    /// If a variable has no value.
     pub fn fill(
         &self,
         escape: Escape,
         value: impl Fn(&str) -> Option<Value>,
         into: &mut Filled,
-    ) -> Result<(), String> {
+    ) -> Result<(), UnknownVariable> {
         for part in &self.parts {
             let name = match part {
                 Part::Text(text) => {
@@ -122,7 +133,7 @@ impl Template {
                 }
                 Part::Variable(name) => name,
             };
-            match value(name).ok_or_else(|| name.clone())? {
+            match value(name).ok_or_else(|| UnknownVariable(name.clone()))? {
                 Value::Text(text) => put(text.as_bytes(), escape, &mut into.bytes),
                 Value::Stamp(stamp) => into.push(stamp),
             }
@@ -219,7 +230,9 @@ mod tests {
             _ => None,
         };
         let check = |text: &str, escape: Escape, expected: Result<&str, &str>| {
-            let expected = expected.map(str::to_owned).map_err(str::to_owned);
+            let expected = expected
+                .map(str::to_owned)
+                .map_err(|name| UnknownVariable(name.to_owned()));
             let template = Template::parse(text).unwrap();
             assert_eq!(template.fill_with(escape, value), expected, "{text:?}");
         };

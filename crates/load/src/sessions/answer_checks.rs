@@ -202,7 +202,7 @@ mod tests {
 
     fn check(source: &Extractor, expected: Option<&str>) {
         let mut jar = Jar::default();
-        jar.set(b"s=1", (&["shop.test"], b"/"), 0);
+        jar.set(b"s=1", &["shop.test"], b"/", 0);
         let seen = AnswerView {
             status: 200,
             head: HEAD,

@@ -36,7 +36,7 @@ impl Jar {
 
     /// Takes the value of a `Set-Cookie` line in the answer to a request for `path` (its query is ignored); `hosts`: the server's names
     /// (their ports are ignored).
-    pub fn set<H: AsRef<str>>(&mut self, line: &[u8], (hosts, path): (&[H], &[u8]), now: i64) {
+    pub fn set<H: AsRef<str>>(&mut self, line: &[u8], hosts: &[H], path: &[u8], now: i64) {
         if line.len() > COOKIE_MAX_BYTES {
             return;
         }
@@ -293,7 +293,7 @@ mod tests {
     fn check(lines: &[&str], path: &str, expected: [&str; 2]) {
         let mut jar = Jar::default();
         for line in lines {
-            jar.set(line.as_bytes(), (&[HOST], b"/a/b?c=/d/e"), NOW);
+            jar.set(line.as_bytes(), &[HOST], b"/a/b?c=/d/e", NOW);
         }
         let headers = [false, true].map(|is_secure| {
             let mut out = Vec::new();
@@ -325,7 +325,8 @@ mod tests {
             let mut jar = Jar::default();
             jar.set(
                 format!("s=1; Domain={domain}").as_bytes(),
-                (&[host], b"/"),
+                &[host],
+                b"/",
                 NOW,
             );
             assert_eq!(jar.value(b"s", NOW).is_some(), is_kept, "{host} {domain}");
@@ -347,11 +348,11 @@ mod tests {
         // A server that is called by an address and by the name of its Host header.
         let mut jar = Jar::default();
         let line = b"s=1; Domain=shop.example.org";
-        jar.set(line, (&["127.0.0.1:8080", HOST], b"/"), NOW);
+        jar.set(line, &["127.0.0.1:8080", HOST], b"/", NOW);
         assert!(jar.value(b"s", NOW).is_some());
         let two = "s=1; Domain=other.example; Domain=example.org";
         let mut jar = Jar::default();
-        jar.set(two.as_bytes(), (&[HOST], b"/"), NOW);
+        jar.set(two.as_bytes(), &[HOST], b"/", NOW);
         assert!(jar.value(b"s", NOW).is_some());
     }
 
@@ -382,7 +383,7 @@ mod tests {
             .collect();
         let mut jar = Jar::default();
         for line in &many {
-            jar.set(line.as_bytes(), (&[HOST], b"/"), NOW);
+            jar.set(line.as_bytes(), &[HOST], b"/", NOW);
         }
         assert_eq!(jar.value(b"c0", NOW), None);
         assert_eq!(jar.value(b"c1", NOW), Some(&b""[..]));
@@ -391,7 +392,7 @@ mod tests {
     #[test]
     fn a_cookie_lives_for_its_time() {
         let mut jar = Jar::default();
-        jar.set(b"s=1; Max-Age=10", (&[HOST], b"/"), NOW);
+        jar.set(b"s=1; Max-Age=10", &[HOST], b"/", NOW);
         assert_eq!(jar.value(b"s", NOW + 9), Some(&b"1"[..]));
         assert_eq!(jar.value(b"s", NOW + 10), None);
         assert!(!jar.write(b"/", true, NOW + 10, &mut Vec::new()));

@@ -13,6 +13,6 @@ pub(crate) mod program;
 mod record_stamps;
 mod request_text;
 mod retry;
-mod session;
+pub(crate) mod session;
 mod unmet;
 pub(crate) mod worker_sessions;

@@ -39,18 +39,14 @@ impl Program {
 
 impl RequestProgram {
     fn has_shape_of(&self, other: &Self) -> bool {
-        let captured = |request: &Self| {
-            let captures = request.captures.iter();
-            captures
-                .map(|capture| capture.variable)
-                .collect::<Vec<usize>>()
-        };
+        let mine = self.captures.iter().map(|capture| capture.variable);
+        let others = other.captures.iter().map(|capture| capture.variable);
         self.step == other.step
             && self.is_head == other.is_head
             && self.carries_record == other.carries_record
             && self.on_failure == other.on_failure
             && self.timeout == other.timeout
-            && captured(self) == captured(other)
+            && mine.eq(others)
     }
 }
 

@@ -26,7 +26,8 @@ impl Retries {
         &self,
         failure: Failure,
         tries: u32,
-        (head, unix): (&[u8], u64),
+        head: &[u8],
+        unix: u64,
     ) -> Option<u64> {
         let pause = self.pause_after(failure, tries)?;
         let asked = retry_after(head, unix);
@@ -107,8 +108,8 @@ mod tests {
     fn the_servers_own_pause_counts() {
         let check = |line: &str, unix: u64, expected: u64| {
             let head = format!("HTTP/1.1 429 Too Many Requests\r\n{line}\r\n\r\n");
-            let of_answer = (head.as_bytes(), unix * NS_PER_S);
-            let pause = RETRIES.pause_after_answer(Failure::Status(429), 1, of_answer);
+            let failure = Failure::Status(429);
+            let pause = RETRIES.pause_after_answer(failure, 1, head.as_bytes(), unix * NS_PER_S);
             assert_eq!(pause, Some(expected * MS), "{line}");
         };
         check("Retry-After: 2", 0, 2_000);

@@ -15,6 +15,7 @@ use crate::{
     machine::clock::NS_PER_S,
     protocol::{answer_matcher::BodyMatch, http1::reader::Answer},
     random::stream::RandomStream,
+    recording::recorder::Instants,
     scenario::{
         decimal::decimal, escape::Escape, mismatch::FirstMismatches, model::Feed, rows::FeedRow,
     },
@@ -85,6 +86,39 @@ struct Round {
     offset_step: u64,
 }
 
+/// What the sessions of a worker have in common.
+#[derive(Debug)]
+pub(crate) struct Surroundings<'a> {
+    pub(crate) feeds: &'a [Feed],
+    /// The server's names.
+    pub(crate) hosts: &'a [String],
+    pub(crate) is_secure: bool,
+    /// Room for a text.
+    pub(crate) scratch: &'a mut Vec<u8>,
+}
+
+/// A complete answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Whole<'a> {
+    pub(crate) answer: Answer,
+    pub(crate) head: &'a [u8],
+    /// When it was complete, in nanoseconds since 1970.
+    pub(crate) unix: u64,
+    pub(crate) instants: Instants,
+}
+
+impl<'a> Whole<'a> {
+    #[inline]
+    pub(crate) fn new(answer: Answer, head: &'a [u8], unix: u64, instants: Instants) -> Self {
+        Self {
+            answer,
+            head,
+            unix,
+            instants,
+        }
+    }
+}
+
 /// What follows a round of a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AfterRound {
@@ -147,10 +181,16 @@ impl Session {
     pub(crate) fn write(
         &mut self,
         request: &RequestProgram,
-        (feeds, hosts): (&[Feed], &[String]),
-        (is_secure, unix): (bool, u64),
-        (out, body): (&mut Vec<u8>, &mut Vec<u8>),
+        surroundings: Surroundings<'_>,
+        unix: u64,
+        out: &mut Vec<u8>,
     ) {
+        let Surroundings {
+            feeds,
+            hosts,
+            is_secure,
+            scratch: body,
+        } = surroundings;
         let mut values = self.memory.values(feeds);
         body.clear();
         request.body.write(&mut values, Escape::None, body);
@@ -197,26 +237,33 @@ impl Session {
     pub(crate) fn check_answer(
         &mut self,
         request: &RequestProgram,
-        (answer, head, unix): (Answer, &[u8], u64),
-        (feeds, hosts): (&[Feed], &[String]),
-        (scratch, mismatches): (&mut Vec<u8>, &mut FirstMismatches),
+        whole: Whole<'_>,
+        surroundings: Surroundings<'_>,
+        mismatches: &mut FirstMismatches,
     ) -> Result<(), Failure> {
-        for (name, value) in headers(head) {
+        let Surroundings {
+            feeds,
+            hosts,
+            scratch,
+            ..
+        } = surroundings;
+        let now_s = seconds(whole.unix);
+        for (name, value) in headers(whole.head) {
             if name.eq_ignore_ascii_case(b"set-cookie") {
                 // Steps may name hosts of their own.
-                self.jar.set(value, (hosts, &self.path), seconds(unix));
+                self.jar.set(value, hosts, &self.path, now_s);
             }
         }
-        request.matcher.check(&mut self.body_match, answer)?;
+        request.matcher.check(&mut self.body_match, whole.answer)?;
         if self.body_is_too_long {
             return Err(Failure::BodyNotKept);
         }
         let seen = AnswerView {
-            status: answer.status,
-            head,
+            status: whole.answer.status,
+            head: whole.head,
             body: &self.body,
             jar: &self.jar,
-            now_s: seconds(unix),
+            now_s,
             json: OnceCell::new(),
         };
         let judged = seen

@@ -4,8 +4,6 @@
 //! Functions that the worker's loop calls per request are never inlined: prepared requests use the same loop, which must stay
 //! small.
 
-// long: all that happens to the sessions of a worker
-
 use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
 
 use super::{
@@ -13,7 +11,7 @@ use super::{
     feeds::{Feeds, RowUser},
     program::{Operation, Program, RequestProgram},
     record_stamps::Records,
-    session::{AfterRound, Session, SessionState},
+    session::{AfterRound, Session, SessionState, Surroundings, Whole},
 };
 use crate::{
     failure::Failure,
@@ -23,7 +21,6 @@ use crate::{
     },
     machine::clock::whole_nanoseconds,
     pacing::pacer::{Pacer, pause},
-    protocol::http1::reader::Answer,
     random::stream::RandomStream,
     recording::recorder::{Instants, Recorder},
     scenario::{
@@ -67,28 +64,6 @@ pub(crate) struct Sessions {
     body_kept_max_bytes: usize,
     is_secure: bool,
     scratch: Vec<u8>,
-}
-
-/// A complete answer.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Whole<'a> {
-    pub(crate) answer: Answer,
-    pub(crate) head: &'a [u8],
-    /// When it was complete, in nanoseconds since 1970.
-    pub(crate) unix: u64,
-    pub(crate) instants: Instants,
-}
-
-impl<'a> Whole<'a> {
-    #[inline]
-    pub(crate) fn new(answer: Answer, head: &'a [u8], unix: u64, instants: Instants) -> Self {
-        Self {
-            answer,
-            head,
-            unix,
-            instants,
-        }
-    }
 }
 
 impl Sessions {
@@ -347,12 +322,13 @@ impl Sessions {
         let request = &self.program.requests[session.request];
         let (index, record) = self.records.stamp(request, unix);
         session.memory.record = record;
-        session.write(
-            request,
-            (&self.scenario.feeds, &self.program.hosts),
-            (self.is_secure, unix),
-            (out, &mut self.scratch),
-        );
+        let surroundings = Surroundings {
+            feeds: &self.scenario.feeds,
+            hosts: &self.program.hosts,
+            is_secure: self.is_secure,
+            scratch: &mut self.scratch,
+        };
+        session.write(request, surroundings, unix, out);
         // A schedule counts only the first request of a session.
         if session.has_sent && recorder.due() == Due::BySchedule {
             recorder.fell_due(1, 0);
@@ -402,17 +378,20 @@ impl Sessions {
     ) -> Result<(), Failure> {
         let session = &mut self.sessions[id as usize];
         let request = &self.program.requests[session.request];
-        let answer = (whole.answer, whole.head, whole.unix);
-        let sources = (&*self.scenario.feeds, &*self.program.hosts);
-        let notes = (&mut self.scratch, &mut self.mismatches);
-        let judged = session.check_answer(request, answer, sources, notes);
+        let surroundings = Surroundings {
+            feeds: &self.scenario.feeds,
+            hosts: &self.program.hosts,
+            is_secure: self.is_secure,
+            scratch: &mut self.scratch,
+        };
+        let judged = session.check_answer(request, whole, surroundings, &mut self.mismatches);
         session.forget_answer();
         let step = request.step;
         recorder.step_ended(step, judged, whole.instants);
         let done = whole.instants.done;
         let pause = match (judged, &self.retries) {
             (Err(failure), Some(retries)) => {
-                retries.pause_after_answer(failure, session.tries, (whole.head, whole.unix))
+                retries.pause_after_answer(failure, session.tries, whole.head, whole.unix)
             }
             _ => None,
         };
@@ -452,14 +431,27 @@ impl Sessions {
         recorder.step_ended(self.step(id), Err(failure), instants);
     }
 
-    /// The connection is closed; `is_agreed` if both sides expected it. Then the session continues on the next connection, unless
-    /// an answer was pending.
+    /// The connection is closed, as both sides expected: the session continues on the next one, unless an answer was pending.
+    pub(crate) fn handle_agreed_close(
+        &mut self,
+        id: u32,
+        now: u64,
+        pacer: &mut Pacer,
+        recorder: &mut Recorder,
+    ) {
+        if self.sessions[id as usize].state == SessionState::Waiting {
+            return self.handle_lost_connection(id, now, pacer, recorder);
+        }
+        self.sessions[id as usize].forget_answer();
+    }
+
+    /// The connection is closed unexpectedly, or with an answer pending.
     pub(crate) fn handle_lost_connection(
         &mut self,
         id: u32,
-        is_agreed: bool,
         now: u64,
-        (pacer, recorder): (&mut Pacer, &mut Recorder),
+        pacer: &mut Pacer,
+        recorder: &mut Recorder,
     ) {
         let session = &mut self.sessions[id as usize];
         let retries = self.retries.as_ref();
@@ -468,9 +460,7 @@ impl Sessions {
             SessionState::Idle => false,
             SessionState::Waiting => true,
             // Only a session that can repeat a request outlives the end of its connection.
-            SessionState::Ready { .. } | SessionState::Pausing { .. } => {
-                !is_agreed && retries.is_none()
-            }
+            SessionState::Ready { .. } | SessionState::Pausing { .. } => retries.is_none(),
         };
         session.forget_answer();
         if let (true, Some(pause)) = (ends, pause) {

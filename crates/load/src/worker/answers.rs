@@ -9,7 +9,7 @@ use crate::{
         flight::Flight,
         http1::{
             head::diagnosis::quote,
-            reader::{Answer, AtClose, Event},
+            reader::{AtClose, Event},
         },
     },
     recording::{
@@ -18,10 +18,7 @@ use crate::{
         recorder::Recorder,
         request_outcomes::{RequestOutcome, RequestOutcomes},
     },
-    sessions::{
-        answer_checks::headers,
-        worker_sessions::{Sessions, Whole},
-    },
+    sessions::{answer_checks::headers, session::Whole, worker_sessions::Sessions},
 };
 
 /// How often one connection may fill the whole buffer before the other connections are served.
@@ -193,10 +190,14 @@ impl Worker {
                         }
                         _ => {
                             let mut judged = self.matcher.check(&mut connection.body_match, answer);
-                            if HEADS && let Some(inspector) = &self.inspector {
-                                let (exchange, recorder) = ((flight, answer), &mut self.recorder);
-                                judged = finish_inspection(
-                                    inspector, connection, exchange, judged, recorder,
+                            if HEADS
+                                && let Some(inspector) = &self.inspector
+                                && let Some(inspection) = &mut connection.inspection
+                            {
+                                judged = inspection.finish(inspector, answer.status, judged).map(
+                                    |inspected| {
+                                        self.recorder.record_inspected(inspected, flight.sent)
+                                    },
                                 );
                             }
                             self.pacer.on_request_end(id, done, judged);
@@ -243,10 +244,11 @@ impl Worker {
                 let judged = match &mut self.sessions {
                     None => {
                         let mut judged = self.matcher.check(&mut connection.body_match, answer);
-                        if let Some(inspector) = &self.inspector {
-                            let (exchange, recorder) = ((flight, answer), &mut self.recorder);
-                            judged = finish_inspection(
-                                inspector, connection, exchange, judged, recorder,
+                        if let Some(inspector) = &self.inspector
+                            && let Some(inspection) = &mut connection.inspection
+                        {
+                            judged = inspection.finish(inspector, answer.status, judged).map(
+                                |inspected| self.recorder.record_inspected(inspected, flight.sent),
                             );
                         }
                         self.pacer.on_request_end(id, done, judged);
@@ -374,22 +376,6 @@ fn inspect(inspector: &mut Inspector, connection: &mut Connection, piece: &[u8])
         inspection.begin_body(reader.status().unwrap_or_default(), coding);
     }
     inspection.take_body(inspector, piece);
-}
-
-/// The result of a complete answer with its inspection; notes what was measured of it.
-fn finish_inspection(
-    inspector: &Inspector,
-    connection: &mut Connection,
-    (flight, answer): (Flight, Answer),
-    judged: Result<(), Failure>,
-    recorder: &mut Recorder,
-) -> Result<(), Failure> {
-    match &mut connection.inspection {
-        Some(inspection) => inspection
-            .finish(inspector, answer.status, judged)
-            .map(|measurement| recorder.record_inspected(measurement, flight.sent)),
-        None => judged,
-    }
 }
 
 #[inline]

@@ -111,13 +111,13 @@ impl Worker {
 
     /// Notifies the session that its connection is closed.
     pub(super) fn session_lost(&mut self, id: u32, is_agreed: bool, now: u64) {
-        if let Some(sessions) = &mut self.sessions {
-            sessions.handle_lost_connection(
-                id,
-                is_agreed,
-                now,
-                (&mut self.pacer, &mut self.recorder),
-            );
+        let Some(sessions) = &mut self.sessions else {
+            return;
+        };
+        let (pacer, recorder) = (&mut self.pacer, &mut self.recorder);
+        match is_agreed {
+            true => sessions.handle_agreed_close(id, now, pacer, recorder),
+            false => sessions.handle_lost_connection(id, now, pacer, recorder),
         }
     }
 

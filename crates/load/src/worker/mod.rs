@@ -194,7 +194,8 @@ impl Worker {
             protocol_stacks: ProtocolStacks::new(
                 &job.transport,
                 read_limits,
-                (connections.len(), partition.pipelining),
+                connections.len(),
+                partition.pipelining,
             ),
             account: job.max_tracked_requests.map(RequestOutcomes::with_capacity),
             max_tracked_requests: job.max_tracked_requests.unwrap_or(u64::MAX),

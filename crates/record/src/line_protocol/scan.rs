@@ -101,7 +101,7 @@ pub(super) fn scan(
     keys: &mut Keys,
     names: Names,
 ) -> Result<Parts, Fault> {
-    let measurement_end = checked_end::<MEASUREMENT>((text, start), names, "the measurement")?;
+    let measurement_end = checked_end::<MEASUREMENT>(text, start, names, "the measurement")?;
     if measurement_end == start {
         return expected_fault(start, "expected a measurement");
     }
@@ -150,7 +150,7 @@ fn tags(text: &[u8], mut position: usize, keys: &mut Keys, names: Names) -> Resu
     keys.clear();
     while text.get(position) == Some(&b',') {
         let key = position + 1;
-        let key_end = checked_end::<NAME>((text, key), names, "the tag key")?;
+        let key_end = checked_end::<NAME>(text, key, names, "the tag key")?;
         if key_end == key {
             return expected_fault(key, "expected a tag key");
         }
@@ -158,7 +158,7 @@ fn tags(text: &[u8], mut position: usize, keys: &mut Keys, names: Names) -> Resu
             return expected_fault(key_end, "expected = and a value after the tag key");
         }
         let value = key_end + 1;
-        position = checked_end::<NAME>((text, value), names, "the tag value")?;
+        position = checked_end::<NAME>(text, value, names, "the tag value")?;
         if position == value {
             return expected_fault(value, "expected a tag value");
         }
@@ -187,7 +187,7 @@ fn fields(
     keys.clear();
     let mut breaks = 0;
     loop {
-        let key_end = checked_end::<NAME>((text, position), names, "the field key")?;
+        let key_end = checked_end::<NAME>(text, position, names, "the field key")?;
         if key_end == position {
             return expected_fault(position, "expected a field key");
         }

@@ -4,7 +4,7 @@ use std::{
     num::NonZero,
     panic,
     sync::atomic::{AtomicUsize, Ordering},
-    thread,
+    thread::{self, ScopedJoinHandle},
 };
 
 /// Chunks for each CPU: a CPU that is busy with other work takes fewer of them.
@@ -21,27 +21,35 @@ pub fn parallel_map<T: Sync, R: Send>(items: &[T], each: impl Fn(&T) -> R + Sync
         .chunks(items.len().div_ceil(workers * CHUNKS_PER_CPU))
         .collect();
     let next = AtomicUsize::new(0);
-    let work = || {
-        let mut made = Vec::new();
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(chunk) = chunks.get(index) else {
-                return made;
-            };
-            made.push((index, chunk.iter().map(&each).collect::<Vec<R>>()));
-        }
-    };
+    let work = || map_chunks(&chunks, &next, &each);
     let mut made: Vec<_> = thread::scope(|scope| {
         let all: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        let of_one = |worker: thread::ScopedJoinHandle<'_, _>| {
-            worker
-                .join()
-                .unwrap_or_else(|panicked| panic::resume_unwind(panicked))
-        };
-        all.into_iter().flat_map(of_one).collect()
+        all.into_iter().flat_map(join).collect()
     });
     made.sort_unstable_by_key(|(index, _)| *index);
     made.into_iter().flat_map(|(_, chunk)| chunk).collect()
+}
+
+/// The results of the chunks that other workers have not taken, each with the chunk's index.
+fn map_chunks<T, R>(
+    chunks: &[&[T]],
+    next: &AtomicUsize,
+    each: &impl Fn(&T) -> R,
+) -> Vec<(usize, Vec<R>)> {
+    let mut made = Vec::new();
+    loop {
+        let index = next.fetch_add(1, Ordering::Relaxed);
+        let Some(chunk) = chunks.get(index) else {
+            return made;
+        };
+        made.push((index, chunk.iter().map(each).collect()));
+    }
+}
+
+fn join<R>(worker: ScopedJoinHandle<'_, R>) -> R {
+    worker
+        .join()
+        .unwrap_or_else(|panicked| panic::resume_unwind(panicked))
 }
 
 #[cfg(test)]

@@ -116,11 +116,9 @@ pub fn read_metrics(text: &[u8]) -> Result<Vec<SystemMetricRow>, TextError> {
 
 pub(crate) fn utf8(text: &[u8]) -> Result<&str, TextError> {
     std::str::from_utf8(text).map_err(|error| {
-        let line = 1 + text[..error.valid_up_to()]
-            .iter()
-            .filter(|&&byte| byte == b'\n')
-            .count();
-        TextError::at_line(line, "not UTF-8")
+        let valid = &text[..error.valid_up_to()];
+        let ends = valid.iter().filter(|&&byte| byte == b'\n');
+        TextError::at_line(1 + ends.count(), "not UTF-8")
     })
 }
 

@@ -285,9 +285,7 @@ impl TrialWriter {
                 .collect::<Result<_, _>>()?,
             intermediate_probes: (0..)
                 .zip(start.intermediate_probes)
-                .map(|(index, name)| {
-                    ProbeFiles::open(&self.partial, (index, name.as_str()), started_unix_s)
-                })
+                .map(|(index, name)| ProbeFiles::open(&self.partial, index, name, started_unix_s))
                 .collect::<Result<_, _>>()?,
             connect_time: None,
             handshake_time: None,
@@ -395,8 +393,8 @@ impl TrialWriter {
         let serializer = &mut load.serializer;
         load.delivery_delay
             .histogram(serializer, head, delays.delivery)?;
-        let origin = (self.partial.as_path(), load.started_unix_s);
-        load.optional_delays = delays.write_optional(origin, serializer, head)?;
+        load.optional_delays =
+            delays.write_optional(&self.partial, load.started_unix_s, serializer, head)?;
         Ok(())
     }
 

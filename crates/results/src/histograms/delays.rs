@@ -32,7 +32,8 @@ impl DelayHistograms<'_> {
     /// Writes those that not every probe has, each into a file of its own. Returns the files.
     pub(crate) fn write_optional(
         &self,
-        (folder, started_unix_s): (&Path, f64),
+        folder: &Path,
+        started_unix_s: f64,
         serializer: &mut V2DeflateSerializer,
         head: LineHead<'_>,
     ) -> Result<Vec<OutputFile>, WriteError> {

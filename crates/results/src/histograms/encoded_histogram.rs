@@ -125,6 +125,11 @@ impl Layout {
     }
 }
 
+/// Why the text of a histogram cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Damage(String);
+
 /// Reads histograms one after another, each into the memory of the one before.
 pub(crate) struct Decoder {
     inflate: Decompress,
@@ -140,12 +145,12 @@ impl Decoder {
     }
 
     /// Checks the base64 text of one line.
-    pub(crate) fn decode_base64(&mut self, text: &str) -> Result<Encoded, String> {
+    pub(crate) fn decode_base64(&mut self, text: &str) -> Result<Encoded, Damage> {
         let deflated = STANDARD
             .decode(text)
-            .map_err(|error| format!("the histogram is not base64: {error}"))?;
-        self.inflate(&deflated)?;
-        v2(&self.inflated)
+            .map_err(|error| Damage(format!("the histogram is not base64: {error}")))?;
+        self.inflate(&deflated).map_err(Damage)?;
+        v2(&self.inflated).map_err(Damage)
     }
 
     fn inflate(&mut self, deflated: &[u8]) -> Result<(), String> {
@@ -216,15 +221,19 @@ fn v2(inflated: &[u8]) -> Result<Encoded, String> {
     let mut total = 0_u64;
     each_counter(counters, |index, count| {
         total = total.saturating_add(count);
-        if layout.value(index) >= 2 * HIGHEST_MAX || total > COUNT_MAX {
-            return Err("the histogram has more counters or counts than it can hold".into());
-        }
-        Ok(())
+        check_range(layout.value(index), total)
     })?;
     Ok(Encoded {
         layout,
         counters: counters.into(),
     })
+}
+
+fn check_range(value: u64, total: u64) -> Result<(), String> {
+    if value >= 2 * HIGHEST_MAX || total > COUNT_MAX {
+        return Err("the histogram has more counters or counts than it can hold".into());
+    }
+    Ok(())
 }
 
 /// Visits the counters that are not zero, each with its index. They are zigzag numbers of at most nine bytes; a negative one is a

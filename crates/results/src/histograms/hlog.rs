@@ -269,7 +269,9 @@ fn read_line(decoder: &mut encoded_histogram::Decoder, line: &str) -> Result<Lin
     let start_s = seconds_of(next("the interval's start")?)?;
     let length_s = seconds_of(next("the interval's length")?)?;
     let _max_ms = seconds_of(next("the interval's maximum")?)?;
-    let histogram = decoder.decode_base64(next("the histogram")?)?;
+    let histogram = decoder
+        .decode_base64(next("the histogram")?)
+        .map_err(|damage| damage.to_string())?;
     match parts.next() {
         None => Ok(Line {
             start_s,

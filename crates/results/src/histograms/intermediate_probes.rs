@@ -45,7 +45,8 @@ pub(crate) struct ProbeFiles {
 impl ProbeFiles {
     pub(crate) fn open(
         partial: &Path,
-        (index, name): (usize, &str),
+        index: usize,
+        name: &str,
         started_unix_s: f64,
     ) -> Result<Self, WriteError> {
         let folder = partial.join(probe_folder(index, name));
@@ -69,8 +70,7 @@ impl ProbeFiles {
         head: LineHead<'_>,
         delays: &DelayHistograms<'_>,
     ) -> Result<(), WriteError> {
-        let origin = (self.folder.as_path(), self.started_unix_s);
-        self.delays = delays.write_optional(origin, serializer, head)?;
+        self.delays = delays.write_optional(&self.folder, self.started_unix_s, serializer, head)?;
         let mut out = OutputFile::log(&self.folder, DELIVERY_DELAY, self.started_unix_s)?;
         out.histogram(serializer, head, delays.delivery)?;
         self.delays.push(out);

@@ -25,13 +25,14 @@ impl AtStartInfo {
     pub fn of_run(info: &RunInfo, study_text: &str) -> Self {
         let conditions = info.search.iter().flat_map(|search| &search.conditions);
         let conditions = info.thresholds.iter().chain(conditions);
-        Self::new((&info.question, &info.asks), conditions, study_text)
+        Self::new(&info.question, &info.asks, conditions, study_text)
     }
 
     /// The sums of question and asks, thresholds and conditions, and the text of the study.
     #[must_use]
     pub fn new<'a>(
-        (question, asks): (&str, &[Vec<String>]),
+        question: &str,
+        asks: &[Vec<String>],
         conditions: impl IntoIterator<Item = &'a ThresholdInfo>,
         study_text: &str,
     ) -> Self {
@@ -119,7 +120,7 @@ mod tests {
     fn what_was_changed_is_named() {
         let p99 = || threshold("p99 < 500ms", 500_000.0);
         let new = |question: &str, asks: &str, conditions: &[ThresholdInfo], text: &str| {
-            AtStartInfo::new((question, &[vec![asks.to_owned()]]), conditions, text)
+            AtStartInfo::new(question, &[vec![asks.to_owned()]], conditions, text)
         };
         let begun = new("how fast?", "goodput", &[p99()], "text");
         let check = |now: AtStartInfo, changed: &[FixedPart]| {

@@ -101,7 +101,7 @@ pub(crate) fn run_info() -> RunInfo {
         best_and_worst: None,
         scaling: None,
         selection: None,
-        at_start: Some(AtStartInfo::new(("how soon?", &[]), [], STUDY)),
+        at_start: Some(AtStartInfo::new("how soon?", &[], [], STUDY)),
         imported: None,
         versions: None,
         derived: Vec::new(),

@@ -112,11 +112,7 @@ pub fn at_start(study: &Study, text: &str) -> AtStartInfo {
     let search = study.search.as_ref();
     let conditions = search.map_or(&[][..], |search| &search.conditions);
     let conditions = [&study.thresholds[..], conditions].concat();
-    AtStartInfo::new(
-        (&study.question, &study.asks),
-        &thresholds(&conditions),
-        text,
-    )
+    AtStartInfo::new(&study.question, &study.asks, &thresholds(&conditions), text)
 }
 
 /// The part of the study that was chosen; `None`: all of it.

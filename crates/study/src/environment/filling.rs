@@ -7,7 +7,7 @@ use super::{
     escape::{Position, Syntax},
 };
 use crate::{
-    Origin, TakenValue,
+    Origin, Problem, TakenValue,
     origin::next_opening,
     request_texts::{Receiver, RequestTexts},
 };
@@ -18,7 +18,7 @@ const VALUE_MAX_BYTES: usize = 16 * 1024;
 pub(super) struct Filling<'a> {
     /// How the values begin that are put in; everything else stays.
     openings: &'static [&'static str],
-    value: &'a dyn Fn(&Origin) -> Result<String, String>,
+    value: &'a dyn Fn(&Origin) -> Result<String, Problem>,
     /// Each once.
     pub(super) taken: Vec<TakenValue>,
 }
@@ -44,7 +44,7 @@ impl<'t> Text<'t> {
 impl<'a> Filling<'a> {
     pub(super) fn new(
         openings: &'static [&'static str],
-        value: &'a dyn Fn(&Origin) -> Result<String, String>,
+        value: &'a dyn Fn(&Origin) -> Result<String, Problem>,
     ) -> Self {
         Self {
             openings,
@@ -172,7 +172,7 @@ impl<'a> Filling<'a> {
     /// The value, if it is not empty and not too long.
     fn value(&mut self, origin: &Origin, part: &Part) -> Result<String, EnvironmentError> {
         let answer = (self.value)(origin);
-        let value = answer.map_err(|why| EnvironmentError::NotThere {
+        let value = answer.map_err(|Problem(why)| EnvironmentError::NotThere {
             part: part.clone(),
             origin: origin.clone(),
             why,

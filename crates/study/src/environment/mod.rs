@@ -8,7 +8,7 @@ use std::fmt;
 use waggle_template::placeholder;
 
 use crate::{
-    Files, GivenSecret, Origin, Request, Scenario, Source, Study, TakenValue,
+    Files, GivenSecret, Origin, Problem, Request, Scenario, Source, Study, TakenValue,
     origin::{OPENINGS, SECRET_OPENINGS},
     place::{Place, first_place},
     raw,
@@ -35,17 +35,19 @@ impl fmt::Debug for Values<'_> {
 
 impl Values<'_> {
     /// The value, or why there is none.
-    fn value(self, origin: &Origin) -> Result<String, String> {
+    pub(crate) fn value(self, origin: &Origin) -> Result<String, Problem> {
         match origin {
-            Origin::Variable(name) => (self.variable)(name).ok_or_else(|| "is not set".to_owned()),
+            Origin::Variable(name) => {
+                (self.variable)(name).ok_or_else(|| Problem("is not set".to_owned()))
+            }
             Origin::File(name) => {
                 let text = (self.file)(name).map(|source| source.text);
-                let mut text = text.map_err(|why| format!("cannot be had: {why}"))?;
+                let mut text = text.map_err(|why| Problem(format!("cannot be had: {why}")))?;
                 text.truncate(text.trim_end_matches(['\r', '\n']).len());
                 Ok(text)
             }
             Origin::Secret(_) | Origin::Token => {
-                Err("is known only when the system is up".to_owned())
+                Err(Problem("is known only when the system is up".to_owned()))
             }
         }
     }
@@ -210,7 +212,7 @@ impl GivenSecret {
         let (secret, origin, position) = (self.name.clone(), self.origin.clone(), self.at);
         let value = match values.value(&origin) {
             Ok(value) => value,
-            Err(why) => {
+            Err(Problem(why)) => {
                 return Err(EnvironmentError::NoSecret {
                     secret,
                     origin,
@@ -284,8 +286,11 @@ impl Request {
     }
 }
 
-fn secret_value(origin: &Origin, value: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
-    value(&origin.name()).ok_or_else(|| "the system does not have".to_owned())
+fn secret_value(
+    origin: &Origin,
+    value: &dyn Fn(&str) -> Option<String>,
+) -> Result<String, Problem> {
+    value(&origin.name()).ok_or_else(|| Problem("the system does not have".to_owned()))
 }
 
 #[cfg(test)]

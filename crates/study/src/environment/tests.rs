@@ -127,7 +127,7 @@ fn values_that_were_taken_are_known() {
 fn secrets_are_put_in_when_the_system_is_up_and_all_else_stays() {
     let value = |origin: &Origin| match origin {
         Origin::Secret(name) if name == "token" => Ok("{{x".to_owned()),
-        _ => Err("the system does not have".to_owned()),
+        _ => Err(Problem("the system does not have".to_owned())),
     };
     let check = |text: &str, receiver, expected: Result<&str, &str>| {
         let mut headers = [("h".to_owned(), text.to_owned())];

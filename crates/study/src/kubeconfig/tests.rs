@@ -137,7 +137,9 @@ fn the_file_is_found_by_its_path_the_home_folder_or_a_variable() {
 fn check(old: &str, new: &str, expected: &str) {
     assert!(FILE.contains(old), "{old}");
     let context = new.contains("cloud").then_some("cloud");
-    let problem = read(&FILE.replace(old, new), "kube/config", context).unwrap_err();
+    let problem = read(&FILE.replace(old, new), "kube/config", context)
+        .unwrap_err()
+        .to_string();
     assert_eq!(problem, format!("kube/config:{expected}"));
     assert!(!problem.contains("abc.def"), "{problem}");
 }

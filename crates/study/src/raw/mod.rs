@@ -53,7 +53,7 @@ pub(crate) use schedule::{
 };
 pub(crate) use study::{
     BestAndWorst, Delivery, Fault, Kubeconfig, Maximize, Reference, ReferenceColumn, Search, Study,
-    Tls, UseSystem,
+    Successes, Tls, UseSystem,
 };
 pub(crate) use system::{
     Certificate, Component, Endpoint, Parameter, PortTls, Process, ReadyCheck, Replicas, System,

@@ -101,9 +101,24 @@ pub fn run(plan: &Plan, mut report: impl FnMut(&Killed)) -> Outcome {
             answers: writers.counts(),
         });
     }
-    let (answers, epoch) = (writers.counts(), writers.epoch);
-    let logs = writers.stop();
-    settle(&pipeline, plan, &logs, epoch, (capacity, rate, answers))
+    let sent = Sent {
+        capacity,
+        rate,
+        answers: writers.counts(),
+        epoch: writers.epoch,
+        logs: writers.stop(),
+    };
+    settle(&pipeline, plan, &sent)
+}
+
+/// The whole load, after its end.
+struct Sent {
+    /// See [`Outcome`].
+    capacity: u64,
+    rate: u64,
+    answers: AnswerCounts,
+    epoch: Epoch,
+    logs: Vec<WriterLog>,
 }
 
 /// Waits until this many records are acknowledged.
@@ -128,13 +143,8 @@ fn capacity(writers: &Writers) -> u64 {
 }
 
 /// Waits until all records have arrived, and compares.
-fn settle(
-    pipeline: &Pipeline,
-    plan: &Plan,
-    logs: &[WriterLog],
-    epoch: Epoch,
-    (capacity, rate, answers): (u64, u64, AnswerCounts),
-) -> Outcome {
+fn settle(pipeline: &Pipeline, plan: &Plan, sent: &Sent) -> Outcome {
+    let logs = &sent.logs;
     let unexpected = logs.iter().find_map(|log| log.unexpected.as_ref());
     assert!(
         unexpected.is_none(),
@@ -142,19 +152,9 @@ fn settle(
         pipeline.log_ends()
     );
     let begun = Instant::now();
-    let wait_for = |bucket: &str| loop {
-        let keys = StoredKeys::in_influxdb(&pipeline.influxdb, bucket, epoch, logs);
-        let balance = keys.balance(logs);
-        if balance.missing == 0 || begun.elapsed() > plan.arrive_within {
-            assert_eq!(keys.unknown_keys(logs), 0, "in {bucket}");
-            return balance;
-        }
-        thread::sleep(LOOK_EVERY);
-    };
-    let (sink, telegraf) = (
-        wait_for(pipeline.influxdb.bucket()),
-        wait_for(TELEGRAF_BUCKET),
-    );
+    let deadline = begun + plan.arrive_within;
+    let sink = wait_for_arrival(pipeline, pipeline.influxdb.bucket(), sent, deadline);
+    let telegraf = wait_for_arrival(pipeline, TELEGRAF_BUCKET, sent, deadline);
     let arrived_after = begun.elapsed();
     let kafka = StoredKeys::in_kafka(&pipeline.kafka.brokers(), TOPIC).balance(logs);
     let count = |kind: Fate| {
@@ -162,9 +162,9 @@ fn settle(
         fates.filter(|fate| **fate == kind).count()
     };
     Outcome {
-        capacity,
-        rate,
-        answers,
+        capacity: sent.capacity,
+        rate: sent.rate,
+        answers: sent.answers,
         acknowledged: count(Fate::Acknowledged),
         refused: count(Fate::Refused),
         unknown: count(Fate::Unknown),
@@ -172,5 +172,18 @@ fn settle(
         sink,
         telegraf,
         arrived_after,
+    }
+}
+
+/// The balance of a bucket, as soon as no record is missing there, or at the deadline.
+fn wait_for_arrival(pipeline: &Pipeline, bucket: &str, sent: &Sent, deadline: Instant) -> Balance {
+    loop {
+        let keys = StoredKeys::in_influxdb(&pipeline.influxdb, bucket, sent.epoch, &sent.logs);
+        let balance = keys.balance(&sent.logs);
+        if balance.missing == 0 || Instant::now() > deadline {
+            assert_eq!(keys.unknown_keys(&sent.logs), 0, "in {bucket}");
+            return balance;
+        }
+        thread::sleep(LOOK_EVERY);
     }
 }

@@ -91,22 +91,26 @@ impl Pipeline {
 
     /// Returns when it accepts connections; Telegraf accepts none.
     pub(super) fn restart(&mut self, target: Target) {
-        let start = |name: &str, command: &[String], address| {
-            let command: Vec<&str> = command.iter().map(String::as_str).collect();
-            let token = [("INFLUX_TOKEN", self.influxdb.token())];
-            let mut process = Process::start(name, self.folder.path(), &command, &token);
-            process.wait_for(address);
-            Some(process)
-        };
         match target {
             Target::Gateway => {
-                self.gateway = start("gateway", &self.gateway_command, self.load.gateway);
+                self.gateway =
+                    Some(self.start_process("gateway", &self.gateway_command, self.load.gateway));
             }
-            Target::Sink => self.sink = start("sink", &self.sink_command, self.sink_address),
+            Target::Sink => {
+                self.sink = Some(self.start_process("sink", &self.sink_command, self.sink_address));
+            }
             Target::Telegraf => self.telegraf.restart(),
             Target::Kafka => self.kafka.restart(),
             Target::Influxdb => self.influxdb.restart(),
         }
+    }
+
+    fn start_process(&self, name: &str, command: &[String], address: SocketAddr) -> Process {
+        let command: Vec<&str> = command.iter().map(String::as_str).collect();
+        let token = [("INFLUX_TOKEN", self.influxdb.token())];
+        let mut process = Process::start(name, self.folder.path(), &command, &token);
+        process.wait_for(address);
+        process
     }
 
     /// The ends of all logs.

@@ -4,7 +4,7 @@ use std::{
     fs::{self, File},
     net::{SocketAddr, TcpListener, TcpStream},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -78,26 +78,38 @@ impl Process {
 
     /// Returns when `is_so` is true; panics with the end of the log if the process ends first, or on timeout.
     pub fn wait_until(&mut self, what: &str, mut is_so: impl FnMut() -> bool) {
-        let (mut ended, mut starts) = (None, 1);
-        let outcome = try_for(UP_WITHIN, || {
-            ended = self.child.try_wait().expect("a child of ours");
-            if is_so() {
-                return Some(true);
-            }
-            if ended.is_some() && starts < STARTS_MAX && self.log_end().contains("BindException") {
-                // A connection of another test used the free port for a moment.
-                starts += 1;
-                self.child = launch(&self.start, &self.name);
-                return None;
-            }
-            ended.is_some().then_some(false)
-        });
-        assert!(
-            outcome == Some(true),
+        let mut starts = 1;
+        let outcome = try_for(UP_WITHIN, || self.progress(&mut is_so, &mut starts));
+        let ended = match outcome {
+            Some(Ok(())) => return,
+            Some(Err(status)) => Some(status),
+            None => None,
+        };
+        panic!(
             "{} did not come to {what} ({ended:?}):\n{}",
             self.name,
             self.log_end()
         );
+    }
+
+    /// `Ok` if `is_so`, an error if the process has ended; it is started again if only its port was taken.
+    fn progress(
+        &mut self,
+        is_so: &mut impl FnMut() -> bool,
+        starts: &mut u32,
+    ) -> Option<Result<(), ExitStatus>> {
+        let ended = self.child.try_wait().expect("a child of ours");
+        if is_so() {
+            return Some(Ok(()));
+        }
+        let status = ended?;
+        if *starts < STARTS_MAX && self.log_end().contains("BindException") {
+            // A connection of another test used the free port for a moment.
+            *starts += 1;
+            self.child = launch(&self.start, &self.name);
+            return None;
+        }
+        Some(Err(status))
     }
 
     pub fn pid(&self) -> u32 {

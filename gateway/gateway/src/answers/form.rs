@@ -18,12 +18,6 @@ pub(crate) struct Scratch {
 impl Form {
     /// From the client's `Accept`: lines if it has `text/plain`, else JSON.
     pub(crate) fn from_accept<'a>(mut accepts: impl Iterator<Item = &'a [u8]>) -> Self {
-        let is_plain = |range: &[u8]| {
-            let end = memchr::memchr(b';', range).unwrap_or(range.len());
-            range[..end]
-                .trim_ascii()
-                .eq_ignore_ascii_case(b"text/plain")
-        };
         let says_plain = accepts.any(|accept| accept.split(|byte| *byte == b',').any(is_plain));
         if says_plain { Self::Lines } else { Self::Json }
     }
@@ -35,6 +29,14 @@ impl Form {
             Self::Json => "application/x-ndjson",
         }
     }
+}
+
+/// Whether it is the media range `text/plain`, with or without parameters.
+fn is_plain(range: &[u8]) -> bool {
+    let end = memchr::memchr(b';', range).unwrap_or(range.len());
+    range[..end]
+        .trim_ascii()
+        .eq_ignore_ascii_case(b"text/plain")
 }
 
 #[cfg(test)]

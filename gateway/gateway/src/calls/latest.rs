@@ -221,12 +221,9 @@ fn answer_series(
     form: Form,
 ) -> Result<Response, Problem> {
     let mut body = Vec::new();
-    let outcome = topic.and_then(|topic| {
-        let latest = shared.backend.latest_readings();
-        latest.read(topic, series.as_bytes(), |reading| {
-            write(reading, form, &mut body);
-        })
-    });
+    let latest = shared.backend.latest_readings();
+    let mut write_to_body = |reading: Reading<'_>| write(reading, form, &mut body);
+    let outcome = topic.and_then(|topic| latest.read(topic, series.as_bytes(), &mut write_to_body));
     if outcome.is_none() {
         return Err(Problem::new(
             404,
@@ -264,36 +261,57 @@ async fn answer_page(
 ) -> Result<Response, Problem> {
     let bytes_max = shared.settings.answer_max_bytes;
     let mut memory = AnswerMemory::reserve(shared, bytes_max).ok_or_else(too_many_answers)?;
-    let (mut body, mut count, mut cursor) = (Vec::new(), 0, topic.map(|_| after));
+    let mut page = Page {
+        body: Vec::new(),
+        count: 0,
+        is_full: false,
+        limit,
+        bytes_max,
+        form,
+    };
+    let mut cursor = topic.map(|_| after);
     for _ in 0..RUNS_MAX {
         let (Some(topic), Some(from)) = (topic, cursor) else {
             break;
         };
-        let mut is_full = false;
-        cursor = shared
-            .backend
-            .latest_readings()
-            .page(topic, from, |reading| {
-                is_full = count == limit || body.len() >= bytes_max;
-                if !is_full {
-                    write(reading, form, &mut body);
-                    count += 1;
-                }
-                !is_full
-            });
-        if is_full {
+        let latest = shared.backend.latest_readings();
+        cursor = latest.page(topic, from, |reading| page.add(reading));
+        if page.is_full {
             break;
         }
         // Let other connections of this worker run.
         tokio::task::yield_now().await;
     }
-    memory.settle(body.len());
-    let mut response = ([(header::CONTENT_TYPE, form.media_type())], body).into_response();
+    memory.settle(page.body.len());
+    let mut response = ([(header::CONTENT_TYPE, form.media_type())], page.body).into_response();
     if let Some(Cursor(next)) = cursor {
         response.headers_mut().insert(NEXT, HeaderValue::from(next));
     }
     response.extensions_mut().insert(Arc::new(memory));
     Ok(response)
+}
+
+/// The readings of a page, up to its limits.
+struct Page {
+    body: Vec<u8>,
+    count: usize,
+    /// There was another reading.
+    is_full: bool,
+    limit: usize,
+    bytes_max: usize,
+    form: Form,
+}
+
+impl Page {
+    /// Adds a reading; false if there is no room for it.
+    fn add(&mut self, reading: Reading<'_>) -> bool {
+        self.is_full = self.count == self.limit || self.body.len() >= self.bytes_max;
+        if !self.is_full {
+            write(reading, self.form, &mut self.body);
+            self.count += 1;
+        }
+        !self.is_full
+    }
 }
 
 #[cfg(test)]

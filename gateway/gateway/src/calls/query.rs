@@ -22,7 +22,7 @@ use super::{
 use crate::{
     answers::problem::Problem,
     ingest::check_topic,
-    log::store::{Block, Entries, ReadError, Span, measurement_bit, scan},
+    log::store::{Block, Entries, Entry, ReadError, Span, measurement_bit, scan},
     queries::{
         aggregate::{Aggregate, Windows},
         database::{Author, Database, Gathered, Language, Limits, Question},
@@ -283,7 +283,7 @@ impl RangeQuery {
     }
 
     fn answer(&self, connection: &rusqlite::Connection) -> Result<Read<ScanCount>, ReadError> {
-        let mut rows = match self.aggregate {
+        let rows = match self.aggregate {
             None => Rows::AsTheyAre {
                 rows: Vec::new(),
                 count: 0,
@@ -292,55 +292,56 @@ impl RangeQuery {
                 Rows::PerWindow(Windows::new(aggregate, window, self.limit))
             }
         };
-        let (mut looked_at, mut truncated, mut corrupt) = (0, false, false);
+        let mut progress = Progress {
+            rows,
+            looked_at: 0,
+            stop: None,
+        };
         let stopped_at = scan(connection, &self.span, |block| {
-            let (seen, stopped) = self.visit(block, self.look_at_max - looked_at, &mut rows);
-            looked_at += seen;
-            match stopped {
-                None => ControlFlow::Continue(()),
-                Some(stop) => {
-                    truncated = true;
-                    corrupt = stop == Stop::Corrupt;
-                    ControlFlow::Break(block.offset)
-                }
-            }
+            self.visit(block, &mut progress)
         })?;
-        if corrupt {
+        let Progress {
+            rows,
+            looked_at,
+            stop,
+        } = progress;
+        if stop == Some(Stop::Corrupt) {
             return Err(ReadError::Corrupt {
                 topic: self.span.topic.clone(),
                 offset: stopped_at,
             });
         }
         Ok(Read {
-            body: self.body(&rows.into_json(), truncated),
+            body: self.body(&rows.into_json(), stop.is_some()),
             found: ScanCount { looked_at },
         })
     }
 
-    /// Adds a block's records; returns how many it scanned, and why it stopped before the block's end.
-    fn visit(
-        &self,
-        block: Block<'_>,
-        look_at_max: usize,
-        rows: &mut Rows,
-    ) -> (usize, Option<Stop>) {
-        let mut looked_at = 0;
+    /// Adds a block's records, as long as nothing stops the query.
+    fn visit(&self, block: Block<'_>, progress: &mut Progress) -> ControlFlow<i64> {
         for entry in Entries::new(block.bytes) {
-            if looked_at == look_at_max {
-                return (looked_at, Some(Stop::Limit));
-            }
-            looked_at += 1;
-            if entry.time < self.span.from || entry.time > self.span.until {
-                continue;
-            }
-            let Ok(line) = render::line(&entry) else {
-                return (looked_at, Some(Stop::Corrupt));
-            };
-            if self.matches(&line) && !self.add(entry.time, &line, rows) {
-                return (looked_at, Some(Stop::Limit));
+            if let Err(stop) = self.visit_entry(&entry, progress) {
+                progress.stop = Some(stop);
+                return ControlFlow::Break(block.offset);
             }
         }
-        (looked_at, None)
+        ControlFlow::Continue(())
+    }
+
+    #[inline]
+    fn visit_entry(&self, entry: &Entry<'_>, progress: &mut Progress) -> Result<(), Stop> {
+        if progress.looked_at == self.look_at_max {
+            return Err(Stop::Limit);
+        }
+        progress.looked_at += 1;
+        if entry.time < self.span.from || entry.time > self.span.until {
+            return Ok(());
+        }
+        let line = render::line(entry).map_err(|_| Stop::Corrupt)?;
+        if self.matches(&line) && !self.add(entry.time, &line, &mut progress.rows) {
+            return Err(Stop::Limit);
+        }
+        Ok(())
     }
 
     fn matches(&self, line: &Line<'_>) -> bool {
@@ -400,6 +401,13 @@ impl RangeQuery {
         body.extend_from_slice(b"]}\n");
         body
     }
+}
+
+/// What a query has gathered so far.
+struct Progress {
+    rows: Rows,
+    looked_at: usize,
+    stop: Option<Stop>,
 }
 
 /// Why a query ended before the end of the log.

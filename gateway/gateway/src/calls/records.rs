@@ -19,7 +19,7 @@ use super::{
 use crate::{
     answers::problem::Problem,
     ingest::check_topic,
-    log::store::{CommitTimes, Entries, ReadError, Span, TopicCommits, TopicSlot, scan},
+    log::store::{Block, CommitTimes, Entries, ReadError, Span, TopicCommits, TopicSlot, scan},
     queries::{
         render,
         render::{LogPosition, Selection},
@@ -188,51 +188,63 @@ impl PageRequest {
     }
 
     fn page(&self, connection: &rusqlite::Connection) -> Result<Read<PageEnd>, ReadError> {
-        let mut body = Vec::new();
-        let (mut records, mut looked_at, mut corrupt) = (0, 0, None);
-        let span = &self.span;
-        let mut commits = None;
-        let next_offset = scan(connection, span, |block| {
-            // Not before the first block: what a block has was committed by now.
-            let commits = commits.get_or_insert_with(|| self.commits(block.offset));
-            for (offset, entry) in (block.offset..).zip(Entries::new(block.bytes)) {
-                let is_full = records == self.limit || body.len() >= self.max_bytes;
-                if is_full || looked_at == self.look_at_max {
-                    return ControlFlow::Break(offset);
-                }
-                looked_at += 1;
-                if entry.time < span.from || entry.time > span.until {
-                    continue;
-                }
-                match render::line(&entry) {
-                    Ok(line) => {
-                        let position = LogPosition {
-                            offset,
-                            committed: commits.unix_ns(offset),
-                        };
-                        render::record(&mut body, position, entry.time, &line, &self.selection);
-                    }
-                    Err(error) => {
-                        corrupt = Some(error);
-                        return ControlFlow::Break(offset);
-                    }
-                }
-                records += 1;
-            }
-            ControlFlow::Continue(())
+        let mut page = Page::default();
+        let next_offset = scan(connection, &self.span, |block| {
+            self.add_block(block, &mut page)
         })?;
-        match corrupt {
-            None => Ok(Read {
-                body,
-                found: PageEnd {
-                    records,
-                    next_offset,
-                },
-            }),
-            Some(_) => Err(ReadError::Corrupt {
-                topic: span.topic.clone(),
+        if page.is_corrupt {
+            return Err(ReadError::Corrupt {
+                topic: self.span.topic.clone(),
                 offset: next_offset,
-            }),
+            });
         }
+        Ok(Read {
+            body: page.body,
+            found: PageEnd {
+                records: page.records,
+                next_offset,
+            },
+        })
     }
+
+    fn add_block(&self, block: Block<'_>, page: &mut Page) -> ControlFlow<i64> {
+        let span = &self.span;
+        // Not before the first block: what a block has was committed by now.
+        let commits = page
+            .commits
+            .get_or_insert_with(|| self.commits(block.offset));
+        for (offset, entry) in (block.offset..).zip(Entries::new(block.bytes)) {
+            let is_full = page.records == self.limit || page.body.len() >= self.max_bytes;
+            if is_full || page.looked_at == self.look_at_max {
+                return ControlFlow::Break(offset);
+            }
+            page.looked_at += 1;
+            if entry.time < span.from || entry.time > span.until {
+                continue;
+            }
+            let Ok(line) = render::line(&entry) else {
+                page.is_corrupt = true;
+                return ControlFlow::Break(offset);
+            };
+            let position = LogPosition {
+                offset,
+                committed: commits.unix_ns(offset),
+            };
+            let body = &mut page.body;
+            render::record(body, position, entry.time, &line, &self.selection);
+            page.records += 1;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// A page while it is read.
+#[derive(Default)]
+struct Page {
+    body: Vec<u8>,
+    records: usize,
+    looked_at: usize,
+    commits: Option<TopicCommits>,
+    /// The record that comes next cannot be read.
+    is_corrupt: bool,
 }

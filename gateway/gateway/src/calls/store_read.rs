@@ -60,17 +60,23 @@ pub(super) async fn read<T: Send + 'static>(
         .backend
         .embedded_store()
         .readers
-        .read(move |connection| {
-            let Some(mut memory) = AnswerMemory::reserve(&holder, holder.settings.answer_max_bytes)
-            else {
-                return Ok(None);
-            };
-            let read = work(connection)?;
-            memory.settle(read.body.len());
-            Ok(Some((read, Arc::new(memory))))
-        })
+        .read(move |connection| read_counted(&holder, connection, work))
         .await;
     done.map_err(problem)?.ok_or_else(too_many_answers)
+}
+
+/// `None` if there is no memory for the answer.
+fn read_counted<T>(
+    shared: &Arc<Shared>,
+    connection: &Connection,
+    work: impl FnOnce(&Connection) -> Result<Read<T>, ReadError>,
+) -> Result<Option<(Read<T>, Arc<AnswerMemory>)>, ReadError> {
+    let Some(mut memory) = AnswerMemory::reserve(shared, shared.settings.answer_max_bytes) else {
+        return Ok(None);
+    };
+    let read = work(connection)?;
+    memory.settle(read.body.len());
+    Ok(Some((read, Arc::new(memory))))
 }
 
 pub(super) fn too_many_answers() -> Problem {

@@ -112,21 +112,20 @@ fn refusal(reason: String) -> Refusal {
 }
 
 fn cause(reason: &str) -> Cause {
-    conflict(reason)
-        .or_else(|| too_old(reason))
-        .unwrap_or_else(|| {
-            let of_lines = [
-                "unable to parse",
-                "partial write",
-                "field type conflict",
-                "retention policy",
-            ];
-            if of_lines.iter().any(|text| reason.contains(text)) {
-                Cause::Line
-            } else {
-                Cause::Unknown
-            }
-        })
+    if let Some(cause) = conflict(reason).or_else(|| too_old(reason)) {
+        return cause;
+    }
+    let of_lines = [
+        "unable to parse",
+        "partial write",
+        "field type conflict",
+        "retention policy",
+    ];
+    if of_lines.iter().any(|text| reason.contains(text)) {
+        Cause::Line
+    } else {
+        Cause::Unknown
+    }
 }
 
 /// `input field "v" on measurement "m" is type string, already exists as type float`; names that Go has escaped are not

@@ -6,7 +6,7 @@ use crate::{
     protocol::answer_matcher::AnswerMatcher,
     scenario::{
         escape::is_control,
-        model::{Check, Condition, Extractor, StepRequest, Subject},
+        model::{Capture, Check, Condition, Extractor, StepRequest, Subject},
         template::{Part, Template},
     },
     sessions::{
@@ -49,15 +49,7 @@ impl<'a> Compiler<'a> {
         let mut captures = Vec::new();
         for capture in &request.captures {
             let location = format!("capture of '{}'", capture.variable);
-            captures.push(self.with_location(location, |inside| {
-                inside.source(&capture.from)?;
-                Ok(CaptureProgram {
-                    variable: inside.captured_index(capture)?,
-                    from: capture.from.clone(),
-                    is_optional: capture.is_optional,
-                    is_link: false,
-                })
-            })?);
+            captures.push(self.with_location(location, |inside| inside.capture(capture))?);
         }
         let keeps_body = request.checks.iter().any(|check| match &check.of {
             Subject::Status => false,
@@ -165,6 +157,16 @@ impl<'a> Compiler<'a> {
                 }
                 Condition::Matches(pattern) => ConditionProgram::Matches(pattern.clone()),
             },
+        })
+    }
+
+    fn capture(&mut self, capture: &'a Capture) -> Result<CaptureProgram, ScenarioError> {
+        self.source(&capture.from)?;
+        Ok(CaptureProgram {
+            variable: self.captured_index(capture)?,
+            from: capture.from.clone(),
+            is_optional: capture.is_optional,
+            is_link: false,
         })
     }
 

@@ -201,8 +201,12 @@ pub(crate) fn alpn(protocol: Protocol) -> &'static [u8] {
 }
 
 fn private_key_in(pem: &[u8]) -> Result<PrivateKeyDer<'static>, TlsError> {
+    PrivateKeyDer::from_pem_slice(pem).map_err(|error| key_error(pem, error))
+}
+
+fn key_error(pem: &[u8], error: pem::Error) -> TlsError {
     let has = |text: &[u8]| memchr::memmem::find(pem, text).is_some();
-    PrivateKeyDer::from_pem_slice(pem).map_err(|error| match error {
+    match error {
         // PKCS #8, and the older form of OpenSSL.
         _ if has(b"BEGIN ENCRYPTED PRIVATE KEY") || has(b"Proc-Type: 4,ENCRYPTED") => {
             TlsError::EncryptedKey(CLIENT_KEY)
@@ -212,7 +216,7 @@ fn private_key_in(pem: &[u8]) -> Result<PrivateKeyDer<'static>, TlsError> {
             what: CLIENT_KEY,
             error,
         },
-    })
+    }
 }
 
 fn certificates_in(

@@ -216,13 +216,14 @@ impl Batch {
             }
             staged.clear();
         }
-        let ticket = |topic: &Arc<Topic>| {
+        let mut tickets = Vec::with_capacity(numbers.len());
+        for topic in &numbers {
             let lines = self.lines(topic).1;
             lines.workers |= 1 << worker;
             let ticket = lines.ticket.get_or_insert_with(Ticket::default);
-            (topic.number, ticket.clone())
-        };
-        numbers.iter().map(ticket).collect()
+            tickets.push((topic.number, ticket.clone()));
+        }
+        tickets
     }
 
     /// Clears it and keeps its buffers.

@@ -168,15 +168,9 @@ impl Log {
         // It is set only here.
         let _ = inner.producer.context().inner.set(Arc::downgrade(&inner));
         let topic_admin = TopicAdmin::new(Arc::clone(&inner), inner.settings.client(brokers))?;
-        let start = |name: &str, work: fn(&Inner)| {
-            let inner = Arc::clone(&inner);
-            std::thread::Builder::new()
-                .name(name.to_owned())
-                .spawn(move || work(&inner))
-        };
         let threads = Threads {
-            watch: start("kafka-watch", Inner::watch)?,
-            acknowledge: start("kafka-acks", Inner::acknowledge)?,
+            watch: start_thread("kafka-watch", &inner, Inner::watch)?,
+            acknowledge: start_thread("kafka-acks", &inner, Inner::acknowledge)?,
             keep: std::thread::Builder::new()
                 .name("kafka-topics".to_owned())
                 .spawn(move || topic_admin.run())?,
@@ -184,6 +178,17 @@ impl Log {
         };
         Ok((Self(inner), threads))
     }
+}
+
+fn start_thread(
+    name: &str,
+    inner: &Arc<Inner>,
+    work: fn(&Inner),
+) -> std::io::Result<JoinHandle<()>> {
+    let inner = Arc::clone(inner);
+    std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(move || work(&inner))
 }
 
 impl Inner {

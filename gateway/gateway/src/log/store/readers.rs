@@ -95,8 +95,7 @@ impl Readers {
         // The work owns the permits, so that they last as long as it does, even if the client has disconnected.
         let done = tokio::task::spawn_blocking(move || {
             let _permits = (asked, working);
-            let connection = pool.lock().pop();
-            let lent = Lent { connection, pool };
+            let lent = Lent::take(pool);
             work(lent.connection.as_ref().ok_or(ReadError::Lost)?)
         });
         done.await.map_err(|_| ReadError::Lost)?
@@ -108,6 +107,13 @@ struct Lent {
     /// There are as many permits as connections, so it is always `Some`.
     connection: Option<Connection>,
     pool: Arc<Pool>,
+}
+
+impl Lent {
+    fn take(pool: Arc<Pool>) -> Self {
+        let connection = pool.lock().pop();
+        Self { connection, pool }
+    }
 }
 
 impl Drop for Lent {

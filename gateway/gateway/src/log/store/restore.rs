@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use super::{
     Store, file,
     file::{KnownTopic, StoreError},
-    readers::{ReadError, Span, scan},
+    readers::{Block, ReadError, Span, scan},
     settings::StoreSettings,
 };
 use crate::log::latest::Latest;
@@ -30,32 +30,41 @@ pub(super) fn start(
     let of_each = i64::try_from(settings.latest_restore_records / topics.len()).unwrap_or(i64::MAX);
     let parts: Vec<Part> = (0..)
         .zip(topics)
-        .map(|(slot, topic)| Part {
-            slot,
-            span: Span {
-                topic: topic.name.clone(),
-                offset: topic.next_offset.saturating_sub(of_each).max(0),
-                from: i64::MIN,
-                until: i64::MAX,
-                measurements: u64::MAX,
-            },
-        })
+        .map(|(slot, topic)| Part::new(slot, topic, of_each))
         .collect();
     let connection = file::open_for_reading(&settings.file)?;
     store.latest.set_filling(true);
     let latest = std::sync::Arc::downgrade(&store.latest);
     std::thread::Builder::new()
         .name("restore".into())
-        .spawn(move || {
-            if let Err(error) = restore(&connection, &parts, &latest) {
-                waggle_service::log::warn(format_args!("restoring the latest readings: {error}"));
-            }
-            if let Some(latest) = latest.upgrade() {
-                latest.set_filling(false);
-            }
-        })
+        .spawn(move || run(&connection, &parts, &latest))
         .map_err(StoreError::Thread)?;
     Ok(())
+}
+
+impl Part {
+    /// The last records of a topic.
+    fn new(slot: u32, topic: &KnownTopic, records: i64) -> Self {
+        Self {
+            slot,
+            span: Span {
+                topic: topic.name.clone(),
+                offset: topic.next_offset.saturating_sub(records).max(0),
+                from: i64::MIN,
+                until: i64::MAX,
+                measurements: u64::MAX,
+            },
+        }
+    }
+}
+
+fn run(connection: &Connection, parts: &[Part], latest: &Weak<Latest>) {
+    if let Err(error) = restore(connection, parts, latest) {
+        waggle_service::log::warn(format_args!("restoring the latest readings: {error}"));
+    }
+    if let Some(latest) = latest.upgrade() {
+        latest.set_filling(false);
+    }
 }
 
 /// Reads until the end, or until the store is closed.
@@ -68,12 +77,9 @@ fn restore(
     for part in parts {
         let mut is_over = false;
         scan(connection, &part.span, |block| {
-            let Some(latest) = latest.upgrade() else {
-                is_over = true;
-                return ControlFlow::Break(block.offset);
-            };
-            latest.note_restored(part.slot, block.bytes);
-            ControlFlow::Continue(())
+            let flow = note_block(latest, part.slot, block);
+            is_over |= flow.is_break();
+            flow
         })?;
         if is_over {
             return Ok(());
@@ -84,4 +90,13 @@ fn restore(
         begun.elapsed()
     ));
     Ok(())
+}
+
+/// Breaks if the store is closed.
+fn note_block(latest: &Weak<Latest>, slot: u32, block: Block<'_>) -> ControlFlow<i64> {
+    let Some(latest) = latest.upgrade() else {
+        return ControlFlow::Break(block.offset);
+    };
+    latest.note_restored(slot, block.bytes);
+    ControlFlow::Continue(())
 }

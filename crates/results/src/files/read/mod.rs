@@ -1,13 +1,15 @@
 //! A run's folder → [`Run`]: every file is checked, every mistake has file and line. Nothing is judged.
 
+mod series;
+
 use std::{
-    fs::{self, File},
-    io::Read,
+    fs,
     path::{Path, PathBuf},
 };
 
 use hdrhistogram::Histogram;
 
+use self::series::{Series, bytes, in_file};
 use crate::{
     BacklogRow, HistogramLog, IntervalRow, ProbeInfo, ProbeLogs, ReadError, ResourceRow, RunInfo,
     StepInfo, SystemMetricRow, TextError, TrialInfo, TrialKey,
@@ -22,7 +24,6 @@ use crate::{
         },
         parse,
     },
-    histograms::hlog,
     parallel_map,
 };
 
@@ -168,21 +169,14 @@ impl Run {
         folders: &[(PathBuf, TrialInfo)],
         limits: Limits,
     ) -> Result<Self, ReadError> {
-        let document = |name| -> Result<String, ReadError> {
-            let file = path.join(name);
-            let bytes = bytes(&file, limits.document_max_bytes)?;
-            parse::utf8(&bytes)
-                .map(ToOwned::to_owned)
-                .map_err(in_file(&file))
-        };
         let trials = parallel_map(folders, |(folder, trial)| {
             read_trial(folder.clone(), trial.clone(), limits)
         });
         let trials = trials.into_iter().collect::<Result<_, _>>()?;
         Ok(Self {
             path: path.to_owned(),
-            study_text: document(STUDY_FILE)?,
-            system_text: document(SYSTEM_FILE)?,
+            study_text: document(&path.join(STUDY_FILE), limits)?,
+            system_text: document(&path.join(SYSTEM_FILE), limits)?,
             is_being_written: folder::is_being_written(path),
             trials,
             info,
@@ -224,6 +218,12 @@ impl Trial {
 /// If the folder is no run, has another format, or the file is damaged.
 pub fn run_info(path: &Path) -> Result<RunInfo, ReadError> {
     run_info_within(path, Limits::default())
+}
+
+fn document(file: &Path, limits: Limits) -> Result<String, ReadError> {
+    let bytes = bytes(file, limits.document_max_bytes)?;
+    let text = parse::utf8(&bytes).map_err(in_file(file))?;
+    Ok(text.to_owned())
 }
 
 fn run_info_within(path: &Path, limits: Limits) -> Result<RunInfo, ReadError> {
@@ -341,39 +341,16 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
     };
     let intervals = series.read(INTERVALS, parse::read_intervals)?;
     check_steps(&folder, &info, &intervals)?;
-    let by_interval = |name: &str| {
-        let log = series.read(name, hlog::read_histograms)?;
-        if log.len() == intervals.len() {
-            return Ok(log);
-        }
-        let problem = format!(
-            "{} histograms, but {} rows in {INTERVALS}",
-            log.len(),
-            intervals.len()
-        );
-        Err(ReadError::Folder {
-            path: folder.join(name),
-            problem,
-        })
-    };
+    let by_interval = |name: &str| series.histograms(name, intervals.len());
     // Times that the engine did not note have no file.
-    let if_noted = |name: &str| {
-        if folder.join(name).exists() {
-            by_interval(name)
-        } else {
-            Ok(HistogramLog::default())
-        }
+    let if_noted = |name: &str| match folder.join(name).exists() {
+        true => by_interval(name),
+        false => Ok(HistogramLog::default()),
     };
     let of_step = |(index, step): (usize, &StepInfo)| {
-        let step_path = step_folder(index, &step.name);
-        Ok(StepLogs {
-            response_time: by_interval(&format!("{step_path}/{RESPONSE_TIME}"))?,
-            service_time: by_interval(&format!("{step_path}/{SERVICE_TIME}"))?,
-            failed_time: by_interval(&format!("{step_path}/{FAILED_TIME}"))?,
-        })
+        step_logs(&series, &step_folder(index, &step.name), intervals.len())
     };
     let steps = info.steps.iter().enumerate().map(of_step);
-    let delay = |name: &str| Ok(delay(&series.read(name, hlog::read_histograms)?));
     let of_probe = |(index, account): (usize, &ProbeInfo)| {
         series.probe_logs(&probe_folder(index, &account.delivery.probe))
     };
@@ -393,13 +370,22 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
         service_time: by_interval(SERVICE_TIME)?,
         failed_time: by_interval(FAILED_TIME)?,
         lag: by_interval(LAG)?,
-        delivery_delay: delay(DELIVERY_DELAY)?,
-        earliest_delay: delay(EARLIEST_DELAY)?,
-        end_to_end_delay: delay(END_TO_END_DELAY)?,
-        earliest_end_to_end_delay: delay(EARLIEST_END_TO_END_DELAY)?,
-        arrival_delay: delay(ARRIVAL_DELAY)?,
+        delivery_delay: series.delay(DELIVERY_DELAY)?,
+        earliest_delay: series.delay(EARLIEST_DELAY)?,
+        end_to_end_delay: series.delay(END_TO_END_DELAY)?,
+        earliest_end_to_end_delay: series.delay(EARLIEST_END_TO_END_DELAY)?,
+        arrival_delay: series.delay(ARRIVAL_DELAY)?,
         intervals,
         path: folder,
+    })
+}
+
+fn step_logs(series: &Series<'_>, folder: &str, intervals: usize) -> Result<StepLogs, ReadError> {
+    let log = |name: &str| series.histograms(&format!("{folder}/{name}"), intervals);
+    Ok(StepLogs {
+        response_time: log(RESPONSE_TIME)?,
+        service_time: log(SERVICE_TIME)?,
+        failed_time: log(FAILED_TIME)?,
     })
 }
 
@@ -426,79 +412,4 @@ fn check_steps(
             ),
         }),
     }
-}
-
-fn delay(log: &HistogramLog) -> Option<Histogram<u64>> {
-    (!log.is_empty()).then(|| {
-        let mut sum = hlog::empty_histogram();
-        for entry in log.iter() {
-            sum.add(entry.histogram)
-                .expect("the sum grows to the range it needs");
-        }
-        sum
-    })
-}
-
-/// The files of one trial, which all have the same limit.
-struct Series<'a> {
-    folder: &'a Path,
-    max_bytes: u64,
-}
-
-impl Series<'_> {
-    /// A file that is not there is empty: a trial that failed early never opened it.
-    fn read<T>(
-        &self,
-        name: &str,
-        reader: fn(&[u8]) -> Result<T, TextError>,
-    ) -> Result<T, ReadError> {
-        let file = self.folder.join(name);
-        let bytes = if file.exists() {
-            bytes(&file, self.max_bytes)?
-        } else {
-            Vec::new()
-        };
-        reader(&bytes).map_err(in_file(&file))
-    }
-
-    /// The files of a probe on the records' way, in a folder of their own.
-    fn probe_logs(&self, folder: &str) -> Result<ProbeLogs, ReadError> {
-        let delay = |name: &str| {
-            let log = self.read(&format!("{folder}/{name}"), hlog::read_histograms)?;
-            Ok::<_, ReadError>(delay(&log))
-        };
-        Ok(ProbeLogs {
-            backlog: self.read(&format!("{folder}/{BACKLOG}"), parse::read_backlog)?,
-            delivery_delay: delay(DELIVERY_DELAY)?,
-            earliest_delay: delay(EARLIEST_DELAY)?,
-            end_to_end_delay: delay(END_TO_END_DELAY)?,
-            earliest_end_to_end_delay: delay(EARLIEST_END_TO_END_DELAY)?,
-            arrival_delay: delay(ARRIVAL_DELAY)?,
-        })
-    }
-}
-
-fn in_file(path: &Path) -> impl FnOnce(TextError) -> ReadError + use<> {
-    let path = path.to_owned();
-    move |problem| ReadError::Text { path, problem }
-}
-
-fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
-    let failed = |problem| ReadError::Io {
-        path: path.to_owned(),
-        problem,
-    };
-    let mut bytes = Vec::new();
-    File::open(path)
-        .map_err(failed)?
-        .take(limit + 1)
-        .read_to_end(&mut bytes)
-        .map_err(failed)?;
-    if bytes.len() as u64 > limit {
-        return Err(ReadError::TooLarge {
-            path: path.to_owned(),
-            limit,
-        });
-    }
-    Ok(bytes)
 }
