@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, fmt};
 
 mod function_names;
+mod reading_order;
 
 /// A broken rule, and where.
 #[derive(Debug, PartialEq, Eq)]
@@ -92,6 +93,7 @@ pub(crate) fn file(file: &str, text: &str) -> Vec<Breach> {
         findings.extend(names(file, text));
         findings.extend(ignored_tests(text));
         findings.extend(code_blocks(text));
+        findings.extend(reading_order::breaches(file, text));
     }
     if file == "Cargo.toml" {
         findings.extend(reasons(text));

@@ -40,6 +40,57 @@ fn a_long_file_has_a_reason() {
 }
 
 #[test]
+fn long_closures_are_functions() {
+    let of_lines = |lines: &str| format!("//! A.\nfn f() {{\n    g(|x| {{\n{lines}    }});\n}}\n");
+    check("a.rs", &of_lines("let y = x;\nlet z = y;\nz\n"), &[]);
+    let wanted = "a.rs:3: a closure of 4 lines, more than 3; a function has a name";
+    let steps = of_lines("let y = x;\nlet z = y;\nlet a = z;\na\n");
+    check("a.rs", &steps, &[wanted]);
+    check("a/src/b/tests.rs", &steps, &[]);
+    let in_module = steps.replace("fn f()", "mod tests { fn f()") + "}\n";
+    check("a.rs", &in_module, &[]);
+    check("a.rs", &of_lines("A {\nb,\nc,\nd,\ne,\n}\n"), &[]);
+    let wanted = "a.rs:3: a closure of 9 lines, more than 8; a function has a name";
+    let long = of_lines("A {\nb,\nc,\nd,\ne,\nf,\ng,\nh,\n}\n");
+    check("a.rs", &long, &[wanted]);
+}
+
+#[test]
+fn locals_are_nouns() {
+    check_line(
+        "fn f(x: A) { let found = x.find(); }",
+        &["a local named \"found\"; a noun says what it is"],
+    );
+    check_line(
+        "fn f(own: A) {}",
+        &["a local named \"own\"; a noun says what it is"],
+    );
+    check_line(
+        "fn f(x: A) { x.map(|one| one.total) }",
+        &["a local named \"one\"; a noun says what it is"],
+    );
+    // Fields and methods may: `at` is bound as the field is named.
+    check_line("fn f(A { at, .. }: A) { at.of(x.one) }", &[]);
+}
+
+#[test]
+fn parameters_have_names_and_errors_have_types() {
+    let wanted = "takes a tuple; parameters, or fields of a struct, have names";
+    check_line("fn f(pair: (&str, u32)) {}", &[wanted]);
+    check_line("fn f(pair: &(A, B)) {}", &[wanted]);
+    check_line(
+        "fn f(range: (f64, f64), bounds: (Duration, Duration)) {}",
+        &[],
+    );
+    check_line("fn f(pairs: &[(A, B)]) {}", &[]);
+    let wanted = "f returns a String as error; an error has a type";
+    check_line("pub(crate) fn f() -> Result<u32, String> {}", &[wanted]);
+    check_line("fn f() -> Result<u32, String> {}", &[]);
+    check_line("pub fn f() -> Result<String> {}", &[]);
+    check_line("pub fn f() -> Result<String, Problem> {}", &[]);
+}
+
+#[test]
 fn names_say_something() {
     check_line("fn total() {}", &[]);
     check_line("    pub(crate) async fn target() {}", &[]);

@@ -16,7 +16,7 @@ use super::{
     verify,
 };
 use crate::{
-    Component, Endpoint, Parameter, ParameterKind, ProcessDriver, ReadyCheck, System,
+    Certificate, Component, Endpoint, Parameter, ParameterKind, ProcessDriver, ReadyCheck, System,
     mistake::Finding,
     nearest::{list, nearest_word},
     raw,
@@ -52,10 +52,7 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
     let when = conditions.of_components(checker, &raw_components);
     let certificates = certificates(checker, raw.certificates);
     let mut names = Names::new(parameter_names.clone(), &parameters, &raw_components, when);
-    names.certificates = certificates
-        .iter()
-        .map(|certificate| certificate.name.clone())
-        .collect();
+    names.certificates = certificate_names(&certificates);
     let definitions = Definitions {
         names: &names,
         conditions: &conditions,
@@ -110,6 +107,11 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         verify,
         external: None,
     })
+}
+
+fn certificate_names(certificates: &[Certificate]) -> Vec<String> {
+    let names = certificates.iter().map(|certificate| &certificate.name);
+    names.cloned().collect()
 }
 
 fn report_no_component(checker: &mut Checker<'_>) {
