@@ -21,7 +21,7 @@ pub(crate) use conditions::conditions_changed;
 pub use conditions::{Condition, ConditionChange};
 pub(crate) use judgement::invert;
 pub use judgement::{Judgement, Open, OpenReason};
-pub use sides::{CompareError, SampleUnit, SideFacts};
+pub use sides::{CompareError, NamedRuns, SampleUnit, SideFacts};
 
 use self::{
     judgement::judge,
@@ -179,13 +179,6 @@ impl CellPair {
     pub fn loses_records(&self) -> bool {
         matches!(self.missing, [Some(0) | None, Some(missing)] if missing > 0)
     }
-}
-
-/// A run, or a set of runs, as a side of a comparison; not empty.
-#[derive(Debug, Clone, Copy)]
-pub struct NamedRuns<'a> {
-    pub name: &'a str,
-    pub runs: &'a [Model],
 }
 
 /// Compares two runs, or two sets of runs, of the same study.

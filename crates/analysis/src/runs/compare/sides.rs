@@ -16,7 +16,7 @@ use crate::{
         run_model::Model,
     },
     runs::compare::{
-        Key, NamedRuns,
+        Key,
         conditions::{ConditionChange, conditions_changed},
     },
 };
@@ -60,6 +60,13 @@ pub enum SampleUnit {
     PairedRuns,
     /// The same; they do not.
     Runs,
+}
+
+/// A run, or a set of runs, as a side of a comparison; not empty.
+#[derive(Debug, Clone, Copy)]
+pub struct NamedRuns<'a> {
+    pub name: &'a str,
+    pub runs: &'a [Model],
 }
 
 /// A side, as it is named.
