@@ -67,7 +67,6 @@ impl Trial<'_> {
         aborted_loads: &mut Vec<L::Run>,
     ) -> Result<(), Stop> {
         self.make_ready(environment, phases, report).await?;
-        let started = self.start_loads(environment).await?;
         let Started {
             mut load,
             mut background,
@@ -77,7 +76,7 @@ impl Trial<'_> {
             faults,
             clock,
             workers,
-        } = started;
+        } = self.start_loads(environment).await?;
         let (cell, driver) = (self.context.cell, &environment.driver);
         report.set_start(clock, workers, cell, self.context.possible_per_s);
         let mut sampler = Sampler::new(Instant::now(), clock, driver.usage());
@@ -119,14 +118,12 @@ impl Trial<'_> {
         if let Some(why) = self.lost_server_reason(&outcome) {
             return Err(Abort::from(Failure::new(why)).into_stop(PhaseName::Measure));
         }
-        if !deliveries.is_empty() {
-            let observers = Observers {
-                deliveries: &mut deliveries,
-                sampler: &mut sampler,
-                metrics: &mut metrics,
-            };
-            self.drain(observers, environment, phases, &outcome).await?;
-        }
+        let observers = Observers {
+            deliveries: &mut deliveries,
+            sampler: &mut sampler,
+            metrics: &mut metrics,
+        };
+        self.drain(observers, environment, phases, &outcome).await?;
         let allowed = Allowed {
             expected: None,
             at_most: COLLECT_AT_MOST,
@@ -408,6 +405,7 @@ impl Trial<'_> {
         Ok(())
     }
 
+    /// Waits until the probes have seen the records; nothing without probes.
     async fn drain<D: Driver, L: Load, W: HttpConnector>(
         &self,
         observers: Observers<'_, '_, W::Connection>,
@@ -420,6 +418,9 @@ impl Trial<'_> {
             sampler,
             metrics,
         } = observers;
+        if deliveries.is_empty() {
+            return Ok(());
+        }
         let (cell, driver) = (self.context.cell, &environment.driver);
         let sent = self.sent_records(outcome);
         let at_most = cell.schedule.drain_timeout;
