@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use waggle_load::Interval;
 use waggle_report::wording::{format, labels, operating_points, search};
 use waggle_results::{LevelKind, PhaseName, TrialKey};
 use waggle_runner::{Event, level_kind};
@@ -154,16 +155,7 @@ impl State {
             Event::Phase {
                 phase, expected, ..
             } => self.begin_phase(side, *phase, *expected),
-            Event::Interval { interval, .. } => {
-                if let Some(now) = self.running.side_mut(side) {
-                    let second = now.second.add(interval);
-                    now.has_new_figures = second.is_some();
-                    if let Some(second) = second {
-                        now.figures = figures(&second);
-                        now.has_figures_of_load = true;
-                    }
-                }
-            }
+            Event::Interval { interval, .. } => self.add_interval(side, interval),
             Event::Killed { replica } => self.figures(side, format!("{replica} is killed")),
             Event::UpAgain { replica, after } => self.figures(side, up_again(replica, *after)),
             Event::Preparing {
@@ -199,6 +191,18 @@ impl State {
             | Event::Calibrating(_)
             | Event::WaitingForServer { .. }
             | Event::Warning(_) => {}
+        }
+    }
+
+    fn add_interval(&mut self, side: Side, interval: &Interval) {
+        let Some(now) = self.running.side_mut(side) else {
+            return;
+        };
+        let second = now.second.add(interval);
+        now.has_new_figures = second.is_some();
+        if let Some(second) = second {
+            now.figures = figures(&second);
+            now.has_figures_of_load = true;
         }
     }
 
