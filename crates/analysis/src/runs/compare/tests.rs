@@ -23,8 +23,8 @@ fn settings(margin: f64) -> CompareSettings {
 fn two_runs(first: &Model, second: &Model, margin: f64) -> CompareModel {
     let sides = [first, second].map(std::slice::from_ref);
     compare(
-        named("old", sides[0]),
-        named("new", sides[1]),
+        named_runs("old", sides[0]),
+        named_runs("new", sides[1]),
         &settings(margin),
     )
     .unwrap()
@@ -122,8 +122,12 @@ fn several_runs_are_one_value_each() {
         models.collect()
     };
     let check = |first: &[Model], second: &[Model], unit: SampleUnit, count: usize| {
-        let comparison =
-            compare(named("old", first), named("new", second), &settings(0.05)).unwrap();
+        let comparison = compare(
+            named_runs("old", first),
+            named_runs("new", second),
+            &settings(0.05),
+        )
+        .unwrap();
         let pair = &comparison.metrics[0].cells[0];
         assert_eq!((comparison.unit, pair.ratio.unwrap().count), (unit, count));
     };
@@ -140,8 +144,8 @@ fn what_cannot_be_compared_is_an_error_or_left_out() {
     let error = |second: &Model| {
         let sides = [&run, second].map(std::slice::from_ref);
         compare(
-            named("old", sides[0]),
-            named("new", sides[1]),
+            named_runs("old", sides[0]),
+            named_runs("new", sides[1]),
             &settings(0.05),
         )
         .unwrap_err()

@@ -1,5 +1,6 @@
 //! What the factors do: effects, curves with their laws and crossings, and designs that are no complete grid.
 
+mod charts;
 mod curves;
 mod designs;
 mod effects;

@@ -63,8 +63,10 @@ fn cell_search(cell: u32, maximize: &str, answer: &Answer) -> CellSearch {
     CellSearch {
         cell,
         maximize: maximize.to_owned(),
-        holds: answer.holds.and_then(|held| tried(answer, held.level)),
-        fails: answer.fails.and_then(|level| tried(answer, level)),
+        holds: answer
+            .holds
+            .and_then(|held| tried_level(answer, held.level)),
+        fails: answer.fails.and_then(|level| tried_level(answer, level)),
         is_lower_bound: answer.is_lower_bound(),
         limited_by: limiting_key(answer),
         fitted: answer.fitted_level().map(|fitted| Fitted {
@@ -80,7 +82,7 @@ fn cell_search(cell: u32, maximize: &str, answer: &Answer) -> CellSearch {
     }
 }
 
-fn tried(answer: &Answer, level: f64) -> Option<Tried> {
+fn tried_level(answer: &Answer, level: f64) -> Option<Tried> {
     let seen = answer.at_level(level)?;
     Some(Tried {
         level,
