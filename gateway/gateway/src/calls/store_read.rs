@@ -50,11 +50,14 @@ pub(super) struct Read<T> {
     pub(super) found: T,
 }
 
+/// An answer, with the memory that it takes until it is dropped.
+type Counted<T> = (Read<T>, Arc<AnswerMemory>);
+
 /// Does the work when a reader is free; the body is counted until the returned [`AnswerMemory`] is dropped.
 pub(super) async fn read<T: Send + 'static>(
     shared: &Arc<Shared>,
     work: impl FnOnce(&Connection) -> Result<Read<T>, ReadError> + Send + 'static,
-) -> Result<(Read<T>, Arc<AnswerMemory>), Problem> {
+) -> Result<Counted<T>, Problem> {
     let holder = Arc::clone(shared);
     let done = shared
         .backend
@@ -70,7 +73,7 @@ fn read_counted<T>(
     shared: &Arc<Shared>,
     connection: &Connection,
     work: impl FnOnce(&Connection) -> Result<Read<T>, ReadError>,
-) -> Result<Option<(Read<T>, Arc<AnswerMemory>)>, ReadError> {
+) -> Result<Option<Counted<T>>, ReadError> {
     let Some(mut memory) = AnswerMemory::reserve(shared, shared.settings.answer_max_bytes) else {
         return Ok(None);
     };
