@@ -65,22 +65,16 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         .collect();
     components::refuse_secrets_given_twice(checker, &components);
     let components = sort_by_dependencies(checker, components);
-    let endpoints: Vec<_> = raw
-        .endpoints
-        .into_iter()
-        .flatten()
+    let endpoints = raw.endpoints.into_iter().flatten();
+    let endpoints: Vec<_> = endpoints
         .filter_map(|(name, raw)| endpoint(checker, definitions, name, raw))
         .collect();
-    let probes: Vec<_> = raw
-        .probes
-        .into_iter()
-        .flatten()
+    let probes = raw.probes.into_iter().flatten();
+    let probes: Vec<_> = probes
         .filter_map(|(name, raw)| probe(checker, definitions, name, raw))
         .collect();
-    let metrics: Vec<_> = raw
-        .metrics
-        .into_iter()
-        .flatten()
+    let metrics = raw.metrics.into_iter().flatten();
+    let metrics: Vec<_> = metrics
         .filter_map(|(name, raw)| system_metric(checker, definitions, name, raw))
         .collect();
     refuse_kafka(checker, &components, &probes, &metrics);

@@ -30,7 +30,7 @@ fn two_runs(first: &Model, second: &Model, margin: f64) -> CompareModel {
     .unwrap()
 }
 
-fn named<'a>(name: &'a str, runs: &'a [Model]) -> NamedRuns<'a> {
+fn named_runs<'a>(name: &'a str, runs: &'a [Model]) -> NamedRuns<'a> {
     NamedRuns { name, runs }
 }
 
