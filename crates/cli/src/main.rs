@@ -38,8 +38,8 @@ fn main() -> ExitCode {
         Command::System(arguments) => system::run(&arguments),
         Command::Completions(arguments) => documents::completions(&arguments),
         Command::Man(arguments) => documents::man(&arguments),
-        Command::Supervise(arguments) => return waggle_runner::supervise(&arguments.command),
-        Command::IdlePoll(arguments) => return waggle_runner::idle_poll(&arguments.command),
+        Command::Supervise(arguments) => return waggle_system::supervise(&arguments.command),
+        Command::IdlePoll(arguments) => return waggle_system::idle_poll(&arguments.command),
         Command::Generator => return waggle_runner::generator(),
         Command::NullServer(arguments) => null_server::run(&arguments.command),
     };

@@ -21,10 +21,10 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.as_slice() {
         [first, separator, rest @ ..] if first == "__supervise" && separator == "--" => {
-            waggle_runner::supervise(rest)
+            waggle_system::supervise(rest)
         }
         [first, separator, rest @ ..] if first == "__idle-poll" && separator == "--" => {
-            waggle_runner::idle_poll(rest)
+            waggle_system::idle_poll(rest)
         }
         [only] if only == "__generator" => waggle_runner::generator(),
         [study, system, run, modes @ ..] => exit_code(run_study([study, system, run], modes)),
@@ -162,7 +162,7 @@ fn request([study, system, run]: [&Path; 3]) -> Result<RunRequest, Box<dyn std::
         resume: false,
         idle_poll: false,
         cpus: CpuUse::Shared,
-        cgroups: waggle_runner::CGROUPS.into(),
+        cgroups: waggle_system::CGROUPS.into(),
         server_at: None,
         sample_limits: SampleLimits::default(),
         end_load: None,

@@ -77,10 +77,3 @@ impl Clock {
         }
     }
 }
-
-/// The current time in UTC, as RFC 3339 to the second.
-pub(crate) fn now_utc() -> String {
-    jiff::Timestamp::now()
-        .strftime("%Y-%m-%dT%H:%M:%SZ")
-        .to_string()
-}

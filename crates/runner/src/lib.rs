@@ -4,40 +4,25 @@
 //! writes observations through `results`, and a search asks `waggle_analysis::evidence` what a trial on disk shows. It prints
 //! nothing and reports progress as [`Event`]s.
 //!
-//! Rooms, each of which imports only from those before it: what all need (the modules beside the rooms), `host`, `http`, `secrets`,
-//! `system`, `load`, `probe`, `trial`, `run`.
+//! Rooms, each of which imports only from those before it: what all need (the modules beside the rooms), `load`, `probe`,
+//! `trial`, `run`. What is started is the business of `waggle_system`.
 //!
-//! Public modules are those that other users of a run need too: counts as rows, CPUs, the host.
+//! Public modules are those that other users of a run need too: counts as rows.
 
 mod clock;
 mod event;
 mod event_sender;
-mod failure_kind;
 mod histogram;
-pub mod host;
-mod http;
 mod load;
 mod number;
-mod placeholder;
 mod probe;
-mod problem;
 mod run;
-mod secrets;
-mod shutdown;
-mod system;
 mod trial;
 
 #[cfg(test)]
 mod tests;
 
 pub use event::Event;
-pub use host::{
-    cpus,
-    idle_poll::{IdlePollError, idle_poll},
-    namespace::{NetworkError, allow_namespaces, network_info},
-    this_host,
-};
-pub use http::transport::TransportError;
 pub use load::{
     counts,
     generator_processes::generator,
@@ -54,13 +39,5 @@ pub use run::{
     info::{at_start, cell_infos, comparison, level_kind, selection_info},
     named_files::{NAMED_FILE_MAX_BYTES, files_beside, nearest_file},
     request::{ChangedSystem, CpuUse, Ended, RunRequest},
-};
-pub use system::{
-    artifacts::{FetchError, Fetching, Location, artifacts, fetch},
-    bring_up::{Up, UpError, UpRequest, bring_up},
-    driver::ProgramError,
-    left_behind::{LeftBehind, LeftBehindError, left_behind},
-    limits::CGROUPS,
-    supervise::supervise,
 };
 pub use trial::error::RunError;

@@ -17,8 +17,10 @@ use std::{net::SocketAddr, num::NonZero, path::PathBuf, time::Duration};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use waggle_flags::{CompletionsArguments, ManArguments, exit_codes_help};
 
-pub(crate) use self::compare::{Compare, RunComparison};
-pub(crate) use self::other_names::FOREIGN_FLAGS;
+pub(crate) use self::{
+    compare::{Compare, RunComparison},
+    other_names::FOREIGN_FLAGS,
+};
 use self::{form::Form, load::Load};
 use crate::{output::result_files::OutputFiles, process::exit};
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use waggle_runner::Fetching;
+use waggle_system::Fetching;
 
 use crate::process::folders;
 

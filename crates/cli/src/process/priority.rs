@@ -1,6 +1,6 @@
 //! The priority of threads that must not disturb the load generator.
 
-use waggle_runner::cpus;
+use waggle_system::cpus;
 
 /// Nice value of such a thread.
 const NICE: i32 = 15;

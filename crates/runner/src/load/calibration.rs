@@ -10,16 +10,11 @@ use waggle_results::{CalibratedShape, CalibrationFile, Host};
 use waggle_study::{self as study, Cell, Study, System};
 
 use crate::{
-    clock::now_utc,
     event::Event,
     event_sender::Events,
-    host::cpus::Shares,
-    load::{
-        job::{self, Parts},
-        records::RecordFiles,
-    },
-    shutdown::Shutdown,
+    load::{job, job::Parts, records::RecordFiles},
 };
+use waggle_system::{host::cpus::Shares, now_utc, shutdown::Shutdown};
 
 /// Placeholder for the system's address in the requests.
 const NOWHERE: std::net::SocketAddr =

@@ -15,7 +15,8 @@ use std::{
 
 use waggle_load::{Job, Link, shares};
 
-use crate::{load::load_run::LoadError, system::supervise::describe};
+use crate::load::load_run::LoadError;
+use waggle_system::system::supervise::describe;
 
 /// The hidden subcommand of a generator.
 const SUBCOMMAND: &str = "__generator";

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::http::peer::Peer;
 use waggle_load::{self as load, Job, Limits, Target, Transport, What};
 use waggle_study::{self as study, BodyExpect, Cell, LoadModel, Schedule, WarmUpUntil};
+use waggle_system::http::peer::Peer;
 
 /// Limit on the records of one worker in the ledger; the load ends when it is reached.
 pub(crate) const RECORDS_PER_WORKER_MAX: u64 = 400_000_000;

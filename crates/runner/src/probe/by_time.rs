@@ -17,7 +17,7 @@ use super::{
     pace::Pace,
     time_cursor::{Depth, Stretches, TimeCursor},
 };
-use crate::{
+use waggle_system::{
     http::client::{Connection, HttpError, Request},
     placeholder::fill,
     secrets::{tokens::Tokens, words::TOKEN},
@@ -316,10 +316,8 @@ mod tests {
     use waggle_study::{Extract, ProbeKind, ProbeQuery};
 
     use super::{ByTime, Depth};
-    use crate::{
-        http::client::{Connection, HttpError, Request},
-        probe::tests::Bench,
-    };
+    use crate::probe::tests::Bench;
+    use waggle_system::http::client::{Connection, HttpError, Request};
 
     /// Shows what was sent between two instants, which are in the path: `/FROM/TO`.
     struct Store(Vec<(u64, u64)>);

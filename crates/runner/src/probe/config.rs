@@ -6,7 +6,8 @@ use tokio::sync::watch;
 use waggle_study::{Delivery, Probe};
 
 use super::{delays::Window, due_instants::DueInstants, sampling::SampleLimits};
-use crate::{clock::Clock, http::client::HttpError, secrets::words::Secrets};
+use crate::clock::Clock;
+use waggle_system::{http::client::HttpError, secrets::words::Secrets};
 
 /// The configuration of a probe.
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
 //! Answers that are one document of JSON.
 
 use super::config::ProbeError;
-use crate::http::{
+use waggle_system::http::{
     answer::LimitedBody,
     client::{Connection, HttpError, Request},
 };

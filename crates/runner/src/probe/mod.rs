@@ -47,10 +47,11 @@ pub(crate) use self::{
     time_cursor::Depth,
     watch::WatchStream,
 };
-use crate::{
+use waggle_system::{
     http::{
         client::{Connection, Request},
-        peer::{self, Peer},
+        peer,
+        peer::Peer,
     },
     placeholder::{PlaceholderError, fill, fill_content},
     secrets::words::Secrets,

@@ -10,21 +10,24 @@ use waggle_study::System;
 
 use crate::{
     event_sender::Events,
-    host::cpu_time::CpuClocks,
-    http::{client::Network, transport::Transports},
     load::engine::Engine,
     run::{
         request::{Ended, RunRequest},
-        schedule::{self, CHANGED_SYSTEM_FOLDER, SYSTEM_FOLDER, Series},
+        schedule,
+        schedule::{CHANGED_SYSTEM_FOLDER, SYSTEM_FOLDER, Series},
         version_programs::VersionPrograms,
     },
+    trial::{Environments, TrialEnvironment, error::RunError, snapshot::Prepared},
+};
+use waggle_system::{
+    host::cpu_time::CpuClocks,
+    http::{client::Network, transport::Transports},
     shutdown::Shutdown,
     system::{
         created::Place,
         driver::{Driver, ExternalDriver, ProcessDriver, ProcessParts, Programs},
         limits::Limiter,
     },
-    trial::{Environments, TrialEnvironment, error::RunError, snapshot::Prepared},
 };
 
 /// What drivers are made of, beside the programs of their system.

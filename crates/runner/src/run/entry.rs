@@ -14,30 +14,31 @@ use waggle_study::{Address, System};
 use crate::{
     event::Event,
     event_sender::Events,
-    host::{
-        self,
-        cpu_time::CpuClocks,
-        cpus::{self, Shares},
-        idle_poll::IdlePoll,
-        quiet::QuietWaits,
-    },
-    http::transport::Transports,
     load::{
-        calibration::{self, Basis, Calibration},
+        calibration,
+        calibration::{Basis, Calibration},
         records::RecordFiles,
     },
     run::{
-        drivers::{self, DriverParts},
-        info::{self, Inventory},
+        drivers,
+        drivers::DriverParts,
+        info,
+        info::Inventory,
         networks,
         request::{CpuUse, Ended, RunRequest},
-        schedule::{self, Series},
+        schedule,
+        schedule::Series,
         version_programs::VersionPrograms,
     },
+    trial::{cool_down, error::RunError, snapshot::Snapshots},
+};
+use waggle_system::{
+    host,
+    host::{cpu_time::CpuClocks, cpus, cpus::Shares, idle_poll::IdlePoll, quiet::QuietWaits},
+    http::transport::Transports,
     secrets::oauth2::TokenSource,
     shutdown::Shutdown,
     system::{driver::external, limits::Limiter},
-    trial::{cool_down, error::RunError, snapshot::Snapshots},
 };
 
 /// Runs every trial of the plan that has no finished result in the folder yet. Call it from a Tokio runtime.
@@ -197,12 +198,20 @@ async fn find_server(
         return Ok(());
     }
     let mut shutdown = shutdown.clone();
+    let report = async |why: String| {
+        let event = Event::WaitingForServer {
+            url: server.url.clone(),
+            why,
+            at_most: timeout,
+        };
+        events.report(event).await;
+    };
     tokio::select! {
         biased;
         // The trials are not begun then.
         () = shutdown.wait_for_stop() => Ok(()),
-        found = external::wait_for(server, timeout, events) => {
-            found.map_err(|why| RunError::Unreachable {
+        outcome = external::wait_for(server, timeout, report) => {
+            outcome.map_err(|why| RunError::Unreachable {
                 url: server.url.clone(),
                 why,
                 waited: timeout,

@@ -14,9 +14,9 @@ use waggle_study::{
     LoadModel, Order, Plan, Reference, Restart, Scaling, Scenario, Sought, Study, Threshold,
     ThresholdOp, Unit, WarmUpUntil,
 };
+use waggle_system::now_utc;
 
 use crate::{
-    clock::now_utc,
     load::records::RecordFiles,
     run::request::RunRequest,
     trial::{cool_down, load_phases::recovery_info},

@@ -22,19 +22,18 @@ use waggle_study::{
 use crate::{
     event::Event,
     event_sender::Events,
-    http::client::HttpConnector,
     load::load_run::Load,
     number::share,
     run::{
         early_failures::EarlyFailures,
         info::expected_verdict,
         request::Ended,
-        schedule::{self, Series, Task},
+        schedule,
+        schedule::{Series, Task},
     },
-    shutdown::Shutdown,
-    system::driver::Driver,
     trial::{Environments, error::RunError},
 };
+use waggle_system::{http::client::HttpConnector, shutdown::Shutdown, system::driver::Driver};
 
 /// Runs the rest of the plan, and adds repetitions to it.
 pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(

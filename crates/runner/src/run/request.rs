@@ -37,7 +37,7 @@ pub struct RunRequest {
     pub created_folder: Option<PathBuf>,
     /// File of calibration results, kept between runs; `None`: the engine is not calibrated.
     pub calibration_file: Option<PathBuf>,
-    /// A program that calls [`crate::supervise()`] with its arguments when its first one is `__supervise`, and
+    /// A program that calls [`waggle_system::supervise()`] with its arguments when its first one is `__supervise`, and
     /// [`crate::idle_poll()`] when it is `__idle-poll`, and [`crate::generator()`] when it is `__generator`.
     pub supervisor: PathBuf,
     /// The CPUs are kept from halting, from before the first measurement to the end.

@@ -14,20 +14,23 @@ use waggle_study::{
 use crate::{
     event::Event,
     event_sender::Events,
-    host::{cpu_time::CpuClocks, cpus::Shares, quiet::QuietWaits},
-    http::client::HttpConnector,
     load::{calibration::Calibration, load_run::Load, random, records::RecordFiles},
     number::{as_f64, share},
     probe::SampleLimits,
     run::{repetitions, request::Ended, search},
-    secrets::{oauth2::TokenSource, words::Secrets},
-    shutdown::Shutdown,
-    system::driver::Driver,
+    trial,
     trial::{
-        self, Duet, Environments, Part, RunningSystem, TrialContext, TrialEnvironment,
+        Duet, Environments, Part, RunningSystem, TrialContext, TrialEnvironment,
         error::RunError,
         snapshot::{FoundSnapshot, Prepared, Snapshots},
     },
+};
+use waggle_system::{
+    host::{cpu_time::CpuClocks, cpus::Shares, quiet::QuietWaits},
+    http::client::HttpConnector,
+    secrets::{oauth2::TokenSource, words::Secrets},
+    shutdown::Shutdown,
+    system::driver::Driver,
 };
 
 /// Folder below the run folder in which a trial's system writes.

@@ -13,17 +13,17 @@ use waggle_study::{Cell, PlannedTrial, Sought};
 use crate::{
     event::Event,
     event_sender::Events,
-    http::client::HttpConnector,
     load::load_run::Load,
     run::{
         early_failures::EarlyFailures,
         request::Ended,
-        schedule::{self, Series, Task},
+        schedule,
+        schedule::{Series, Task},
     },
-    shutdown::Shutdown,
-    system::driver::Driver,
-    trial::{self, TrialEnvironment, error::RunError},
+    trial,
+    trial::{TrialEnvironment, error::RunError},
 };
+use waggle_system::{http::client::HttpConnector, shutdown::Shutdown, system::driver::Driver};
 
 /// Runs the rest of every cell's search, and of its trials at operating points, in the plan's order.
 pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(

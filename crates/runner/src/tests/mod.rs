@@ -32,16 +32,15 @@ use self::world::{Shared, World};
 use crate::{
     event::Event,
     event_sender::Events,
-    host::{self, cpus::Shares, quiet::QuietWaits},
     load::{calibration::Calibration, records::RecordFiles},
-    run::{
-        info,
-        request::Ended,
-        schedule::{self, Series},
-    },
+    run::{info, request::Ended, schedule, schedule::Series},
+    trial::{Environments, error::RunError},
+};
+use waggle_system::{
+    host,
+    host::{cpus::Shares, quiet::QuietWaits},
     secrets::oauth2::TokenSource,
     shutdown::Shutdown,
-    trial::{Environments, error::RunError},
 };
 
 const SYSTEM: &str = "
@@ -270,7 +269,7 @@ impl Bench {
             calibration_file: None,
             idle_poll: false,
             cpus: crate::CpuUse::Shared,
-            cgroups: crate::system::limits::CGROUPS.into(),
+            cgroups: waggle_system::system::limits::CGROUPS.into(),
             server_at: None,
             sample_limits: crate::SampleLimits::default(),
             end_load: None,

@@ -5,7 +5,8 @@ use waggle_results::{PhaseName, TrialEnd};
 use waggle_study::{Values, no_files};
 
 use super::{Bench, STUDY, Then, world};
-use crate::{run::request::Ended, secrets::oauth2::TokenSource};
+use crate::run::request::Ended;
+use waggle_system::secrets::oauth2::TokenSource;
 
 /// Two trials of about four seconds; tokens last one.
 fn bench() -> Bench {

@@ -6,18 +6,20 @@ use waggle_results::{QuietWaitInfo, TrialKey};
 use waggle_study::{Cell, System};
 
 use crate::{
+    load::records::RecordFiles,
+    probe::SampleLimits,
+    trial::{
+        duet::Part,
+        snapshot::{Prepared, SnapshotUse},
+    },
+};
+use waggle_system::{
     host::{
         cpu_time::CpuClocks,
         cpus::Shares,
         namespace::{Namespace, NetworkError},
     },
-    load::records::RecordFiles,
-    probe::SampleLimits,
     secrets::{oauth2::TokenSource, words::Secrets},
-    trial::{
-        duet::Part,
-        snapshot::{Prepared, SnapshotUse},
-    },
 };
 
 /// The driver, the load and the network; a test can replace each of them.

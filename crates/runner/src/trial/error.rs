@@ -4,7 +4,7 @@ use std::{io, path::PathBuf};
 
 use waggle_results::{ReadError, WriteError};
 
-use crate::{host::idle_poll::IdlePollError, system::driver::ProgramError};
+use waggle_system::{host::idle_poll::IdlePollError, system::driver::ProgramError};
 
 /// Why a run failed. Failures of a system or of a trial are results, not errors.
 #[derive(Debug, thiserror::Error)]
@@ -25,12 +25,12 @@ pub enum RunError {
     #[error(transparent)]
     Records(#[from] crate::load::records::RecordsError),
     #[error(transparent)]
-    Transport(#[from] crate::http::transport::TransportError),
+    Transport(#[from] waggle_system::http::transport::TransportError),
     #[error("the study's {what} \"{name}\" is not in the system")]
     NotInSystem { what: &'static str, name: String },
     #[error(
         "{key} has CPU {cpu}, which waggle may not use; it may use {}",
-        crate::host::cpus::cpu_list(allowed)
+        waggle_system::host::cpus::cpu_list(allowed)
     )]
     Cpu {
         key: &'static str,
@@ -40,7 +40,7 @@ pub enum RunError {
     #[error("component {component} cannot be limited to {why}")]
     Limit { component: String, why: String },
     #[error(transparent)]
-    Network(#[from] crate::host::namespace::NetworkError),
+    Network(#[from] waggle_system::host::namespace::NetworkError),
     #[error(
         "network cannot be combined with --design duet: both versions are loaded at the same time; choose --design blocks"
     )]

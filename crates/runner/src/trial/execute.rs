@@ -17,23 +17,17 @@ use waggle_study::Preparation;
 
 use crate::{
     event_sender::Events,
-    host::namespace::read_counts,
-    http::client::{Connection, HttpConnector},
     load::{
         job,
         load_run::{Load, LoadError, LoadRun},
-    },
-    shutdown::Shutdown,
-    system::{
-        driver::{Driver, Failure, Setup},
-        verify,
     },
     trial::{
         TrialContext, TrialEnvironment,
         beside::{
             background::{Background, BackgroundEnd},
             delivery::{Delivery, DrainTimes, Sent},
-            faults::{self, FaultInjector},
+            faults,
+            faults::FaultInjector,
             resources::Sampler,
             system_metrics::SystemMetrics,
         },
@@ -41,7 +35,17 @@ use crate::{
         load_phases::LoadPhases,
         phases::{Abort, Allowed, ENGINE_END_AT_MOST, Phases, SPARE, Stop, await_start, race_stop},
         result::Report,
-        start::{self, Started},
+        start,
+        start::Started,
+    },
+};
+use waggle_system::{
+    host::namespace::read_counts,
+    http::client::{Connection, HttpConnector},
+    shutdown::Shutdown,
+    system::{
+        driver::{Driver, Failure, Setup},
+        verify,
     },
 };
 

@@ -3,14 +3,13 @@
 use waggle_load as load;
 use waggle_study as study;
 
-use crate::{
+use crate::{load::job, trial::TrialContext};
+use waggle_system::{
     http::peer::Peer,
-    load::job,
     system::{
         driver::{Driver, Failure},
         endpoints::endpoints,
     },
-    trial::TrialContext,
 };
 
 /// An endpoint, and what goes into the `Host` header of requests to it.

@@ -31,12 +31,14 @@ use self::{
 };
 use crate::{
     event_sender::Events,
+    load::load_run::Load,
+    trial::{error::RunError, result::Report},
+};
+use waggle_system::{
     host::namespace::network_info,
     http::client::HttpConnector,
-    load::load_run::Load,
     shutdown::Shutdown,
     system::driver::{Driver, Failure},
-    trial::{error::RunError, result::Report},
 };
 
 /// How a trial ended.

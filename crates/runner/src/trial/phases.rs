@@ -5,12 +5,10 @@ use std::{future::Future, pin::pin, time::Duration};
 use tokio::time::{Instant, sleep_until, timeout};
 use waggle_results::{PhaseInfo, PhaseName, WriteError};
 
-use crate::{
-    event::Event,
-    event_sender::Events,
+use crate::{event::Event, event_sender::Events, trial::error::RunError};
+use waggle_system::{
     shutdown::Shutdown,
     system::driver::{Death, Deaths, Failure},
-    trial::error::RunError,
 };
 
 /// Margin beyond the known end of a phase before it counts as hung.

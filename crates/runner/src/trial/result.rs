@@ -15,23 +15,27 @@ use waggle_study::{Cell, LoadStage};
 use waggle_units::format_size;
 
 use crate::{
-    clock::{self, Clock},
-    failure_kind::failure_kind,
-    host::cpu_time::{CpuClocks, CpuReading},
+    clock,
+    clock::Clock,
     load::{
         counts::{Carried, GeneratorSettings, outcome_remarks, session_counts, step_counts},
         job,
         load_run::LoadRun,
     },
     number::as_f64,
-    secrets::words::Secrets,
-    system::driver::{Failure, LimitReading},
     trial::{
         TrialContext,
         beside::{background::Background, delivery::ProbePosition},
-        load_phases::{self, Progress},
+        load_phases,
+        load_phases::Progress,
         phases::Phases,
     },
+};
+use waggle_system::{
+    failure_kind::failure_kind,
+    host::cpu_time::{CpuClocks, CpuReading},
+    secrets::words::Secrets,
+    system::driver::{Failure, LimitReading},
 };
 
 /// Collects the parts of a trial's result.
@@ -92,7 +96,7 @@ impl Report {
             key,
             position,
             level: None,
-            started_utc: clock::now_utc(),
+            started_utc: waggle_system::now_utc(),
             end: TrialEnd::Completed,
             load: None,
             warm_up_steady: None,

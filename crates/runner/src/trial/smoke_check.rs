@@ -12,20 +12,23 @@ use waggle_study as study;
 
 use crate::{
     clock::Clock,
-    http::client::HttpConnector,
     load::{
-        counts::{self, StepFailures},
+        counts,
+        counts::StepFailures,
         job,
         load_run::{Load, LoadRun},
     },
-    secrets::words::Secrets,
-    system::driver::{Driver, Failure},
     trial::{
         TrialEnvironment,
         execute::Trial,
         phases::{Allowed, Phases, SPARE, Stop},
         start,
     },
+};
+use waggle_system::{
+    http::client::HttpConnector,
+    secrets::words::Secrets,
+    system::driver::{Driver, Failure},
 };
 
 /// Timeout of the whole check.

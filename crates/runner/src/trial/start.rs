@@ -10,19 +10,19 @@ use waggle_study::{self as study, Cell, Probe, ProbeKind, System};
 use crate::{
     clock::Clock,
     event_sender::IntervalEvents,
-    http::client::HttpConnector,
     load::{
         counts::Carried,
-        job::{self, Parts, RECORDS_PER_WORKER_MAX},
+        job,
+        job::{Parts, RECORDS_PER_WORKER_MAX},
         load_run::{Load, LoadError, LoadRun},
         scenario::{Kept, load_scenario},
     },
     probe::{DueInstants, ProbeConfig, ProbeReader, WatchStream, Window, open_stream},
-    system::driver::{Driver, Failure},
     trial::{
         TrialContext, TrialEnvironment,
         beside::{
-            background::{self, Background, BackgroundJob, MeasuredLoad, end_runs},
+            background,
+            background::{Background, BackgroundJob, MeasuredLoad, end_runs},
             delivery::{Delivery, ProbePosition},
             faults::{Axis, FaultInjector, Restarts},
             resend::{Content, Resend},
@@ -33,6 +33,10 @@ use crate::{
         load_phases::{LoadPhases, Progress, stop_watch::StopWatch},
         phases::Abort,
     },
+};
+use waggle_system::{
+    http::client::HttpConnector,
+    system::driver::{Driver, Failure},
 };
 
 /// A running load with its probes and metrics.

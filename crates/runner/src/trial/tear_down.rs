@@ -8,9 +8,7 @@ use waggle_results::PhaseName;
 use waggle_study::System;
 
 use crate::{
-    http::client::HttpConnector,
     load::load_run::{Load, LoadRun},
-    system::driver::Driver,
     trial::{
         TrialEnvironment,
         execute::Trial,
@@ -18,6 +16,7 @@ use crate::{
         result::Report,
     },
 };
+use waggle_system::{http::client::HttpConnector, system::driver::Driver};
 
 impl Trial<'_> {
     /// Stops everything that was started; the first of the aborted loads is the measured one.

@@ -371,7 +371,7 @@ fn the_load_runs_on_the_cpus_of_the_study() {
     let seen = Requests::default();
     let server = Server::start(seen.reply());
     let system = format!("{{ url: 'http://{}' }}", server.address);
-    let cpu = *waggle_runner::cpus::allowed_cpus().last().unwrap();
+    let cpu = *waggle_system::cpus::allowed_cpus().last().unwrap();
     let load = format!("  workers: 2\n  cpuset: [{cpu}]");
     let run = study(&system, &load, "get: /").results();
     check(&run);

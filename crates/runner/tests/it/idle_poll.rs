@@ -4,7 +4,7 @@ use std::{fs, process::Child};
 
 use rustix::process::{Pid, Signal, kill_process};
 use waggle_results::{Run, TrialEnd};
-use waggle_runner::cpus;
+use waggle_system::cpus;
 use waggle_testkit::Lines;
 
 use super::{

@@ -247,7 +247,7 @@ fn the_system_has_the_cpus_that_the_study_names() {
         said.contains("system.cpuset has CPU 1023, which waggle may not use"),
         "{said}"
     );
-    let Some(first) = waggle_runner::cpus::allowed_cpus().first().copied() else {
+    let Some(first) = waggle_system::cpus::allowed_cpus().first().copied() else {
         panic!("no CPU");
     };
     let bench = Bench::new(&one_store(STORE), &study(&format!("[{first}]")));

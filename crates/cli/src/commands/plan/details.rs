@@ -49,7 +49,7 @@ fn inspection(cell: &Cell) -> Option<String> {
 fn networks(study: &Study) -> Option<String> {
     let networks = study.cells.iter().filter_map(|cell| {
         let network = cell.network.as_ref()?;
-        let info = waggle_runner::network_info(network);
+        let info = waggle_system::network_info(network);
         Some((cell.number, Cow::Owned(info)))
     });
     match &wording::network::kinds(networks)[..] {

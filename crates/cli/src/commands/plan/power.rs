@@ -64,7 +64,7 @@ fn given_runs(path: &Path) -> Result<Vec<PathBuf>> {
 
 /// The newest runs of the study on this host, of which the phases are as long as those that are planned. What cannot be read is none.
 fn earlier_runs(runs: &Path, study: &Study) -> Vec<PathBuf> {
-    let host = waggle_runner::this_host();
+    let host = waggle_system::this_host();
     let measure = study.cells.first().map(|cell| cell.schedule.measure);
     let measure_s = measure.map(|measure| measure.as_secs_f64());
     let mut alike = Vec::new();

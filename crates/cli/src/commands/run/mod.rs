@@ -72,7 +72,7 @@ fn run_once(arguments: &Run, interrupts: &Interrupts) -> Result<Finished> {
     loaded.take_values(&arguments.choice.study)?;
     // While the process has one thread.
     if loaded.study.cells.iter().any(|cell| cell.network.is_some()) {
-        waggle_runner::allow_namespaces()
+        waggle_system::allow_namespaces()
             .context("the study's networks need a user namespace, which cannot be set up")?;
     }
     arguments.comparison.files.check(StandardOutput::Taken)?;
@@ -323,7 +323,7 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
         resume: arguments.resume.is_some(),
         idle_poll: arguments.idle_poll,
         cpus: CpuUse::Shared,
-        cgroups: waggle_runner::CGROUPS.into(),
+        cgroups: waggle_system::CGROUPS.into(),
         server_at: None,
         sample_limits: waggle_runner::SampleLimits::default(),
         end_load: None,

@@ -1,8 +1,8 @@
 //! `waggle system fetch`: fetches the artifacts that are not installed, also those behind one that fails.
 
 use anyhow::{Result, bail};
-use waggle_runner::{FetchError, Fetching, Location};
 use waggle_study::Artifact;
+use waggle_system::{FetchError, Fetching, Location};
 
 use super::shared::{asked_to_end, levels, print_line, runtime};
 use crate::{
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &Configured) -> Result<Exit> {
         given => Some(levels(&system, given)?),
     };
     let fetching = fetch_locations(&folder)?;
-    let artifacts = waggle_runner::artifacts(&system, levels.as_ref(), &fetching);
+    let artifacts = waggle_system::artifacts(&system, levels.as_ref(), &fetching);
     if artifacts.is_empty() {
         print_line(&format!("{} requires no artifacts", system.name));
     }
@@ -67,7 +67,7 @@ fn fetch(artifact: &Artifact, fetching: &Fetching) -> Result<Fetched> {
             artifact.name, artifact.version
         ));
     }
-    let fetched = waggle_runner::fetch(artifact, fetching, asked_to_end()?);
+    let fetched = waggle_system::fetch(artifact, fetching, asked_to_end()?);
     let fetched = runtime()?.block_on(fetched);
     match fetched {
         Ok(programs) => {

@@ -1,7 +1,7 @@
 //! What runs of studies made in systems that run already and did not remove, because they were killed or could not.
 
 use anyhow::{Context, Result, bail};
-use waggle_runner::LeftBehind;
+use waggle_system::LeftBehind;
 
 use super::shared::{print_line, runtime};
 use crate::{arguments::Choice, inputs::study, output, process::folders};
@@ -11,7 +11,7 @@ pub(super) fn remove(system: &str) -> Result<bool> {
     let Some(folder) = folders::creation_notes() else {
         return Ok(false);
     };
-    let all = waggle_runner::left_behind(&folder, system)?;
+    let all = waggle_system::left_behind(&folder, system)?;
     let is_any = !all.is_empty();
     let mut is_left = false;
     for left in all {
@@ -67,7 +67,7 @@ pub(crate) fn warn_of_own(system: &str) {
     let Some(folder) = folders::creation_notes() else {
         return;
     };
-    let all = match waggle_runner::left_behind(&folder, system) {
+    let all = match waggle_system::left_behind(&folder, system) {
         Ok(all) => all,
         Err(why) => {
             output::print_progress(&format!("what is left in {system} is not known: {why}"));

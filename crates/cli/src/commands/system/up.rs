@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, net::SocketAddr};
 
 use anyhow::Result;
-use waggle_runner::{Up, UpRequest};
+use waggle_system::{Up, UpRequest};
 
 use super::{
     shared::{asked_to_end, levels, print_line, runtime},
@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &SystemUp) -> Result<Exit> {
     let mut noted = Ok(());
     let report = |up: &Up| noted = note(&state, &to_known(&name, parameters, up));
     print_line(&format!("{name}: starting …"));
-    let up = waggle_runner::bring_up(&request, asked_to_end()?, report);
+    let up = waggle_system::bring_up(&request, asked_to_end()?, report);
     let ended = runtime()?.block_on(up);
     for remark in ended? {
         print_line(&remark);

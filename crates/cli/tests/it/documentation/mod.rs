@@ -5,7 +5,10 @@
 
 use std::{
     fs,
-    os::unix::{fs::PermissionsExt, fs::symlink, process::CommandExt},
+    os::unix::{
+        fs::{PermissionsExt, symlink},
+        process::CommandExt,
+    },
     path::{Path, PathBuf},
     process::{Command, Output},
     sync::{Mutex, PoisonError},

@@ -1,7 +1,6 @@
 //! A component that ends in mid-trial: the trial fails, with the end of its log, and the study continues.
 
-use std::fs;
-use std::path::Path;
+use std::{fs, path::Path};
 
 use waggle_analysis::TrialModel;
 use waggle_results::PhaseName;

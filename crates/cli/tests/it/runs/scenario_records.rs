@@ -6,8 +6,10 @@ use waggle_analysis::{Model, TrialRemark};
 use waggle_results::{LedgerInfo, Run, Trial};
 use waggle_stats::{AccountingFinding, Verdict};
 
-use crate::shipped_studies::fields;
-use crate::workspace::{Workspace, output_text};
+use crate::{
+    shipped_studies::fields,
+    workspace::{Workspace, output_text},
+};
 
 const STUDY: &str = r#"study: orders
 question: Does every order that was accepted exist in the store?

@@ -3,8 +3,7 @@
 
 use crate::{
     shipped_studies::{Columns, assert_none_missing, number},
-    systems::comes_and_goes,
-    systems::webapp::run_changed_study,
+    systems::{comes_and_goes, webapp::run_changed_study},
 };
 
 /// The functional check creates, lists and deletes objects, by Steve too if it is there.

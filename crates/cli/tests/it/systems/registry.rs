@@ -9,8 +9,7 @@ use waggle_testkit::wait_until;
 
 use crate::{
     shipped_studies::{assert_none_missing, number},
-    systems::comes_and_goes,
-    systems::webapp::run_changed_study,
+    systems::{comes_and_goes, webapp::run_changed_study},
 };
 
 /// The answer to one request to an endpoint of a system that is up.

@@ -16,15 +16,17 @@ use waggle_results::{
 use waggle_study::{self as study, Cell, LoadModel, Request, What};
 
 use self::generators::GeneratorParts;
-pub(crate) use self::remarks::{kinds, outcome_remarks};
-pub(crate) use self::step_failures::StepFailures;
 pub use self::tls_obstacle::{TlsObstacle, tls_obstacle};
+pub(crate) use self::{
+    remarks::{kinds, outcome_remarks},
+    step_failures::StepFailures,
+};
 use crate::{
-    failure_kind::failure_kind,
     histogram::{histogram, quantile},
     load::job,
     number::{as_f64, share},
 };
+use waggle_system::failure_kind::failure_kind;
 
 /// What a cell asks of the load generator.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -3,7 +3,9 @@
 use waggle_load::{Counts, Example, Failure, Outcome};
 
 use super::{StepFailures, step_failures::rows_in_words};
-use crate::{failure_kind::failure_kind, http::client::failure_in_words, secrets::words::Secrets};
+use waggle_system::{
+    failure_kind::failure_kind, http::client::failure_in_words, secrets::words::Secrets,
+};
 
 /// Most characters of an example that are shown.
 const EXAMPLE_MAX: usize = 200;

@@ -2,7 +2,7 @@
 
 use waggle_load::{Expected, Failure, FeedRow, Mismatch, Outcome, StepCounts};
 
-use crate::{http::client::failure_in_words, secrets::words::Secrets};
+use waggle_system::{http::client::failure_in_words, secrets::words::Secrets};
 
 /// The longest value that is shown, in characters.
 const VALUE_MAX: usize = 80;
@@ -121,7 +121,7 @@ mod tests {
     use waggle_study::{Origin, TakenValue};
 
     use super::{VALUE_MAX, mismatch_in_words};
-    use crate::secrets::words::Secrets;
+    use waggle_system::secrets::words::Secrets;
 
     #[test]
     fn values_are_shown_without_secrets_and_cut() {

@@ -20,7 +20,7 @@ use super::{
     pace::Pace,
     seen_set::SeenSet,
 };
-use crate::http::client::{Connection, Request};
+use waggle_system::http::client::{Connection, Request};
 
 /// Reads an array and logs the records that it shows.
 #[derive(Debug)]

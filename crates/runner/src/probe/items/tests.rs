@@ -4,10 +4,8 @@ use waggle_load::key_of;
 use waggle_study::{Extract, ProbeKind};
 
 use super::Items;
-use crate::{
-    http::client::{Connection, HttpError, Request},
-    probe::tests::{Bench, RUN},
-};
+use crate::probe::tests::{Bench, RUN};
+use waggle_system::http::client::{Connection, HttpError, Request};
 
 /// The elements of a store by their id, and what comes before the request with this number.
 #[derive(Debug, Default)]

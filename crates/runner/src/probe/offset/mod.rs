@@ -12,7 +12,7 @@ use super::{
     pace::Pace,
     sampling::{Sampling, Turn},
 };
-use crate::{
+use waggle_system::{
     http::client::{Connection, HttpError, Request},
     placeholder::fill,
 };

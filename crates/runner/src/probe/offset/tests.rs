@@ -7,13 +7,11 @@ use waggle_load::key_of;
 use waggle_study::{Extract, ProbeKind};
 
 use super::{Offset, Tail};
-use crate::{
-    http::client::{Connection, HttpError, Request},
-    probe::{
-        ProbeConfig, SampleLimits,
-        tests::{Bench, RUN},
-    },
+use crate::probe::{
+    ProbeConfig, SampleLimits,
+    tests::{Bench, RUN},
 };
+use waggle_system::http::client::{Connection, HttpError, Request};
 
 /// How long each answer of the store takes.
 const ANSWER: Duration = Duration::from_millis(1);

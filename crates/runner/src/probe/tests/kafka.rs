@@ -167,8 +167,11 @@ async fn a_trial_begins_where_the_topic_ends() {
         since_ns: bench.clock.start_unix_ns(),
         ..bench.start_probe()
     };
-    let connection = |peer: &crate::http::peer::Peer| {
-        crate::http::client::HttpConnector::connection(&crate::http::client::Network, peer)
+    let connection = |peer: &waggle_system::http::peer::Peer| {
+        waggle_system::http::client::HttpConnector::connection(
+            &waggle_system::http::client::Network,
+            peer,
+        )
     };
     let mut reader = super::ProbeReader::new(&config, &[broker.into()], connection).unwrap();
     let lines: Vec<String> = (0..50).map(|sequence| bench.line(sequence, 0)).collect();
@@ -219,8 +222,11 @@ async fn of_a_topic_that_grows_quickly_a_sample_is_followed_and_everything_count
         },
         ..bench.start_probe()
     };
-    let connection = |peer: &crate::http::peer::Peer| {
-        crate::http::client::HttpConnector::connection(&crate::http::client::Network, peer)
+    let connection = |peer: &waggle_system::http::peer::Peer| {
+        waggle_system::http::client::HttpConnector::connection(
+            &waggle_system::http::client::Network,
+            peer,
+        )
     };
     let mut reader = super::ProbeReader::new(&config, &[broker.into()], connection).unwrap();
     // Until several windows have followed records; a few are lost, and some come twice.

@@ -11,14 +11,13 @@ use waggle_results::LedgerInfo;
 use waggle_study::{Delivery, Extract, Probe, ProbeKind};
 
 use super::{Depth, ProbeConfig, ProbeReader, SampleLimits, Window};
-use crate::{
-    clock::Clock,
+use crate::{clock::Clock, trial::beside::ledger::ledger};
+use waggle_system::{
     http::{
         client::{HttpConnection, HttpConnector, Network},
         peer::Peer,
     },
     secrets::words::Secrets,
-    trial::beside::ledger::ledger,
 };
 
 pub(super) const RUN: &str = "t1x2a";

@@ -21,7 +21,7 @@ use super::{
     offset::markers,
     pace::Pace,
 };
-use crate::{http::client::HttpError, problem::Problem};
+use waggle_system::{http::client::HttpError, problem::Problem};
 
 /// After this time without a byte the last poll requests another answer: the connection may be broken without a sign.
 const SILENT_AT_LEAST: Duration = Duration::from_secs(10);

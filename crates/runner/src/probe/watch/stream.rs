@@ -5,14 +5,14 @@ use serde_json::Value;
 use serde_json_path::JsonPath;
 use waggle_study::{JsonValue, Probe, WatchBegin, WatchVersions};
 
-use crate::{
+use crate::probe::{config::ProbeError, document};
+use waggle_system::{
     http::{
         client::{HttpConnection, HttpConnector, HttpError, HttpStream, Network, Request},
         json::text_at,
         peer::Peer,
     },
     placeholder::fill,
-    probe::{config::ProbeError, document},
     problem::Problem,
     secrets::{
         tokens::Tokens,

@@ -17,13 +17,11 @@ use waggle_testkit::{
 };
 
 use super::{LINE_MAX_BYTES, SILENT_AT_LEAST, Watch, WatchStream, stream::ANSWERS_MAX};
-use crate::{
-    http::peer::Peer,
-    probe::{
-        open_stream,
-        tests::{Bench, RUN},
-    },
+use crate::probe::{
+    open_stream,
+    tests::{Bench, RUN},
 };
+use waggle_system::http::peer::Peer;
 
 /// Polls until a test gives up.
 const POLLS_MAX: u32 = 400;

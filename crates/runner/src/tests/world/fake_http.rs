@@ -9,12 +9,10 @@ use std::{
 use tokio::time::sleep;
 use waggle_results::PhaseName;
 
-use crate::{
-    http::{
-        client::{Connection, HttpConnector, HttpError, Request},
-        peer::Peer,
-    },
-    tests::world::{Fake, Fault},
+use crate::tests::world::{Fake, Fault};
+use waggle_system::http::{
+    client::{Connection, HttpConnector, HttpError, Request},
+    peer::Peer,
 };
 
 pub(super) const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1);

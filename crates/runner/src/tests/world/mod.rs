@@ -17,22 +17,24 @@ use waggle_results::PhaseName;
 
 use crate::{
     clock::Clock,
-    host::{
-        cpu_time::{CpuReading, Ticks},
-        usage::Usage,
-    },
-    http::peer::Peer,
     load::load_run::{Load, LoadError},
-    system::{
-        driver::{Death, Deaths, Driver, Failure, LimitReading, Setup},
-        limits::Throttled,
-    },
     tests::world::{
         fake_http::ADDRESS,
         fake_load::{Course, LoadEnd, connections, keeps_in_flight, mark_in},
         fake_run::FakeRun,
     },
     trial::TrialEnvironment,
+};
+use waggle_system::{
+    host::{
+        cpu_time::{CpuReading, Ticks},
+        usage::Usage,
+    },
+    http::peer::Peer,
+    system::{
+        driver::{Death, Deaths, Driver, Failure, LimitReading, Setup},
+        limits::Throttled,
+    },
 };
 
 /// How long a step of the fake system takes.

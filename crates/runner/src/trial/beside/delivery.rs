@@ -13,17 +13,20 @@ use crate::{
     clock::Clock,
     event::Event,
     event_sender::Events,
-    http::client::Connection,
     number::{as_f64, share},
     probe::{Depth, ProbeConfig, ProbeLog, ProbeReader, SeenSet},
-    system::driver::{Driver, Failure},
     trial::{
         beside::{
             faults::Restarts,
-            ledger::{self, count_accepted, has_open, is_complete},
+            ledger,
+            ledger::{count_accepted, has_open, is_complete},
         },
         phases::Abort,
     },
+};
+use waggle_system::{
+    http::client::Connection,
+    system::driver::{Driver, Failure},
 };
 
 /// Bytes that are read again to measure the cost of reading.

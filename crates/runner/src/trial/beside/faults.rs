@@ -17,9 +17,9 @@ use crate::{
     event::Event,
     event_sender::Events,
     probe::Window,
-    system::driver::{Driver, Failure},
     trial::phases::{Abort, SPARE},
 };
+use waggle_system::system::driver::{Driver, Failure};
 
 /// A repeated kill that is later than this fails the trial.
 const LATE_AT_MOST: Duration = Duration::from_millis(500);

@@ -2,10 +2,8 @@
 
 use waggle_load::What;
 
-use crate::{
-    load::load_run::{LoadRun, Replacer},
-    system::driver::Failure,
-};
+use crate::load::load_run::{LoadRun, Replacer};
+use waggle_system::system::driver::Failure;
 
 /// Makes what a load sends, with the newest token.
 pub(in crate::trial) type Content<'a> = Box<dyn Fn() -> Result<What, Failure> + 'a>;

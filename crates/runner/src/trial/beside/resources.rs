@@ -5,7 +5,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 use waggle_results::ResourceRow;
 
-use crate::{clock::Clock, host::usage::Usage, number::share};
+use crate::{clock::Clock, number::share};
+use waggle_system::host::usage::Usage;
 
 /// Remembers the last reading.
 #[derive(Debug)]
@@ -67,7 +68,8 @@ mod tests {
     use tokio::time::Instant;
 
     use super::Sampler;
-    use crate::{clock::Clock, host::usage::Usage};
+    use crate::clock::Clock;
+    use waggle_system::host::usage::Usage;
 
     fn usage(replica: &str, cpu_ms: u64) -> Usage {
         Usage {

@@ -6,14 +6,11 @@ use tokio::time::{Instant, sleep_until, timeout};
 use waggle_results::{SystemMetricRow, TrialKey, TrialWriter};
 use waggle_study::{System, SystemMetric};
 
-use crate::{
-    clock::Clock,
-    event::Event,
-    event_sender::Events,
+use crate::{clock::Clock, event::Event, event_sender::Events, trial::phases::Abort};
+use waggle_system::{
     http::{client::Connection, peer::Peer},
     problem::Problem,
     system::metric_source::Source,
-    trial::phases::Abort,
 };
 
 /// Timeout of the last reading of all metrics.

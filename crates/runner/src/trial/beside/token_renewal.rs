@@ -11,8 +11,11 @@ use waggle_load::Interval;
 use waggle_study::TokenEndpoint;
 
 use crate::{
-    http::client::HttpConnector,
     load::load_run::{LoadError, LoadRun},
+    trial::{TrialEnvironment, beside::resend::Resend, execute::Trial},
+};
+use waggle_system::{
+    http::client::HttpConnector,
     secrets::{
         oauth2::{TokenError, TokenSource},
         tokens::Token,
@@ -21,7 +24,6 @@ use crate::{
         driver::{Driver, Failure},
         endpoints::endpoint,
     },
-    trial::{TrialEnvironment, beside::resend::Resend, execute::Trial},
 };
 
 /// Timeout of the first token, and of a single request for any.

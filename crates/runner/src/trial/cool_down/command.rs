@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::files::number;
-use crate::problem::Problem;
+use waggle_system::problem::Problem;
 
 /// The longest that a command may take.
 pub(super) const AT_MOST: Duration = Duration::from_secs(10);

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::problem::Problem;
+use waggle_system::problem::Problem;
 
 /// Bytes of a file that are read; a number is at its beginning.
 const READ_MAX_BYTES: u64 = 4_096;

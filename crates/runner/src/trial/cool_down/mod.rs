@@ -16,7 +16,8 @@ use waggle_study::{CoolDownUntil, Schedule, Sensor, Study};
 
 pub(crate) use sensors::Reader;
 
-use crate::{http::client::HttpConnection, problem::Problem, trial::error::RunError};
+use crate::trial::error::RunError;
+use waggle_system::{http::client::HttpConnection, problem::Problem};
 
 /// Reads the value, after its scale, until its bound holds, at most so long. A value that cannot be read does not end the wait.
 pub(crate) async fn wait(

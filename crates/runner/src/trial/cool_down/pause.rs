@@ -6,16 +6,16 @@ use tokio::time::{Instant, sleep};
 use waggle_results::PhaseName;
 use waggle_study::Sensor;
 
-use crate::{
+use crate::trial::{
+    TrialEnvironment, cool_down,
+    cool_down::Reader,
+    execute::Trial,
+    phases::{Abort, Allowed, Phases, SPARE},
+    result::Report,
+};
+use waggle_system::{
     http::client::HttpConnector,
     system::{driver::Driver, metric_source::Source},
-    trial::{
-        TrialEnvironment,
-        cool_down::{self, Reader},
-        execute::Trial,
-        phases::{Abort, Allowed, Phases, SPARE},
-        result::Report,
-    },
 };
 
 /// Interval between two checks whether the host is idle.

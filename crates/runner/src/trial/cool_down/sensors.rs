@@ -6,7 +6,7 @@ use tokio::time::sleep;
 use waggle_study::{CoolDownUntil, Sensor};
 
 use super::{command, files};
-use crate::{
+use waggle_system::{
     host::cpu_time::{CpuClocks, Ticks},
     http::client::Connection,
     problem::Problem,

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use waggle_study::{CoolDownBound, CoolDownUntil, Sensor};
 
 use super::{Reader, command, files, remark, wait};
-use crate::{http::client::HttpConnection, problem::Problem};
+use waggle_system::{http::client::HttpConnection, problem::Problem};
 
 fn make_until(sensor: Sensor, scale: f64, bound: CoolDownBound) -> CoolDownUntil {
     CoolDownUntil {
@@ -150,7 +150,7 @@ async fn has_ended(file: &Path) -> bool {
     while Instant::now() < limit {
         let text = fs::read_to_string(file).unwrap_or_default();
         let pid = text.trim().parse::<u32>();
-        if pid.is_ok_and(|pid| !crate::host::proc::runs(pid)) {
+        if pid.is_ok_and(|pid| !waggle_system::host::proc::runs(pid)) {
             return true;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;

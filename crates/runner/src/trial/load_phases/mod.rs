@@ -16,15 +16,13 @@ use waggle_study::{Cell, Recovery, Schedule, WarmUpUntil};
 use crate::{
     event::Event,
     event_sender::IntervalEvents,
-    host::usage::of_system,
     load::{
         counts::{Carried, Measured, interval_row, tls_obstacle},
-        job::{self, falls_with, intervals_in},
+        job,
+        job::{falls_with, intervals_in},
         load_run::{LoadError, LoadRun},
     },
     probe::Window,
-    shutdown::Shutdown,
-    system::driver::{Driver, Failure},
     trial::{
         duet::Part,
         load_phases::{
@@ -33,6 +31,11 @@ use crate::{
         },
         phases::Abort,
     },
+};
+use waggle_system::{
+    host::usage::of_system,
+    shutdown::Shutdown,
+    system::driver::{Driver, Failure},
 };
 
 /// How often what the CPUs do is shown: who uses them is read of many processes.

@@ -13,14 +13,13 @@ use waggle_study::{Cell, Preparation, PrepareLoad, Scenario};
 use self::sums::Sums;
 use crate::{
     event::Event,
-    http::client::HttpConnector,
     load::{
         counts::{StepFailures, kinds},
-        job::{self, OtherLoad, Parts},
+        job,
+        job::{OtherLoad, Parts},
         load_run::{Load, LoadError, LoadRun},
         scenario::{Kept, load_scenario},
     },
-    system::driver::{Driver, Failure},
     trial::{
         TrialContext, TrialEnvironment,
         beside::{
@@ -34,6 +33,10 @@ use crate::{
         snapshot::{Contents, Prepared, SnapshotUse},
         tear_down,
     },
+};
+use waggle_system::{
+    http::client::HttpConnector,
+    system::driver::{Driver, Failure},
 };
 
 /// Pauses between two tries of a request, first and longest.

@@ -5,14 +5,14 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 use waggle_study::{Settle, System, SystemMetric};
 
-use crate::{
+use crate::trial::{TrialEnvironment, execute::Trial, phases::Abort};
+use waggle_system::{
     http::client::HttpConnector,
     problem::Problem,
     system::{
         driver::{Driver, Failure},
         metric_source::Source,
     },
-    trial::{TrialEnvironment, execute::Trial, phases::Abort},
 };
 
 /// Between two readings of the metric that has to be quiet.

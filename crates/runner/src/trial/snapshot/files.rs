@@ -10,7 +10,7 @@ use std::{
 use ring::digest::{Context, SHA256};
 use serde::{Deserialize, Serialize};
 
-use crate::problem::Problem;
+use waggle_system::problem::Problem;
 
 /// Bytes copied at a time.
 const PIECE_BYTES: usize = 256 * 1024;

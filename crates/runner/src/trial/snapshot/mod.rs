@@ -23,7 +23,8 @@ use waggle_study::Cell;
 
 use self::files::{Entry, copy_checked, copy_noted};
 pub(crate) use self::found::{FoundSnapshot, SnapshotUse, Snapshots};
-use crate::{clock::now_utc, load::scenario::Kept, problem::Problem};
+use crate::load::scenario::Kept;
+use waggle_system::{now_utc, problem::Problem};
 
 /// The form of a snapshot; another one is not read.
 const FORMAT: u32 = 1;

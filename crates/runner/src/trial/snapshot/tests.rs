@@ -1,6 +1,6 @@
 //! Snapshots of made-up systems.
 
-use std::{os::unix::fs::PermissionsExt, os::unix::net::UnixListener};
+use std::os::unix::{fs::PermissionsExt, net::UnixListener};
 
 use tempfile::TempDir;
 use waggle_study::{Source, System, read_study, read_system};

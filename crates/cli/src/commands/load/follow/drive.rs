@@ -182,7 +182,7 @@ fn request(planned: &Planned, environment: Environment<'_>) -> Result<RunRequest
         cpus: CpuUse::Free {
             engine: planned.pinned.clone(),
         },
-        cgroups: waggle_runner::CGROUPS.into(),
+        cgroups: waggle_system::CGROUPS.into(),
         server_at: Some(environment.reached.address),
         sample_limits: waggle_runner::SampleLimits::default(),
         end_load: None,

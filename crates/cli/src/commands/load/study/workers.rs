@@ -1,7 +1,7 @@
 //! Worker threads and generators of a load, and the CPUs of the threads.
 
 use anyhow::{Result, bail};
-use waggle_runner::cpus;
+use waggle_system::cpus;
 
 use crate::{arguments::load::Load, commands::load::result::summary::Settings};
 

@@ -15,10 +15,10 @@ use self::sums::Sums;
 use crate::{
     load::{
         counts::GeneratorSettings,
-        job::{self, OtherLoad, Parts},
+        job,
+        job::{OtherLoad, Parts},
         load_run::{Load, LoadError, LoadRun},
     },
-    system::driver::{Driver, Failure},
     trial::{
         TrialContext,
         beside::resend::{Content, Resend},
@@ -26,6 +26,7 @@ use crate::{
         phases::{Abort, ENGINE_END_AT_MOST},
     },
 };
+use waggle_system::system::driver::{Driver, Failure};
 
 /// Margin of a background load beyond warm-up and measured phase before it ends by itself.
 const SPARE: Duration = Duration::from_secs(120);

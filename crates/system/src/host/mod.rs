@@ -1,0 +1,13 @@
+//! The machine that waggle runs on: its CPUs and their time, its processes, its networks. Nothing here knows a system or a load.
+
+pub mod cpu_time;
+pub mod cpus;
+mod facts;
+pub mod idle_poll;
+pub mod namespace;
+pub mod proc;
+pub mod quiet;
+pub mod server_processes;
+pub mod usage;
+
+pub use self::facts::{host, this_host};

@@ -1,0 +1,5 @@
+//! What nobody else may read: the secret words of a system, and tokens of OAuth 2.
+
+pub mod oauth2;
+pub mod tokens;
+pub mod words;

@@ -1,0 +1,15 @@
+//! A system brought up and down: its artifacts, its processes with their limits and certificates, what its setup made, whether it
+//! works, and what it says about itself.
+
+pub mod artifacts;
+pub mod bring_up;
+mod certificates;
+pub mod created;
+pub mod driver;
+pub mod endpoints;
+pub mod left_behind;
+pub mod limits;
+pub mod metric_source;
+mod private_file;
+pub mod supervise;
+pub mod verify;
