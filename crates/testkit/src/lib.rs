@@ -17,6 +17,7 @@
     reason = "a crate for tests: every function panics if a server fails"
 )]
 
+#[cfg(feature = "faults")]
 pub mod faults;
 mod golden;
 pub mod http;
@@ -25,7 +26,6 @@ mod listener;
 mod not_tested;
 mod proxy;
 pub mod random;
-#[cfg(feature = "faults")]
 mod servers;
 mod stream;
 #[cfg(feature = "http2")]
