@@ -35,13 +35,13 @@ const EMPTY_WORDS: [&str; 7] = [
 const MACHINE_FOLDERS: [&str; 4] = ["home", "root", "work", "Users"];
 
 /// Every crate, with the crates of this project that it may use.
-const ARROWS: [(&str, &[&str]); 20] = [
+const ARROWS: [(&str, &[&str]); 21] = [
     ("waggle-analysis", &["metrics", "results", "stats", "units"]),
     (
         "waggle-cli",
         &[
-            "study", "load", "stats", "results", "runner", "analysis", "report", "service",
-            "convert", "flags", "testkit", "units",
+            "study", "load", "stats", "results", "runner", "system", "analysis", "report",
+            "service", "convert", "flags", "testkit", "units",
         ],
     ),
     (
@@ -67,8 +67,7 @@ const ARROWS: [(&str, &[&str]); 20] = [
     (
         "waggle-runner",
         &[
-            "study", "load", "results", "stats", "record", "analysis", "template", "testkit",
-            "units",
+            "study", "load", "results", "stats", "record", "system", "analysis", "testkit", "units",
         ],
     ),
     ("waggle-service", &[]),
@@ -78,6 +77,12 @@ const ARROWS: [(&str, &[&str]); 20] = [
     ),
     ("waggle-stats", &[]),
     ("waggle-study", &["metrics", "template", "units"]),
+    (
+        "waggle-system",
+        &[
+            "study", "load", "results", "stats", "template", "testkit", "units",
+        ],
+    ),
     ("waggle-template", &[]),
     ("waggle-testkit", &[]),
     ("waggle-units", &[]),

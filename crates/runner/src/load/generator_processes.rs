@@ -16,7 +16,7 @@ use std::{
 use waggle_load::{Job, Link, shares};
 
 use crate::load::load_run::LoadError;
-use waggle_system::system::supervise::describe;
+use waggle_system::components::supervise::describe;
 
 /// The hidden subcommand of a generator.
 const SUBCOMMAND: &str = "__generator";

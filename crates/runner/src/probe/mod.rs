@@ -48,6 +48,7 @@ pub(crate) use self::{
     watch::WatchStream,
 };
 use waggle_system::{
+    components::driver::Failure,
     http::{
         client::{Connection, Request},
         peer,
@@ -55,7 +56,6 @@ use waggle_system::{
     },
     placeholder::{PlaceholderError, fill, fill_content},
     secrets::words::Secrets,
-    system::driver::Failure,
 };
 
 /// The reader of one probe.

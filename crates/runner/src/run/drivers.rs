@@ -20,14 +20,14 @@ use crate::{
     trial::{Environments, TrialEnvironment, error::RunError, snapshot::Prepared},
 };
 use waggle_system::{
-    host::cpu_time::CpuClocks,
-    http::{client::Network, transport::Transports},
-    shutdown::Shutdown,
-    system::{
+    components::{
         created::Place,
         driver::{Driver, ExternalDriver, ProcessDriver, ProcessParts, Programs},
         limits::Limiter,
     },
+    host::cpu_time::CpuClocks,
+    http::{client::Network, transport::Transports},
+    shutdown::Shutdown,
 };
 
 /// What drivers are made of, beside the programs of their system.

@@ -33,12 +33,12 @@ use crate::{
     trial::{cool_down, error::RunError, snapshot::Snapshots},
 };
 use waggle_system::{
+    components::{driver::external, limits::Limiter},
     host,
     host::{cpu_time::CpuClocks, cpus, cpus::Shares, idle_poll::IdlePoll, quiet::QuietWaits},
     http::transport::Transports,
     secrets::oauth2::TokenSource,
     shutdown::Shutdown,
-    system::{driver::external, limits::Limiter},
 };
 
 /// Runs every trial of the plan that has no finished result in the folder yet. Call it from a Tokio runtime.

@@ -33,7 +33,7 @@ use crate::{
     },
     trial::{Environments, error::RunError},
 };
-use waggle_system::{http::client::HttpConnector, shutdown::Shutdown, system::driver::Driver};
+use waggle_system::{components::driver::Driver, http::client::HttpConnector, shutdown::Shutdown};
 
 /// Runs the rest of the plan, and adds repetitions to it.
 pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(

@@ -26,11 +26,11 @@ use crate::{
     },
 };
 use waggle_system::{
+    components::driver::Driver,
     host::{cpu_time::CpuClocks, cpus::Shares, quiet::QuietWaits},
     http::client::HttpConnector,
     secrets::{oauth2::TokenSource, words::Secrets},
     shutdown::Shutdown,
-    system::driver::Driver,
 };
 
 /// Folder below the run folder in which a trial's system writes.

@@ -23,7 +23,7 @@ use crate::{
     trial,
     trial::{TrialEnvironment, error::RunError},
 };
-use waggle_system::{http::client::HttpConnector, shutdown::Shutdown, system::driver::Driver};
+use waggle_system::{components::driver::Driver, http::client::HttpConnector, shutdown::Shutdown};
 
 /// Runs the rest of every cell's search, and of its trials at operating points, in the plan's order.
 pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(

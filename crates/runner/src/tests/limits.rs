@@ -3,7 +3,7 @@
 use waggle_results::{CpuLimit, LimitInfo, LimitMeans, MemoryLimit, PhaseName, TrialEnd};
 
 use super::{Bench, Then, world, world::Fault};
-use waggle_system::system::{driver::LimitReading, limits::Throttled};
+use waggle_system::components::{driver::LimitReading, limits::Throttled};
 
 fn limit_reading(oom_kills: u64) -> LimitReading {
     LimitReading {

@@ -269,7 +269,7 @@ impl Bench {
             calibration_file: None,
             idle_poll: false,
             cpus: crate::CpuUse::Shared,
-            cgroups: waggle_system::system::limits::CGROUPS.into(),
+            cgroups: waggle_system::components::limits::CGROUPS.into(),
             server_at: None,
             sample_limits: crate::SampleLimits::default(),
             end_load: None,

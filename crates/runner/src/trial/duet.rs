@@ -8,7 +8,7 @@ use std::cell::Cell;
 
 use tokio::sync::{Mutex, MutexGuard, watch};
 
-use waggle_system::system::driver::Failure;
+use waggle_system::components::driver::Failure;
 
 /// How far a trial of a duet has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -40,13 +40,13 @@ use crate::{
     },
 };
 use waggle_system::{
-    host::namespace::read_counts,
-    http::client::{Connection, HttpConnector},
-    shutdown::Shutdown,
-    system::{
+    components::{
         driver::{Driver, Failure, Setup},
         verify,
     },
+    host::namespace::read_counts,
+    http::client::{Connection, HttpConnector},
+    shutdown::Shutdown,
 };
 
 /// Timeout for collecting the results.

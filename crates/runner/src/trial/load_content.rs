@@ -5,11 +5,11 @@ use waggle_study as study;
 
 use crate::{load::job, trial::TrialContext};
 use waggle_system::{
-    http::peer::Peer,
-    system::{
+    components::{
         driver::{Driver, Failure},
         endpoints::endpoints,
     },
+    http::peer::Peer,
 };
 
 /// An endpoint, and what goes into the `Host` header of requests to it.

@@ -35,10 +35,10 @@ use crate::{
     trial::{error::RunError, result::Report},
 };
 use waggle_system::{
+    components::driver::{Driver, Failure},
     host::namespace::network_info,
     http::client::HttpConnector,
     shutdown::Shutdown,
-    system::driver::{Driver, Failure},
 };
 
 /// How a trial ended.

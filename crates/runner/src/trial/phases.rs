@@ -7,8 +7,8 @@ use waggle_results::{PhaseInfo, PhaseName, WriteError};
 
 use crate::{event::Event, event_sender::Events, trial::error::RunError};
 use waggle_system::{
+    components::driver::{Death, Deaths, Failure},
     shutdown::Shutdown,
-    system::driver::{Death, Deaths, Failure},
 };
 
 /// Margin beyond the known end of a phase before it counts as hung.

@@ -15,7 +15,6 @@ use waggle_study::{Cell, LoadStage};
 use waggle_units::format_size;
 
 use crate::{
-    clock,
     clock::Clock,
     load::{
         counts::{Carried, GeneratorSettings, outcome_remarks, session_counts, step_counts},
@@ -32,10 +31,10 @@ use crate::{
     },
 };
 use waggle_system::{
+    components::driver::{Failure, LimitReading},
     failure_kind::failure_kind,
     host::cpu_time::{CpuClocks, CpuReading},
     secrets::words::Secrets,
-    system::driver::{Failure, LimitReading},
 };
 
 /// Collects the parts of a trial's result.

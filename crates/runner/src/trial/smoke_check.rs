@@ -26,9 +26,9 @@ use crate::{
     },
 };
 use waggle_system::{
+    components::driver::{Driver, Failure},
     http::client::HttpConnector,
     secrets::words::Secrets,
-    system::driver::{Driver, Failure},
 };
 
 /// Timeout of the whole check.

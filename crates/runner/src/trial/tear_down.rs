@@ -16,7 +16,7 @@ use crate::{
         result::Report,
     },
 };
-use waggle_system::{http::client::HttpConnector, system::driver::Driver};
+use waggle_system::{components::driver::Driver, http::client::HttpConnector};
 
 impl Trial<'_> {
     /// Stops everything that was started; the first of the aborted loads is the measured one.

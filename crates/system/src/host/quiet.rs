@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(actual, expected, "{cores} until {until_s}");
     }
 
-    pub fn reading(seconds: f64, cores: f64, until_s: f64) -> CpuReading {
+    pub(crate) fn reading(seconds: f64, cores: f64, until_s: f64) -> CpuReading {
         let per_s = 1_000.0;
         let busy = cores * seconds.min(until_s) * per_s;
         let all = 2.0 * seconds * per_s;

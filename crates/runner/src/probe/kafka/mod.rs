@@ -36,7 +36,7 @@ use super::{
     pace::Pace,
     sampling::{Sampling, Turn},
 };
-use waggle_system::system::driver::Failure;
+use waggle_system::components::driver::Failure;
 
 /// Pause between two attempts to find the topic.
 const AGAIN_EVERY: Duration = Duration::from_millis(100);

@@ -7,6 +7,7 @@ use waggle_study::{JsonValue, Probe, WatchBegin, WatchVersions};
 
 use crate::probe::{config::ProbeError, document};
 use waggle_system::{
+    components::driver::Failure,
     http::{
         client::{HttpConnection, HttpConnector, HttpError, HttpStream, Network, Request},
         json::text_at,
@@ -18,7 +19,6 @@ use waggle_system::{
         tokens::Tokens,
         words::{Secrets, TOKEN},
     },
-    system::driver::Failure,
 };
 
 /// Most answers that a probe reads, one after the other.

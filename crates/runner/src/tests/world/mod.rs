@@ -26,15 +26,15 @@ use crate::{
     trial::TrialEnvironment,
 };
 use waggle_system::{
+    components::{
+        driver::{Death, Deaths, Driver, Failure, LimitReading, Setup},
+        limits::Throttled,
+    },
     host::{
         cpu_time::{CpuReading, Ticks},
         usage::Usage,
     },
     http::peer::Peer,
-    system::{
-        driver::{Death, Deaths, Driver, Failure, LimitReading, Setup},
-        limits::Throttled,
-    },
 };
 
 /// How long a step of the fake system takes.
@@ -313,7 +313,7 @@ impl Driver for Fake {
                 throttled_periods: 4,
                 time: STEP,
             };
-            reading.throttled = reading.throttled.map(|before| before.add(more));
+            reading.throttled = reading.throttled.map(|before| before.plus(more));
         }
         world.limits.clone()
     }

@@ -25,8 +25,8 @@ use crate::{
     },
 };
 use waggle_system::{
+    components::driver::{Driver, Failure},
     http::client::Connection,
-    system::driver::{Driver, Failure},
 };
 
 /// Bytes that are read again to measure the cost of reading.

@@ -19,7 +19,7 @@ use crate::{
     probe::Window,
     trial::phases::{Abort, SPARE},
 };
-use waggle_system::system::driver::{Driver, Failure};
+use waggle_system::components::driver::{Driver, Failure};
 
 /// A repeated kill that is later than this fails the trial.
 const LATE_AT_MOST: Duration = Duration::from_millis(500);

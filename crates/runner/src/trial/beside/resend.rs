@@ -3,7 +3,7 @@
 use waggle_load::What;
 
 use crate::load::load_run::{LoadRun, Replacer};
-use waggle_system::system::driver::Failure;
+use waggle_system::components::driver::Failure;
 
 /// Makes what a load sends, with the newest token.
 pub(in crate::trial) type Content<'a> = Box<dyn Fn() -> Result<What, Failure> + 'a>;

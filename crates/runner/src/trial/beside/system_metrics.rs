@@ -8,9 +8,9 @@ use waggle_study::{System, SystemMetric};
 
 use crate::{clock::Clock, event::Event, event_sender::Events, trial::phases::Abort};
 use waggle_system::{
+    components::metric_source::Source,
     http::{client::Connection, peer::Peer},
     problem::Problem,
-    system::metric_source::Source,
 };
 
 /// Timeout of the last reading of all metrics.

@@ -15,14 +15,14 @@ use crate::{
     trial::{TrialEnvironment, beside::resend::Resend, execute::Trial},
 };
 use waggle_system::{
+    components::{
+        driver::{Driver, Failure},
+        endpoints::endpoint,
+    },
     http::client::HttpConnector,
     secrets::{
         oauth2::{TokenError, TokenSource},
         tokens::Token,
-    },
-    system::{
-        driver::{Driver, Failure},
-        endpoints::endpoint,
     },
 };
 

@@ -14,8 +14,8 @@ use crate::trial::{
     result::Report,
 };
 use waggle_system::{
+    components::{driver::Driver, metric_source::Source},
     http::client::HttpConnector,
-    system::{driver::Driver, metric_source::Source},
 };
 
 /// Interval between two checks whether the host is idle.

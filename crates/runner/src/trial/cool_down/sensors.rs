@@ -7,10 +7,10 @@ use waggle_study::{CoolDownUntil, Sensor};
 
 use super::{command, files};
 use waggle_system::{
+    components::metric_source::Source,
     host::cpu_time::{CpuClocks, Ticks},
     http::client::Connection,
     problem::Problem,
-    system::metric_source::Source,
 };
 
 /// The first idle share is that of this time.

@@ -33,9 +33,9 @@ use crate::{
     },
 };
 use waggle_system::{
+    components::driver::{Driver, Failure},
     host::usage::of_system,
     shutdown::Shutdown,
-    system::driver::{Driver, Failure},
 };
 
 /// How often what the CPUs do is shown: who uses them is read of many processes.

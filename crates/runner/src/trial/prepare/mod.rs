@@ -35,8 +35,8 @@ use crate::{
     },
 };
 use waggle_system::{
+    components::driver::{Driver, Failure},
     http::client::HttpConnector,
-    system::driver::{Driver, Failure},
 };
 
 /// Pauses between two tries of a request, first and longest.

@@ -7,12 +7,12 @@ use waggle_study::{Settle, System, SystemMetric};
 
 use crate::trial::{TrialEnvironment, execute::Trial, phases::Abort};
 use waggle_system::{
-    http::client::HttpConnector,
-    problem::Problem,
-    system::{
+    components::{
         driver::{Driver, Failure},
         metric_source::Source,
     },
+    http::client::HttpConnector,
+    problem::Problem,
 };
 
 /// Between two readings of the metric that has to be quiet.

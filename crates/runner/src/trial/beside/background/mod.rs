@@ -26,7 +26,7 @@ use crate::{
         phases::{Abort, ENGINE_END_AT_MOST},
     },
 };
-use waggle_system::system::driver::{Driver, Failure};
+use waggle_system::components::driver::{Driver, Failure};
 
 /// Margin of a background load beyond warm-up and measured phase before it ends by itself.
 const SPARE: Duration = Duration::from_secs(120);

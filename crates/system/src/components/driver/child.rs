@@ -21,12 +21,12 @@ use tokio::{
 };
 
 use crate::{
-    problem::Problem,
-    system::{
+    components::{
         driver::Death,
         limits::{Group, out_of_memory},
         supervise::{BY_KILL, ENDED, NOT_STARTED, OOM_KILLS, ORDER_KILL, ORDER_STOP, STARTED},
     },
+    problem::Problem,
 };
 
 /// The hidden subcommand of the supervisor's program.

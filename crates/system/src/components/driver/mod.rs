@@ -26,11 +26,11 @@ pub use self::{
     },
 };
 use crate::{
+    components::limits::Throttled,
     host::{cpu_time::CpuReading, usage::Usage},
     http::peer::Peer,
     problem::Problem,
     secrets::words::Secrets,
-    system::limits::Throttled,
 };
 
 /// What a driver needs to know about the system that it brings up.

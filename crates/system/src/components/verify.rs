@@ -7,6 +7,10 @@ use waggle_load::{Escape, Template};
 use waggle_study::Check;
 
 use crate::{
+    components::{
+        driver::{Driver, Failure},
+        endpoints::endpoint,
+    },
     http::{
         answer::Answer,
         client::{Connection, HttpConnector, Request},
@@ -15,10 +19,6 @@ use crate::{
     },
     placeholder::fill_content,
     secrets::words::Secrets,
-    system::{
-        driver::{Driver, Failure},
-        endpoints::endpoint,
-    },
 };
 
 /// Pause between two attempts at a step.

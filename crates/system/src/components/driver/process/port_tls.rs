@@ -7,9 +7,9 @@ use waggle_study::{Component, PortTls, Trust};
 
 use super::ProcessDriver;
 use crate::{
+    components::certificates::Certificates,
     http::{peer::Peer, transport::read_pem},
     problem::Problem,
-    system::certificates::Certificates,
 };
 
 impl ProcessDriver {

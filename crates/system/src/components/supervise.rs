@@ -22,7 +22,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
-use crate::{host::cpus, system::limits::Group};
+use crate::{components::limits::Group, host::cpus};
 
 /// Asks the component to end.
 pub const ORDER_STOP: u8 = b'T';

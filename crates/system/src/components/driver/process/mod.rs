@@ -16,15 +16,7 @@ use tokio::{
 use waggle_study::{Component, System};
 
 use crate::{
-    host::{
-        cpu_time::{CpuClocks, CpuReading},
-        proc,
-        server_processes::ServerProcesses,
-        usage::{INSTRUMENT, Usage},
-    },
-    http::{peer::Peer, transport::TlsOfPorts},
-    problem::Problem,
-    system::{
+    components::{
         certificates::Certificates,
         created::{Ledger, Place},
         driver::{
@@ -40,6 +32,14 @@ use crate::{
         },
         limits::{Limiter, ReplicaLimits, Throttled},
     },
+    host::{
+        cpu_time::{CpuClocks, CpuReading},
+        proc,
+        server_processes::ServerProcesses,
+        usage::{INSTRUMENT, Usage},
+    },
+    http::{peer::Peer, transport::TlsOfPorts},
+    problem::Problem,
 };
 
 /// How often a system is started again because another process took one of its ports.

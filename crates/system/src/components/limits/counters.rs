@@ -26,7 +26,7 @@ impl Throttled {
         })
     }
 
-    pub fn add(self, other: Self) -> Self {
+    pub fn plus(self, other: Self) -> Self {
         Self {
             periods: self.periods + other.periods,
             throttled_periods: self.throttled_periods + other.throttled_periods,

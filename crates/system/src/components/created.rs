@@ -15,13 +15,13 @@ use tokio::time::{Instant, sleep, timeout};
 use waggle_study::{SetupStep, Undo};
 
 use crate::{
+    components::private_file,
     http::{
         client::{Connection, HttpConnector, Network, Request},
         peer::Peer,
     },
     placeholder::{PlaceholderError, fill_content},
     problem::Problem,
-    system::private_file,
 };
 
 /// Pause between two requests.

@@ -4,12 +4,7 @@ use tokio::time::Instant;
 
 use super::{NotUp, ProcessDriver, Running};
 use crate::{
-    host::{
-        proc::{self, Used},
-        usage::Usage,
-    },
-    problem::Problem,
-    system::{
+    components::{
         driver::{
             Failure, LimitReading,
             child::{Child, KILL_AT_MOST},
@@ -17,6 +12,8 @@ use crate::{
         },
         limits::Group,
     },
+    host::{proc, proc::Used, usage::Usage},
+    problem::Problem,
 };
 
 impl Running {
@@ -47,7 +44,7 @@ impl Running {
             group.and_then(Group::read_throttled),
             self.earlier_throttled,
         ) {
-            (Some(now), Some(earlier)) => Some(now.add(earlier)),
+            (Some(now), Some(earlier)) => Some(now.plus(earlier)),
             (now, earlier) => now.or(earlier),
         };
         let oom_kills = group

@@ -3,8 +3,8 @@
 use waggle_study::System;
 
 use crate::{
+    components::driver::{Driver, Failure},
     http::peer::Peer,
-    system::driver::{Driver, Failure},
 };
 
 /// An endpoint at every replica of its component; at least one.

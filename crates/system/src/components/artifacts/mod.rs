@@ -20,13 +20,13 @@ use tokio::{
 use waggle_study::{Artifact, Level, System};
 
 use crate::{
-    shutdown::Shutdown,
-    system::{
+    components::{
         artifacts::fetch_failure::FetchFailure,
         driver::{
             Child, Deaths, Launch, Search, artifact_of, distinct, folder_name, log_tail, names,
         },
     },
+    shutdown::Shutdown,
 };
 
 /// Timeout of one fetch.

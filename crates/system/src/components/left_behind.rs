@@ -10,9 +10,9 @@ use std::{
 use waggle_study::{Study, System};
 
 use crate::{
+    components::created::{HIDDEN, Made, Noted},
     http::{address::find_address, peer::Peer, transport::tls_of_ports},
     secrets::words::Secrets,
-    system::created::{HIDDEN, Made, Noted},
 };
 
 /// Longest file that is read.

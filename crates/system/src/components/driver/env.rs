@@ -8,14 +8,14 @@ use std::{
 use waggle_study::{Component, Trust};
 
 use crate::{
-    host::cpus,
-    placeholder::{PlaceholderError, fill},
-    system::{
+    components::{
         certificates::Certificates,
         driver::{Failure, Setup, child::Launch, ports::Ports, program::Programs},
         limits::ReplicaLimits,
         private_file,
     },
+    host::cpus,
+    placeholder::{PlaceholderError, fill},
 };
 
 /// Maximum number of replicas of one component.

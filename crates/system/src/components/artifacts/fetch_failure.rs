@@ -8,7 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use waggle_study::Artifact;
 
-use crate::{now_utc, system::driver::folder_name};
+use crate::{components::driver::folder_name, now_utc};
 
 /// `NAME-VERSION.failed.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

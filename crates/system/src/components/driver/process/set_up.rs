@@ -6,11 +6,11 @@ use tokio::time::{Instant, sleep};
 use waggle_study::Component;
 
 use super::ProcessDriver;
-use crate::system::{
+use crate::components::{
     created::Made,
     driver::{
-        Failure, Setup,
-        setup::{self, Captured, SetupFailure},
+        Failure, Setup, setup,
+        setup::{Captured, SetupFailure},
     },
 };
 

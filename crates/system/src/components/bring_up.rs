@@ -16,17 +16,18 @@ use tokio::{
 use waggle_study::{Level, System};
 
 use crate::{
-    http::{client::Network, peer, transport::TlsOfPorts},
-    secrets::words::Secrets,
-    shutdown::Shutdown,
-    system::{
+    components::{
         driver::{
             Death, Driver, Failure, ProcessDriver, ProcessParts, ProgramError, Programs, Search,
             Setup,
         },
         limits::{CGROUPS, Limiter},
-        verify::{self, Target},
+        verify,
+        verify::Target,
     },
+    http::{client::Network, peer, transport::TlsOfPorts},
+    secrets::words::Secrets,
+    shutdown::Shutdown,
 };
 
 /// Timeout for stopping everything.

@@ -15,7 +15,7 @@ use rcgen::{
 };
 use waggle_study::Certificate;
 
-use crate::system::private_file;
+use crate::components::private_file;
 
 /// The folder of the files, below that of the system.
 const FOLDER: &str = "certificates";

@@ -11,6 +11,13 @@ use waggle_load::Tls;
 use waggle_study::{Component, External};
 
 use crate::{
+    components::driver::{
+        Death, Deaths, Driver, Failure, LimitReading, Setup,
+        idle_check::IdleCheck,
+        ports::{ExternalPort, Ports},
+        ready,
+        ready::ASK_EVERY,
+    },
     host::{
         cpu_time::{CpuClocks, CpuReading},
         proc,
@@ -18,12 +25,6 @@ use crate::{
         usage::{INSTRUMENT, Usage},
     },
     http::{address::find_first, peer::Peer},
-    system::driver::{
-        Death, Deaths, Driver, Failure, LimitReading, Setup,
-        idle_check::IdleCheck,
-        ports::{ExternalPort, Ports},
-        ready::{self, ASK_EVERY},
-    },
 };
 
 /// The one component of a system that is given by its URL.
