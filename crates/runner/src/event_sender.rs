@@ -7,7 +7,6 @@ use std::{
 };
 
 use tokio::{sync::mpsc, time::timeout};
-
 use waggle_load::Interval;
 use waggle_results::PhaseName;
 

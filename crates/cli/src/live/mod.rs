@@ -24,7 +24,11 @@ use std::{
 };
 
 use anyhow::{Context, Result};
+pub(crate) use board::{Board, CellBoard, Mark, PhaseNow, Shared, StudyBoard, TrialNow};
+pub(crate) use judge_pace::JudgePace;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+pub(crate) use screen::{fits, give_back};
+pub(crate) use view_model::{Title, ViewModel};
 
 use self::{
     draw::{Frame, Page, Palette},
@@ -35,11 +39,6 @@ use crate::{
     process::{interrupts::Interrupts, priority::out_of_the_way},
     trial::sides::Side,
 };
-
-pub(crate) use board::{Board, CellBoard, Mark, PhaseNow, Shared, StudyBoard, TrialNow};
-pub(crate) use judge_pace::JudgePace;
-pub(crate) use screen::{fits, give_back};
-pub(crate) use view_model::{Title, ViewModel};
 
 /// Minimum time between two frames.
 const DRAW_INTERVAL: Duration = Duration::from_millis(100);

@@ -25,13 +25,12 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::{Request, Response, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
+use objects::Objects;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpListener,
 };
 use tokio_rustls::TlsAcceptor;
-
-use objects::Objects;
 
 const BODY_MAX_BYTES: usize = 16 * 1024 * 1024;
 const LATE_BY: Duration = Duration::from_secs(2);

@@ -8,13 +8,13 @@ use std::{collections::BTreeMap, path::Path};
 use waggle_load::{CalibrationError, Capacity, Job, What};
 use waggle_results::{CalibratedShape, CalibrationFile, Host};
 use waggle_study::{self as study, Cell, Study, System};
+use waggle_system::{host::cpus::Shares, now_utc, shutdown::Shutdown};
 
 use crate::{
     event::Event,
     event_sender::Events,
     load::{job, job::Parts, records::RecordFiles},
 };
-use waggle_system::{host::cpus::Shares, now_utc, shutdown::Shutdown};
 
 /// Placeholder for the system's address in the requests.
 const NOWHERE: std::net::SocketAddr =

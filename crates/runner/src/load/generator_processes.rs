@@ -14,9 +14,9 @@ use std::{
 };
 
 use waggle_load::{Job, Link, shares};
+use waggle_system::components::supervise::describe;
 
 use crate::load::load_run::LoadError;
-use waggle_system::components::supervise::describe;
 
 /// The hidden subcommand of a generator.
 const SUBCOMMAND: &str = "__generator";

@@ -7,6 +7,11 @@ use std::{collections::VecDeque, time::Duration};
 
 use tokio::time::Instant;
 use waggle_study::{Extract, ProbeQuery};
+use waggle_system::{
+    http::client::{Connection, HttpError, Request},
+    placeholder::fill,
+    secrets::{tokens::Tokens, words::TOKEN},
+};
 
 use super::{
     config::{ProbeConfig, ProbeError},
@@ -16,11 +21,6 @@ use super::{
     offset::markers,
     pace::Pace,
     time_cursor::{Depth, Stretches, TimeCursor},
-};
-use waggle_system::{
-    http::client::{Connection, HttpError, Request},
-    placeholder::fill,
-    secrets::{tokens::Tokens, words::TOKEN},
 };
 
 /// Number of earlier polls that are remembered, to know since when a record may have been there.
@@ -314,10 +314,10 @@ mod tests {
 
     use waggle_load::key_of;
     use waggle_study::{Extract, ProbeKind, ProbeQuery};
+    use waggle_system::http::client::{Connection, HttpError, Request};
 
     use super::{ByTime, Depth};
     use crate::probe::tests::Bench;
-    use waggle_system::http::client::{Connection, HttpError, Request};
 
     /// Shows what was sent between two instants, which are in the path: `/FROM/TO`.
     struct Store(Vec<(u64, u64)>);

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use waggle_study::{Delivery, Probe};
+use waggle_system::{http::client::HttpError, secrets::words::Secrets};
 
 use super::{delays::Window, due_instants::DueInstants, sampling::SampleLimits};
 use crate::clock::Clock;
-use waggle_system::{http::client::HttpError, secrets::words::Secrets};
 
 /// The configuration of a probe.
 #[derive(Debug, Clone)]

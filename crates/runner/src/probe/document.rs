@@ -1,10 +1,11 @@
 //! Answers that are one document of JSON.
 
-use super::config::ProbeError;
 use waggle_system::http::{
     answer::LimitedBody,
     client::{Connection, HttpError, Request},
 };
+
+use super::config::ProbeError;
 
 /// Longest answer.
 const ANSWER_MAX_BYTES: usize = 64 * 1024 * 1024;

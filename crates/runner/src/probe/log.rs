@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use tokio::{sync::watch, time::Instant};
-
 use waggle_results::{DelayHistograms, InstantsInfo, MeasuredRecords};
 use waggle_study::ProbeKind;
 

@@ -28,6 +28,16 @@ mod watch;
 use std::time::Duration;
 
 use waggle_study::{Probe, ProbeKind, ProbeQuery};
+use waggle_system::{
+    components::driver::Failure,
+    http::{
+        client::{Connection, Request},
+        peer,
+        peer::Peer,
+    },
+    placeholder::{PlaceholderError, fill, fill_content},
+    secrets::words::Secrets,
+};
 
 pub use self::sampling::SampleLimits;
 use self::{
@@ -46,16 +56,6 @@ pub(crate) use self::{
     seen_set::SeenSet,
     time_cursor::Depth,
     watch::WatchStream,
-};
-use waggle_system::{
-    components::driver::Failure,
-    http::{
-        client::{Connection, Request},
-        peer,
-        peer::Peer,
-    },
-    placeholder::{PlaceholderError, fill, fill_content},
-    secrets::words::Secrets,
 };
 
 /// The reader of one probe.

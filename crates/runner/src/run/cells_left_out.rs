@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use waggle_results::{LeftOutInfo, LeftOutReason};
 use waggle_study::{Artifact, Cell, Study, System};
-
-use crate::run::{info::cell_info, schedule::is_changed};
 use waggle_system::components::{
     artifacts::{Fetching, Location, artifacts, fetch_failure::FetchFailure},
     driver::{artifact_of, started_programs},
 };
+
+use crate::run::{info::cell_info, schedule::is_changed};
 
 /// A system, and where its artifacts are searched.
 #[derive(Debug, Clone, Copy)]

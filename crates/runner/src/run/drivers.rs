@@ -7,6 +7,16 @@ use std::{
 };
 
 use waggle_study::System;
+use waggle_system::{
+    components::{
+        created::Place,
+        driver::{Driver, ExternalDriver, ProcessDriver, ProcessParts, Programs},
+        limits::Limiter,
+    },
+    host::cpu_time::CpuClocks,
+    http::{client::Network, transport::Transports},
+    shutdown::Shutdown,
+};
 
 use crate::{
     event_sender::Events,
@@ -18,16 +28,6 @@ use crate::{
         version_programs::VersionPrograms,
     },
     trial::{Environments, TrialEnvironment, error::RunError, snapshot::Prepared},
-};
-use waggle_system::{
-    components::{
-        created::Place,
-        driver::{Driver, ExternalDriver, ProcessDriver, ProcessParts, Programs},
-        limits::Limiter,
-    },
-    host::cpu_time::CpuClocks,
-    http::{client::Network, transport::Transports},
-    shutdown::Shutdown,
 };
 
 /// What drivers are made of, beside the programs of their system.

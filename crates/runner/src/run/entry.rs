@@ -10,6 +10,14 @@ use tokio::{
 };
 use waggle_results::RunFolder;
 use waggle_study::{Address, System};
+use waggle_system::{
+    components::limits::Limiter,
+    host,
+    host::{cpu_time::CpuClocks, cpus, cpus::Shares, idle_poll::IdlePoll, quiet::QuietWaits},
+    http::transport::Transports,
+    secrets::oauth2::TokenSource,
+    shutdown::Shutdown,
+};
 
 use crate::{
     event::Event,
@@ -22,7 +30,7 @@ use crate::{
     run::{
         drivers,
         drivers::DriverParts,
-        info,
+        external_server, info,
         info::Inventory,
         networks,
         request::{CpuUse, Ended, RunRequest},
@@ -31,14 +39,6 @@ use crate::{
         version_programs::VersionPrograms,
     },
     trial::{cool_down, error::RunError, snapshot::Snapshots},
-};
-use waggle_system::{
-    components::{driver::external, limits::Limiter},
-    host,
-    host::{cpu_time::CpuClocks, cpus, cpus::Shares, idle_poll::IdlePoll, quiet::QuietWaits},
-    http::transport::Transports,
-    secrets::oauth2::TokenSource,
-    shutdown::Shutdown,
 };
 
 /// Runs every trial of the plan that has no finished result in the folder yet. Call it from a Tokio runtime.
@@ -126,7 +126,7 @@ async fn prepare_and_run(
         cpus: allowed,
         loops: idle_poll.as_ref().map(IdlePoll::pid),
     };
-    find_server(request, events, shutdown).await?;
+    external_server::find(request, events, shutdown).await?;
     let folder = open(request, &records, &programs, &shares).await?;
     warn_of_shared_cpus(request, &shares, clocks.cpus.len(), events).await;
     let has_halves = schedule::has_halves(&request.study);
@@ -178,46 +178,6 @@ async fn prepare_and_run(
         clocks: &clocks,
     };
     drivers::run_trials(parts, programs, series, events, shutdown).await
-}
-
-/// Waits until a server that is given by its URL can be reached, before anything is written: no trial of the run can do without it.
-async fn find_server(
-    request: &RunRequest,
-    events: &Events,
-    shutdown: &Shutdown,
-) -> Result<(), RunError> {
-    let timeouts = request
-        .study
-        .cells
-        .iter()
-        .map(|cell| cell.schedule.ready_timeout);
-    let Some((server, timeout)) = request.system.external.as_ref().zip(timeouts.max()) else {
-        return Ok(());
-    };
-    if request.server_at.is_some() {
-        return Ok(());
-    }
-    let mut shutdown = shutdown.clone();
-    let report = async |why: String| {
-        let event = Event::WaitingForServer {
-            url: server.url.clone(),
-            why,
-            at_most: timeout,
-        };
-        events.report(event).await;
-    };
-    tokio::select! {
-        biased;
-        // The trials are not begun then.
-        () = shutdown.wait_for_stop() => Ok(()),
-        outcome = external::wait_for(server, timeout, report) => {
-            outcome.map_err(|why| RunError::Unreachable {
-                url: server.url.clone(),
-                why,
-                waited: timeout,
-            })
-        }
-    }
 }
 
 /// Says where load and system share CPUs; `cpus`: how many waggle may use.

@@ -5,6 +5,7 @@ pub(crate) mod cells_left_out;
 mod drivers;
 mod early_failures;
 pub(crate) mod entry;
+pub(crate) mod external_server;
 pub(crate) mod info;
 pub(crate) mod named_files;
 mod networks;

@@ -3,9 +3,9 @@
 use std::thread;
 
 use waggle_study::{Network, Study};
+use waggle_system::host::namespace::Namespace;
 
 use crate::trial::error::RunError;
-use waggle_system::host::namespace::Namespace;
 
 /// Tries each network of a study, before anything is started.
 pub(crate) fn check_networks(study: &Study) -> Result<(), RunError> {

@@ -18,6 +18,7 @@ use waggle_stats::{CLEAN_TRIALS_MIN, Verdict};
 use waggle_study::{
     MAX_REPLACEMENTS, Order, PlannedTrial, Restart, Study, expected_duration, since_sentinel,
 };
+use waggle_system::{components::driver::Driver, http::client::HttpConnector, shutdown::Shutdown};
 
 use crate::{
     event::Event,
@@ -33,7 +34,6 @@ use crate::{
     },
     trial::{Environments, error::RunError},
 };
-use waggle_system::{components::driver::Driver, http::client::HttpConnector, shutdown::Shutdown};
 
 /// Runs the rest of the plan, and adds repetitions to it.
 pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(

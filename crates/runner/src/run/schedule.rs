@@ -10,6 +10,13 @@ use waggle_results::{QuietWaitInfo, RunFolder, TrialEnd, TrialInfo, TrialKey};
 use waggle_study::{
     Cell, Design, DuetCpus, LoadModel, Plan, PlannedTrial, Restart, Study, System, Version,
 };
+use waggle_system::{
+    components::driver::Driver,
+    host::{cpu_time::CpuClocks, cpus::Shares, quiet::QuietWaits},
+    http::client::HttpConnector,
+    secrets::{oauth2::TokenSource, words::Secrets},
+    shutdown::Shutdown,
+};
 
 use crate::{
     event::Event,
@@ -24,13 +31,6 @@ use crate::{
         error::RunError,
         snapshot::{FoundSnapshot, Prepared, Snapshots},
     },
-};
-use waggle_system::{
-    components::driver::Driver,
-    host::{cpu_time::CpuClocks, cpus::Shares, quiet::QuietWaits},
-    http::client::HttpConnector,
-    secrets::{oauth2::TokenSource, words::Secrets},
-    shutdown::Shutdown,
 };
 
 /// Folder below the run folder in which a trial's system writes.

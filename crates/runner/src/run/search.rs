@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use waggle_results::{TrialInfo, TrialKey};
 use waggle_stats::{Answer, Levels, Search, Settings, Step};
 use waggle_study::{Cell, PlannedTrial, Sought};
+use waggle_system::{components::driver::Driver, http::client::HttpConnector, shutdown::Shutdown};
 
 use crate::{
     event::Event,
@@ -23,7 +24,6 @@ use crate::{
     trial,
     trial::{TrialEnvironment, error::RunError},
 };
-use waggle_system::{components::driver::Driver, http::client::HttpConnector, shutdown::Shutdown};
 
 /// Runs the rest of every cell's search, and of its trials at operating points, in the plan's order.
 pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use waggle_results::{ArtifactInfo, ComponentInfo};
 use waggle_study::{Cell, System};
+use waggle_system::components::driver::{ProgramError, Programs, Search};
 
 use crate::run::{request::RunRequest, schedule};
-use waggle_system::components::driver::{ProgramError, Programs, Search};
 
 /// The programs of the study's system, and of the changed version's, if that is another one.
 #[derive(Debug, Clone)]

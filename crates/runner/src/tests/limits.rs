@@ -1,9 +1,9 @@
 //! Limits of replicas in the result of a trial: as they were applied, with what was met in the measured phase.
 
 use waggle_results::{CpuLimit, LimitInfo, LimitMeans, MemoryLimit, PhaseName, TrialEnd};
+use waggle_system::components::{driver::LimitReading, limits::Throttled};
 
 use super::{Bench, Then, world, world::Fault};
-use waggle_system::components::{driver::LimitReading, limits::Throttled};
 
 fn limit_reading(oom_kills: u64) -> LimitReading {
     LimitReading {

@@ -27,6 +27,12 @@ use tokio::{
 };
 use waggle_results::{PhaseName, Run, RunFolder};
 use waggle_study::{Plan, Source, Study, System};
+use waggle_system::{
+    host,
+    host::{cpus::Shares, quiet::QuietWaits},
+    secrets::oauth2::TokenSource,
+    shutdown::Shutdown,
+};
 
 use self::world::{Shared, World};
 use crate::{
@@ -35,12 +41,6 @@ use crate::{
     load::{calibration::Calibration, records::RecordFiles},
     run::{info, request::Ended, schedule, schedule::Series},
     trial::{Environments, error::RunError},
-};
-use waggle_system::{
-    host,
-    host::{cpus::Shares, quiet::QuietWaits},
-    secrets::oauth2::TokenSource,
-    shutdown::Shutdown,
 };
 
 const SYSTEM: &str = "

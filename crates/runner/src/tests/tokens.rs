@@ -3,10 +3,10 @@
 use waggle_load::What;
 use waggle_results::{PhaseName, TrialEnd};
 use waggle_study::{Values, no_files};
+use waggle_system::secrets::oauth2::TokenSource;
 
 use super::{Bench, STUDY, Then, world};
 use crate::run::request::Ended;
-use waggle_system::secrets::oauth2::TokenSource;
 
 /// Two trials of about four seconds; tokens last one.
 fn bench() -> Bench {

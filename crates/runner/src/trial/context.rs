@@ -4,6 +4,14 @@ use std::path::Path;
 
 use waggle_results::{QuietWaitInfo, TrialKey};
 use waggle_study::{Cell, System};
+use waggle_system::{
+    host::{
+        cpu_time::CpuClocks,
+        cpus::Shares,
+        namespace::{Namespace, NetworkError},
+    },
+    secrets::{oauth2::TokenSource, words::Secrets},
+};
 
 use crate::{
     load::records::RecordFiles,
@@ -12,14 +20,6 @@ use crate::{
         duet::Part,
         snapshot::{Prepared, SnapshotUse},
     },
-};
-use waggle_system::{
-    host::{
-        cpu_time::CpuClocks,
-        cpus::Shares,
-        namespace::{Namespace, NetworkError},
-    },
-    secrets::{oauth2::TokenSource, words::Secrets},
 };
 
 /// The driver, the load and the network; a test can replace each of them.

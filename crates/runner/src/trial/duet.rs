@@ -7,7 +7,6 @@
 use std::cell::Cell;
 
 use tokio::sync::{Mutex, MutexGuard, watch};
-
 use waggle_system::components::driver::Failure;
 
 /// How far a trial of a duet has come.

@@ -3,7 +3,6 @@
 use std::{io, path::PathBuf};
 
 use waggle_results::{ReadError, WriteError};
-
 use waggle_system::{components::driver::ProgramError, host::idle_poll::IdlePollError};
 
 /// Why a run failed. Failures of a system or of a trial are results, not errors.

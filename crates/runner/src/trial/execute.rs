@@ -14,6 +14,15 @@ use tokio::time::{Instant, timeout};
 use waggle_load::Outcome;
 use waggle_results::{PhaseName, TrialWriter};
 use waggle_study::Preparation;
+use waggle_system::{
+    components::{
+        driver::{Driver, Failure, Setup},
+        verify,
+    },
+    host::namespace::read_counts,
+    http::client::{Connection, HttpConnector},
+    shutdown::Shutdown,
+};
 
 use crate::{
     event_sender::Events,
@@ -38,15 +47,6 @@ use crate::{
         start,
         start::Started,
     },
-};
-use waggle_system::{
-    components::{
-        driver::{Driver, Failure, Setup},
-        verify,
-    },
-    host::namespace::read_counts,
-    http::client::{Connection, HttpConnector},
-    shutdown::Shutdown,
 };
 
 /// Timeout for collecting the results.

@@ -2,8 +2,6 @@
 
 use waggle_load as load;
 use waggle_study as study;
-
-use crate::{load::job, trial::TrialContext};
 use waggle_system::{
     components::{
         driver::{Driver, Failure},
@@ -11,6 +9,8 @@ use waggle_system::{
     },
     http::peer::Peer,
 };
+
+use crate::{load::job, trial::TrialContext};
 
 /// An endpoint, and what goes into the `Host` header of requests to it.
 pub(crate) fn targets_and_host<D: Driver>(

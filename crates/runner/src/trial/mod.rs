@@ -20,6 +20,12 @@ mod tear_down;
 use std::cell::RefCell;
 
 use waggle_results::{TrialInfo, TrialWriter};
+use waggle_system::{
+    components::driver::{Driver, Failure},
+    host::namespace::network_info,
+    http::client::HttpConnector,
+    shutdown::Shutdown,
+};
 
 pub(crate) use self::{
     context::{Environments, RunningSystem, TrialContext, TrialEnvironment},
@@ -33,12 +39,6 @@ use crate::{
     event_sender::Events,
     load::load_run::Load,
     trial::{error::RunError, result::Report},
-};
-use waggle_system::{
-    components::driver::{Driver, Failure},
-    host::namespace::network_info,
-    http::client::HttpConnector,
-    shutdown::Shutdown,
 };
 
 /// How a trial ended.

@@ -4,12 +4,12 @@ use std::{future::Future, pin::pin, time::Duration};
 
 use tokio::time::{Instant, sleep_until, timeout};
 use waggle_results::{PhaseInfo, PhaseName, WriteError};
-
-use crate::{event::Event, event_sender::Events, trial::error::RunError};
 use waggle_system::{
     components::driver::{Death, Deaths, Failure},
     shutdown::Shutdown,
 };
+
+use crate::{event::Event, event_sender::Events, trial::error::RunError};
 
 /// Margin beyond the known end of a phase before it counts as hung.
 pub(crate) const SPARE: Duration = Duration::from_secs(15);

@@ -12,6 +12,12 @@ use waggle_results::{
     TrialEnd, TrialInfo, TrialKey,
 };
 use waggle_study::{Cell, LoadStage};
+use waggle_system::{
+    components::driver::{Failure, LimitReading},
+    failure_kind::failure_kind,
+    host::cpu_time::{CpuClocks, CpuReading},
+    secrets::words::Secrets,
+};
 use waggle_units::format_size;
 
 use crate::{
@@ -29,12 +35,6 @@ use crate::{
         load_phases::Progress,
         phases::Phases,
     },
-};
-use waggle_system::{
-    components::driver::{Failure, LimitReading},
-    failure_kind::failure_kind,
-    host::cpu_time::{CpuClocks, CpuReading},
-    secrets::words::Secrets,
 };
 
 /// Collects the parts of a trial's result.

@@ -9,6 +9,11 @@ use waggle_load::{
 };
 use waggle_results::PhaseName;
 use waggle_study as study;
+use waggle_system::{
+    components::driver::{Driver, Failure},
+    http::client::HttpConnector,
+    secrets::words::Secrets,
+};
 
 use crate::{
     clock::Clock,
@@ -24,11 +29,6 @@ use crate::{
         phases::{Allowed, Phases, SPARE, Stop},
         start,
     },
-};
-use waggle_system::{
-    components::driver::{Driver, Failure},
-    http::client::HttpConnector,
-    secrets::words::Secrets,
 };
 
 /// Timeout of the whole check.

@@ -6,6 +6,10 @@ use tokio::sync::watch;
 use waggle_load::{self as load, DueTimes};
 use waggle_results::LoadStart;
 use waggle_study::{self as study, Cell, Probe, ProbeKind, System};
+use waggle_system::{
+    components::driver::{Driver, Failure},
+    http::client::HttpConnector,
+};
 
 use crate::{
     clock::Clock,
@@ -33,10 +37,6 @@ use crate::{
         load_phases::{LoadPhases, Progress, stop_watch::StopWatch},
         phases::Abort,
     },
-};
-use waggle_system::{
-    components::driver::{Driver, Failure},
-    http::client::HttpConnector,
 };
 
 /// A running load with its probes and metrics.

@@ -6,6 +6,7 @@ use futures_util::future::join_all;
 use tokio::time::timeout;
 use waggle_results::PhaseName;
 use waggle_study::System;
+use waggle_system::{components::driver::Driver, http::client::HttpConnector};
 
 use crate::{
     load::load_run::{Load, LoadRun},
@@ -16,7 +17,6 @@ use crate::{
         result::Report,
     },
 };
-use waggle_system::{components::driver::Driver, http::client::HttpConnector};
 
 impl Trial<'_> {
     /// Stops everything that was started; the first of the aborted loads is the measured one.

@@ -3,7 +3,6 @@
 use std::{collections::HashSet, fs, sync::Mutex};
 
 use waggle_results::{PreparationInfo, Run, Trial, TrialEnd};
-
 use waggle_testkit::http::{Reply, Server, answer, ok};
 
 use super::{Bench, example};

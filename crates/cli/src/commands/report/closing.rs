@@ -1,11 +1,12 @@
 //! The closing text of a run.
 
-use crate::output;
 use waggle_analysis::{Decision, Model, ThresholdOutcome};
 use waggle_report::{
     Written,
     wording::{answer, conditions, format, warnings},
 };
+
+use crate::output;
 
 /// Letters of a log's line that are shown.
 const LOG_LINE_MAX: usize = 200;

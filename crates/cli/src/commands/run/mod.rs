@@ -27,7 +27,6 @@ use self::{
     live_view::RunView,
     state::{Outline, State},
 };
-
 use crate::{
     arguments::{DesignChoice, Run, RunComparison},
     commands::{compare, report, system},

@@ -13,12 +13,12 @@ mod percentiles;
 mod spectrum;
 mod study;
 
-use ratatui::{buffer::Buffer, layout::Rect, style::Style};
-
-use super::board::StudyBoard;
 use area::Area;
 pub(in crate::live) use frame::{Frame, Page};
 pub(in crate::live) use palette::Palette;
+use ratatui::{buffer::Buffer, layout::Rect, style::Style};
+
+use super::board::StudyBoard;
 
 /// Minimum size for charts.
 const CHARTS_FROM: (u16, u16) = (64, 12);

@@ -1,6 +1,7 @@
 //! The distribution of response times over the measured phase, as bars on a logarithmic axis.
 
 use ratatui::widgets::{Sparkline, SparklineBar, Widget};
+use waggle_report::wording::format::count;
 
 use super::{
     area::Area,
@@ -15,7 +16,6 @@ use crate::{
     live::{history::PERCENTILES, spectrum::floor_index},
     trial::{aggregate::as_f64, so_far::ratio},
 };
-use waggle_report::wording::format::count;
 
 /// Minimum distance of two ticks in columns.
 const APART: u16 = 7;

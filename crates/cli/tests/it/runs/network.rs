@@ -7,7 +7,6 @@ use std::{
 };
 
 use waggle_analysis::Model;
-
 use waggle_testkit::not_tested;
 
 use crate::workspace::{Workspace, output_text};

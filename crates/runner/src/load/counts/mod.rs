@@ -14,6 +14,7 @@ use waggle_results::{
     LagInfo, SessionCounts, StepCounts,
 };
 use waggle_study::{self as study, Cell, LoadModel, Request, What};
+use waggle_system::failure_kind::failure_kind;
 
 use self::generators::GeneratorParts;
 pub use self::tls_obstacle::{TlsObstacle, tls_obstacle};
@@ -26,7 +27,6 @@ use crate::{
     load::job,
     number::{as_f64, share},
 };
-use waggle_system::failure_kind::failure_kind;
 
 /// What a cell asks of the load generator.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

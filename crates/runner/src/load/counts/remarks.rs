@@ -1,11 +1,11 @@
 //! What a whole load showed, in words: its failures with an example of each kind, and why it ended.
 
 use waggle_load::{Counts, Example, Failure, Outcome};
-
-use super::{StepFailures, step_failures::rows_in_words};
 use waggle_system::{
     failure_kind::failure_kind, http::client::failure_in_words, secrets::words::Secrets,
 };
+
+use super::{StepFailures, step_failures::rows_in_words};
 
 /// Most characters of an example that are shown.
 const EXAMPLE_MAX: usize = 200;

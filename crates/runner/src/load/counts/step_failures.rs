@@ -1,7 +1,6 @@
 //! Failures of steps in words, with what an answer of each lacked.
 
 use waggle_load::{Expected, Failure, FeedRow, Mismatch, Outcome, StepCounts};
-
 use waggle_system::{http::client::failure_in_words, secrets::words::Secrets};
 
 /// The longest value that is shown, in characters.
@@ -119,9 +118,9 @@ pub(super) fn rows_in_words(rows: &[FeedRow]) -> String {
 mod tests {
     use waggle_load::{Expected, Mismatch};
     use waggle_study::{Origin, TakenValue};
+    use waggle_system::secrets::words::Secrets;
 
     use super::{VALUE_MAX, mismatch_in_words};
-    use waggle_system::secrets::words::Secrets;
 
     #[test]
     fn values_are_shown_without_secrets_and_cut() {

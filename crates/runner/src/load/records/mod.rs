@@ -15,6 +15,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use error::PREPARED_MAX_BYTES;
+pub use error::RecordsError;
+pub use table::{RecordsFound, look_at_records};
+use table::{columns_of, format_of};
+pub use text::RECORDS_FILE_MAX_BYTES;
+use text::read_text;
 use waggle_load::{Prepared, Template};
 use waggle_record::{Precision, Record};
 use waggle_study::{
@@ -26,12 +32,6 @@ use crate::load::{
     message::{Message, content_type, template},
     random::words,
 };
-use error::PREPARED_MAX_BYTES;
-pub use error::RecordsError;
-pub use table::{RecordsFound, look_at_records};
-use table::{columns_of, format_of};
-pub use text::RECORDS_FILE_MAX_BYTES;
-use text::read_text;
 
 /// The content of every file of records or of a body that a study or a request names.
 #[derive(Debug, Default)]

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use serde_json_path::{JsonPath, ParseError};
 use tokio::time::Instant;
+use waggle_system::http::client::{Connection, Request};
 
 use super::{
     config::{ProbeConfig, ProbeError},
@@ -20,7 +21,6 @@ use super::{
     pace::Pace,
     seen_set::SeenSet,
 };
-use waggle_system::http::client::{Connection, Request};
 
 /// Reads an array and logs the records that it shows.
 #[derive(Debug)]

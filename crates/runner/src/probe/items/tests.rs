@@ -2,10 +2,10 @@
 
 use waggle_load::key_of;
 use waggle_study::{Extract, ProbeKind};
+use waggle_system::http::client::{Connection, HttpError, Request};
 
 use super::Items;
 use crate::probe::tests::{Bench, RUN};
-use waggle_system::http::client::{Connection, HttpError, Request};
 
 /// The elements of a store by their id, and what comes before the request with this number.
 #[derive(Debug, Default)]

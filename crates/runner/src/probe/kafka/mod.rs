@@ -24,6 +24,7 @@ use tokio::{
     sync::oneshot,
     time::{Instant, sleep},
 };
+use waggle_system::components::driver::Failure;
 
 use self::{
     state::{Purpose, State},
@@ -36,7 +37,6 @@ use super::{
     pace::Pace,
     sampling::{Sampling, Turn},
 };
-use waggle_system::components::driver::Failure;
 
 /// Pause between two attempts to find the topic.
 const AGAIN_EVERY: Duration = Duration::from_millis(100);

@@ -4,6 +4,10 @@ use std::{ops::Range, time::Duration};
 
 use tokio::time::{Instant, sleep};
 use waggle_study::Extract;
+use waggle_system::{
+    http::client::{Connection, HttpError, Request},
+    placeholder::fill,
+};
 
 use super::{
     config::ProbeConfig,
@@ -11,10 +15,6 @@ use super::{
     log::{ProbeLog, RecordTimes},
     pace::Pace,
     sampling::{Sampling, Turn},
-};
-use waggle_system::{
-    http::client::{Connection, HttpError, Request},
-    placeholder::fill,
 };
 
 /// Most rows of a poll under load.

@@ -5,13 +5,13 @@ use std::{cell::RefCell, rc::Rc, time::Duration};
 use tokio::time::{Instant, sleep};
 use waggle_load::key_of;
 use waggle_study::{Extract, ProbeKind};
+use waggle_system::http::client::{Connection, HttpError, Request};
 
 use super::{Offset, Tail};
 use crate::probe::{
     ProbeConfig, SampleLimits,
     tests::{Bench, RUN},
 };
-use waggle_system::http::client::{Connection, HttpError, Request};
 
 /// How long each answer of the store takes.
 const ANSWER: Duration = Duration::from_millis(1);

@@ -2,9 +2,8 @@
 
 use waggle_load::key_of;
 use waggle_study::{Extract, ProbeKind, ProbeQuery};
-use waggle_testkit::Influxdb;
-
 use waggle_system::http::{client::HttpConnector, peer::Peer};
+use waggle_testkit::Influxdb;
 
 use super::{Bench, Depth, Network, ProbeReader, RUN, SECOND_NS, account, poll_until};
 

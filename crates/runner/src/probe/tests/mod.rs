@@ -9,9 +9,6 @@ use tokio::sync::watch;
 use waggle_load::{RequestOutcome, RequestOutcomes, key_of};
 use waggle_results::LedgerInfo;
 use waggle_study::{Delivery, Extract, Probe, ProbeKind};
-
-use super::{Depth, ProbeConfig, ProbeReader, SampleLimits, Window};
-use crate::{clock::Clock, trial::beside::ledger::ledger};
 use waggle_system::{
     http::{
         client::{HttpConnection, HttpConnector, Network},
@@ -19,6 +16,9 @@ use waggle_system::{
     },
     secrets::words::Secrets,
 };
+
+use super::{Depth, ProbeConfig, ProbeReader, SampleLimits, Window};
+use crate::{clock::Clock, trial::beside::ledger::ledger};
 
 pub(super) const RUN: &str = "t1x2a";
 const LATE_AFTER: Duration = Duration::from_secs(1);

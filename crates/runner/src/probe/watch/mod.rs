@@ -11,6 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
+use waggle_system::{http::client::HttpError, problem::Problem};
 
 use self::stream::Values;
 pub(crate) use self::stream::WatchStream;
@@ -21,7 +22,6 @@ use super::{
     offset::markers,
     pace::Pace,
 };
-use waggle_system::{http::client::HttpError, problem::Problem};
 
 /// After this time without a byte the last poll requests another answer: the connection may be broken without a sign.
 const SILENT_AT_LEAST: Duration = Duration::from_secs(10);

@@ -4,8 +4,6 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 use serde_json_path::JsonPath;
 use waggle_study::{JsonValue, Probe, WatchBegin, WatchVersions};
-
-use crate::probe::{config::ProbeError, document};
 use waggle_system::{
     components::driver::Failure,
     http::{
@@ -20,6 +18,8 @@ use waggle_system::{
         words::{Secrets, TOKEN},
     },
 };
+
+use crate::probe::{config::ProbeError, document};
 
 /// Most answers that a probe reads, one after the other.
 pub(super) const ANSWERS_MAX: u64 = 10_000;

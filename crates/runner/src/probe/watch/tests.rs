@@ -11,6 +11,7 @@ use std::{
 use tokio::{task::yield_now, time::Instant};
 use waggle_load::key_of;
 use waggle_study::{Extract, JsonValue, ProbeKind, WatchBegin, WatchVersions};
+use waggle_system::http::peer::Peer;
 use waggle_testkit::{
     http::{Reply, Request, Server, answer, ok},
     tls::Authority,
@@ -21,7 +22,6 @@ use crate::probe::{
     open_stream,
     tests::{Bench, RUN},
 };
-use waggle_system::http::peer::Peer;
 
 /// Polls until a test gives up.
 const POLLS_MAX: u32 = 400;

@@ -8,12 +8,12 @@ use std::{
 
 use tokio::time::sleep;
 use waggle_results::PhaseName;
-
-use crate::tests::world::{Fake, Fault};
 use waggle_system::http::{
     client::{Connection, HttpConnector, HttpError, Request},
     peer::Peer,
 };
+
+use crate::tests::world::{Fake, Fault};
 
 pub(super) const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
 

@@ -14,17 +14,6 @@ use tokio::{
 };
 use waggle_load::{Job, Model, RequestOutcomes, What};
 use waggle_results::PhaseName;
-
-use crate::{
-    clock::Clock,
-    load::load_run::{Load, LoadError},
-    tests::world::{
-        fake_http::ADDRESS,
-        fake_load::{Course, LoadEnd, connections, keeps_in_flight, mark_in},
-        fake_run::FakeRun,
-    },
-    trial::TrialEnvironment,
-};
 use waggle_system::{
     components::{
         driver::{Death, Deaths, Driver, Failure, LimitReading, Setup},
@@ -35,6 +24,17 @@ use waggle_system::{
         usage::Usage,
     },
     http::peer::Peer,
+};
+
+use crate::{
+    clock::Clock,
+    load::load_run::{Load, LoadError},
+    tests::world::{
+        fake_http::ADDRESS,
+        fake_load::{Course, LoadEnd, connections, keeps_in_flight, mark_in},
+        fake_run::FakeRun,
+    },
+    trial::TrialEnvironment,
 };
 
 /// How long a step of the fake system takes.

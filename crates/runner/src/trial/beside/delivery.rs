@@ -8,6 +8,10 @@ use waggle_results::{
     BacklogRow, DelayHistograms, DeliveryInfo, LedgerInfo, ProbeInfo, SampleInfo, TrialWriter,
     WriteError,
 };
+use waggle_system::{
+    components::driver::{Driver, Failure},
+    http::client::Connection,
+};
 
 use crate::{
     clock::Clock,
@@ -23,10 +27,6 @@ use crate::{
         },
         phases::Abort,
     },
-};
-use waggle_system::{
-    components::driver::{Driver, Failure},
-    http::client::Connection,
 };
 
 /// Bytes that are read again to measure the cost of reading.

@@ -11,6 +11,7 @@ use tokio::{
 };
 use waggle_results::FaultInfo;
 use waggle_study::{Cell, Fault, Probe};
+use waggle_system::components::driver::{Driver, Failure};
 
 use crate::{
     clock::Clock,
@@ -19,7 +20,6 @@ use crate::{
     probe::Window,
     trial::phases::{Abort, SPARE},
 };
-use waggle_system::components::driver::{Driver, Failure};
 
 /// A repeated kill that is later than this fails the trial.
 const LATE_AT_MOST: Duration = Duration::from_millis(500);

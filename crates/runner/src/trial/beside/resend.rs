@@ -1,9 +1,9 @@
 //! A load under way, and what it sends with another token.
 
 use waggle_load::What;
+use waggle_system::components::driver::Failure;
 
 use crate::load::load_run::{LoadRun, Replacer};
-use waggle_system::components::driver::Failure;
 
 /// Makes what a load sends, with the newest token.
 pub(in crate::trial) type Content<'a> = Box<dyn Fn() -> Result<What, Failure> + 'a>;

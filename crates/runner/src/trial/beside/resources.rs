@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use waggle_results::ResourceRow;
+use waggle_system::host::usage::Usage;
 
 use crate::{clock::Clock, number::share};
-use waggle_system::host::usage::Usage;
 
 /// Remembers the last reading.
 #[derive(Debug)]
@@ -66,10 +66,10 @@ mod tests {
     use std::time::Duration;
 
     use tokio::time::Instant;
+    use waggle_system::host::usage::Usage;
 
     use super::Sampler;
     use crate::clock::Clock;
-    use waggle_system::host::usage::Usage;
 
     fn usage(replica: &str, cpu_ms: u64) -> Usage {
         Usage {

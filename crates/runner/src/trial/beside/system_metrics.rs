@@ -5,13 +5,13 @@ use std::{cell::RefCell, time::Duration};
 use tokio::time::{Instant, sleep_until, timeout};
 use waggle_results::{SystemMetricRow, TrialKey, TrialWriter};
 use waggle_study::{System, SystemMetric};
-
-use crate::{clock::Clock, event::Event, event_sender::Events, trial::phases::Abort};
 use waggle_system::{
     components::metric_source::Source,
     http::{client::Connection, peer::Peer},
     problem::Problem,
 };
+
+use crate::{clock::Clock, event::Event, event_sender::Events, trial::phases::Abort};
 
 /// Timeout of the last reading of all metrics.
 const LAST_AT_MOST: Duration = Duration::from_secs(5);

@@ -9,11 +9,6 @@ use std::{
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use waggle_load::Interval;
 use waggle_study::TokenEndpoint;
-
-use crate::{
-    load::load_run::{LoadError, LoadRun},
-    trial::{TrialEnvironment, beside::resend::Resend, execute::Trial},
-};
 use waggle_system::{
     components::{
         driver::{Driver, Failure},
@@ -24,6 +19,11 @@ use waggle_system::{
         oauth2::{TokenError, TokenSource},
         tokens::Token,
     },
+};
+
+use crate::{
+    load::load_run::{LoadError, LoadRun},
+    trial::{TrialEnvironment, beside::resend::Resend, execute::Trial},
 };
 
 /// Timeout of the first token, and of a single request for any.

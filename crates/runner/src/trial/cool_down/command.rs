@@ -8,9 +8,9 @@ use tokio::{
     process::{Child, Command},
     time::timeout,
 };
+use waggle_system::problem::Problem;
 
 use super::files::number;
-use waggle_system::problem::Problem;
 
 /// The longest that a command may take.
 pub(super) const AT_MOST: Duration = Duration::from_secs(10);

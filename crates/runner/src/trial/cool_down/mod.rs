@@ -10,14 +10,13 @@ mod tests;
 
 use std::time::Duration;
 
+pub(crate) use sensors::Reader;
 use tokio::time::{Instant, sleep};
 use waggle_results::{CoolDownInfo, CoolDownUntilInfo};
 use waggle_study::{CoolDownUntil, Schedule, Sensor, Study};
-
-pub(crate) use sensors::Reader;
+use waggle_system::{http::client::HttpConnection, problem::Problem};
 
 use crate::trial::error::RunError;
-use waggle_system::{http::client::HttpConnection, problem::Problem};
 
 /// Reads the value, after its scale, until its bound holds, at most so long. A value that cannot be read does not end the wait.
 pub(crate) async fn wait(

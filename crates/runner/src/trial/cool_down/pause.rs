@@ -5,6 +5,10 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use waggle_results::PhaseName;
 use waggle_study::Sensor;
+use waggle_system::{
+    components::{driver::Driver, metric_source::Source},
+    http::client::HttpConnector,
+};
 
 use crate::trial::{
     TrialEnvironment, cool_down,
@@ -12,10 +16,6 @@ use crate::trial::{
     execute::Trial,
     phases::{Abort, Allowed, Phases, SPARE},
     result::Report,
-};
-use waggle_system::{
-    components::{driver::Driver, metric_source::Source},
-    http::client::HttpConnector,
 };
 
 /// Interval between two checks whether the host is idle.

@@ -4,14 +4,14 @@ use std::{fs, time::Duration};
 
 use tokio::time::sleep;
 use waggle_study::{CoolDownUntil, Sensor};
-
-use super::{command, files};
 use waggle_system::{
     components::metric_source::Source,
     host::cpu_time::{CpuClocks, Ticks},
     http::client::Connection,
     problem::Problem,
 };
+
+use super::{command, files};
 
 /// The first idle share is that of this time.
 const FIRST_IDLE: Duration = Duration::from_secs(1);

@@ -4,9 +4,9 @@ use std::{fs, path::Path, time::Duration};
 
 use tokio::time::Instant;
 use waggle_study::{CoolDownBound, CoolDownUntil, Sensor};
+use waggle_system::{http::client::HttpConnection, problem::Problem};
 
 use super::{Reader, command, files, remark, wait};
-use waggle_system::{http::client::HttpConnection, problem::Problem};
 
 fn make_until(sensor: Sensor, scale: f64, bound: CoolDownBound) -> CoolDownUntil {
     CoolDownUntil {

@@ -12,6 +12,11 @@ use waggle_results::{
     StoppedInfo, TrialWriter,
 };
 use waggle_study::{Cell, Recovery, Schedule, WarmUpUntil};
+use waggle_system::{
+    components::driver::{Driver, Failure},
+    host::usage::of_system,
+    shutdown::Shutdown,
+};
 
 use crate::{
     event::Event,
@@ -31,11 +36,6 @@ use crate::{
         },
         phases::Abort,
     },
-};
-use waggle_system::{
-    components::driver::{Driver, Failure},
-    host::usage::of_system,
-    shutdown::Shutdown,
 };
 
 /// How often what the CPUs do is shown: who uses them is read of many processes.

@@ -9,6 +9,10 @@ use tokio::{task::spawn_blocking, time::Instant};
 use waggle_load::{self as load, Job, KeptRows, Protocol, Retries, What};
 use waggle_results::{PhaseName, PreparationInfo, PrepareLoadInfo};
 use waggle_study::{Cell, Preparation, PrepareLoad, Scenario};
+use waggle_system::{
+    components::driver::{Driver, Failure},
+    http::client::HttpConnector,
+};
 
 use self::sums::Sums;
 use crate::{
@@ -33,10 +37,6 @@ use crate::{
         snapshot::{Contents, Prepared, SnapshotUse},
         tear_down,
     },
-};
-use waggle_system::{
-    components::driver::{Driver, Failure},
-    http::client::HttpConnector,
 };
 
 /// Pauses between two tries of a request, first and longest.

@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
 use waggle_study::{Settle, System, SystemMetric};
-
-use crate::trial::{TrialEnvironment, execute::Trial, phases::Abort};
 use waggle_system::{
     components::{
         driver::{Driver, Failure},
@@ -14,6 +12,8 @@ use waggle_system::{
     http::client::HttpConnector,
     problem::Problem,
 };
+
+use crate::trial::{TrialEnvironment, execute::Trial, phases::Abort};
 
 /// Between two readings of the metric that has to be quiet.
 const SETTLE_POLL: Duration = Duration::from_millis(250);

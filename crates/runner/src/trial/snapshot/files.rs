@@ -9,7 +9,6 @@ use std::{
 
 use ring::digest::{Context, SHA256};
 use serde::{Deserialize, Serialize};
-
 use waggle_system::problem::Problem;
 
 /// Bytes copied at a time.

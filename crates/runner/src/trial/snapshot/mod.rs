@@ -20,11 +20,11 @@ use serde::{Deserialize, Serialize};
 use waggle_load::KeptRows;
 use waggle_results::{PrepareLoadInfo, SnapshotInfo};
 use waggle_study::Cell;
+use waggle_system::{now_utc, problem::Problem};
 
 use self::files::{Entry, copy_checked, copy_noted};
 pub(crate) use self::found::{FoundSnapshot, SnapshotUse, Snapshots};
 use crate::load::scenario::Kept;
-use waggle_system::{now_utc, problem::Problem};
 
 /// The form of a snapshot; another one is not read.
 const FORMAT: u32 = 1;

@@ -89,17 +89,31 @@ pub async fn wait_for(
 ) -> io::Result<()> {
     let address = server.address();
     let deadline = Instant::now() + timeout;
-    let mut reported = String::new();
-    let report_change = async |why: &io::Error| {
-        let why = why.to_string();
-        if why != reported {
-            reported.clone_from(&why);
-            report(why).await;
-        }
+    let mut changes = Changes {
+        report,
+        reported: String::new(),
     };
-    find(&address.host, address.port, deadline, report_change)
-        .await
-        .map(|_| ())
+    find(&address.host, address.port, deadline, async |why| {
+        changes.note(why).await
+    })
+    .await
+    .map(|_| ())
+}
+
+/// The last reason that was reported, and to whom the next is.
+struct Changes<R> {
+    report: R,
+    reported: String,
+}
+
+impl<R: AsyncFn(String)> Changes<R> {
+    async fn note(&mut self, why: &io::Error) {
+        let why = why.to_string();
+        if why != self.reported {
+            self.reported.clone_from(&why);
+            (self.report)(why).await;
+        }
+    }
 }
 
 /// Waits until one of the host's addresses accepts a connection; `report` is told why none does yet.

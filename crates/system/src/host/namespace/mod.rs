@@ -10,16 +10,15 @@ mod user;
 
 use std::{fs, io, path::PathBuf};
 
+pub use counters::read_counts;
 use rustix::{
     fd::{AsFd, OwnedFd},
     fs::{Mode, OFlags},
     thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space},
 };
+pub use user::allow_namespaces;
 use waggle_results::NetworkInfo;
 use waggle_study::Network;
-
-pub use counters::read_counts;
-pub use user::allow_namespaces;
 
 /// The namespace of the calling thread.
 const OWN: &str = "/proc/thread-self/ns/net";

@@ -5,12 +5,11 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
+use rustls::ServerConfig;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
 };
-
-use rustls::ServerConfig;
 use waggle_load::{Roots, Tls, TlsOptions};
 use waggle_testkit::{
     http::{Reply, Server, ok},

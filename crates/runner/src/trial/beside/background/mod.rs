@@ -9,6 +9,7 @@ use tokio::{sync::watch, time::timeout};
 use waggle_load::Job;
 use waggle_results::{Arrivals, BackgroundInfo};
 use waggle_study::{BackgroundLoad, Cell, LoadModel};
+use waggle_system::components::driver::{Driver, Failure};
 
 pub(in crate::trial) use self::sums::MeasuredLoad;
 use self::sums::Sums;
@@ -26,7 +27,6 @@ use crate::{
         phases::{Abort, ENGINE_END_AT_MOST},
     },
 };
-use waggle_system::components::driver::{Driver, Failure};
 
 /// Margin of a background load beyond warm-up and measured phase before it ends by itself.
 const SPARE: Duration = Duration::from_secs(120);
