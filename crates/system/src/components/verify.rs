@@ -92,7 +92,7 @@ fn fill_template(
 ) -> Result<(), String> {
     let template = Template::parse(text).map_err(|problem| problem.to_string())?;
     let filled = template.fill_with(place, |name| captured.get(name).cloned());
-    *text = filled.map_err(|name| format!("no step before it captured \"{name}\""))?;
+    *text = filled.map_err(|unknown| format!("no step before it captured \"{}\"", unknown.0))?;
     Ok(())
 }
 
