@@ -38,12 +38,12 @@ pub struct RunRequest {
     /// File of calibration results, kept between runs; `None`: the engine is not calibrated.
     pub calibration_file: Option<PathBuf>,
     /// A program that calls [`waggle_system::supervise()`] with its arguments when its first one is `__supervise`, and
-    /// [`crate::idle_poll()`] when it is `__idle-poll`, and [`crate::generator()`] when it is `__generator`.
+    /// [`waggle_system::idle_poll()`] when it is `__idle-poll`, and [`crate::generator()`] when it is `__generator`.
     pub supervisor: PathBuf,
     /// The CPUs are kept from halting, from before the first measurement to the end.
     pub idle_poll: bool,
     pub cpus: CpuUse,
-    /// The mount point of cgroups: [`crate::CGROUPS`].
+    /// The mount point of cgroups: [`waggle_system::CGROUPS`].
     pub cgroups: PathBuf,
     /// Address at which the server of `system.url` accepts connections; `None`: the runner waits for the server and finds the
     /// address.
