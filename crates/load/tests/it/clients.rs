@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use waggle_load::{ClientEnd, Failure, Job, Model, NullServer, OnSocketError, StartError, start};
+use waggle_testkit::free_port;
 
 use crate::support::{Ended, OK, Reply, Server, job, requests, run};
 
@@ -130,11 +131,7 @@ fn answers_that_are_not_expected_do_not_end_a_client() {
 
 #[test]
 fn a_server_that_is_not_there_ends_every_client() {
-    // Nothing listens at a port that was just free.
-    let address = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let address = ([127, 0, 0, 1], free_port()).into();
     let ended = run(job(address, clients_model(20, OnSocketError::EndClient)));
     ended.check_sums();
     assert_eq!(ends(&ended), [ClientEnd::Failed(Failure::Refused); CLIENTS]);

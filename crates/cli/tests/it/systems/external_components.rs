@@ -2,13 +2,13 @@
 
 use std::{
     fs,
-    net::{SocketAddr, TcpListener, TcpStream},
+    net::{SocketAddr, TcpStream},
     path::Path,
     process::{Child, Command, Stdio},
 };
 
 use waggle_results::{Run, TrialEnd};
-use waggle_testkit::{Kafka, Lines};
+use waggle_testkit::{Kafka, Lines, free_port};
 
 use crate::{
     systems::{gateway, in_project},
@@ -126,9 +126,7 @@ fn external_store_is_used_named_and_not_stopped() {
 
 #[test]
 fn missing_secret_and_component_are_named() {
-    let free = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = free.local_addr().unwrap();
-    drop(free);
+    let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
     let workspace = workspace(address);
     let study = workspace.path().join("study.yaml");
     let unset = workspace.output(&["run", "study.yaml", "--quiet"]);

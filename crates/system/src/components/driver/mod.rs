@@ -3,6 +3,7 @@
 mod child;
 mod env;
 pub mod external;
+mod free_port;
 mod idle_check;
 mod log;
 mod ports;

@@ -3,10 +3,12 @@
 
 use std::{
     io,
-    net::{Ipv4Addr, SocketAddr, TcpListener},
+    net::{SocketAddr, TcpListener},
 };
 
 use tokio::net::TcpSocket;
+
+use super::free_port::{FreePort, PortMark, find_free_port};
 
 /// One port of one replica.
 #[derive(Debug)]
@@ -18,7 +20,10 @@ pub(super) struct HeldPort {
     /// The address that other components see: with the host's name if it was given by name.
     pub written: String,
     /// Keeps other processes from taking the port until the component starts.
-    holder: Option<TcpListener>,
+    holder: Option<TcpSocket>,
+    /// Keeps other waggles from selecting the port while the system is up.
+    #[expect(dead_code, reason = "it is held, not used")]
+    mark: Option<PortMark>,
     /// Of a component that runs already.
     is_external: bool,
 }
@@ -42,15 +47,19 @@ pub(super) struct Ports {
 
 impl Ports {
     pub(super) fn hold(&mut self, component: &str, replica: u32, name: &str) -> io::Result<()> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        let address = listener.local_addr()?;
+        let FreePort {
+            address,
+            holder,
+            mark,
+        } = find_free_port()?;
         self.held.push(HeldPort {
             component: component.to_owned(),
             replica,
             name: name.to_owned(),
             address,
             written: address.to_string(),
-            holder: Some(listener),
+            holder: Some(holder),
+            mark,
             is_external: false,
         });
         Ok(())
@@ -65,6 +74,7 @@ impl Ports {
             address: port.address,
             written: port.written,
             holder: None,
+            mark: None,
             is_external: true,
         });
     }
@@ -163,8 +173,8 @@ mod tests {
 
     use super::{ExternalPort, Ports};
 
-    #[test]
-    fn ports_are_held_until_released_and_a_thief_is_noticed() {
+    #[tokio::test]
+    async fn ports_are_held_until_released_and_a_thief_is_noticed() {
         let mut ports = Ports::default();
         ports.hold("a", 0, "http").unwrap();
         ports.hold("a", 1, "http").unwrap();
@@ -199,8 +209,8 @@ mod tests {
         assert!(!ports.is_taken("a", 0));
     }
 
-    #[test]
-    fn the_ports_of_the_dead_are_kept_and_refuse_connections() {
+    #[tokio::test]
+    async fn the_ports_of_the_dead_are_kept_and_refuse_connections() {
         let mut ports = Ports::default();
         ports.hold("a", 0, "http").unwrap();
         let address = ports.of_replica("a", 0, "http").unwrap();

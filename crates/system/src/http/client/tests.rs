@@ -1,8 +1,11 @@
 //! Answers over real sockets, whole and broken, with and without TLS.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use rustls::ServerConfig;
@@ -12,6 +15,7 @@ use tokio::{
 };
 use waggle_load::{Roots, Tls, TlsOptions};
 use waggle_testkit::{
+    free_port,
     http::{Reply, Server, ok},
     tls::{Authority, ClientAuth},
 };
@@ -162,11 +166,7 @@ async fn ports_with_tls_are_read_and_failures_name_what_helps() {
 
 #[tokio::test]
 async fn a_refused_connection_is_reported_with_the_address() {
-    let address = TcpListener::bind("127.0.0.1:0")
-        .await
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
     let asked = Network
         .connection(&address.into())
         .send(&Request::get("/"), &mut |_| {})
