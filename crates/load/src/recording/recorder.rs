@@ -296,9 +296,15 @@ impl Recorder {
         }
     }
 
-    /// What was measured of a succeeded answer, if anything was; the worker also records it as a request, sent at `sent`.
-    pub(crate) fn record_inspected(&mut self, inspected: Option<Inspected>, sent: u64) {
-        let Some(inspected) = inspected else { return };
+    /// What was measured of an answer, if it succeeded and anything was; the worker also records it as a request, sent at `sent`.
+    pub(crate) fn record_inspection(
+        &mut self,
+        judged: Result<Option<Inspected>, Failure>,
+        sent: u64,
+    ) -> Result<(), Failure> {
+        let Some(inspected) = judged? else {
+            return Ok(());
+        };
         self.slice.counts.inspected.join(InspectedCounts {
             answers: 1,
             body_bytes: inspected.body_bytes,
@@ -307,6 +313,7 @@ impl Recorder {
         });
         let first_byte_time = inspected.first_byte.saturating_sub(sent);
         record_growing(&mut self.slice.first_byte_time, first_byte_time);
+        Ok(())
     }
 
     /// A request failed. A reset has no time: it is unknown when the answer would have arrived.

@@ -227,7 +227,7 @@ mod tests {
         let values = values.map(|(value, weight)| (value.to_owned(), weight));
         let rows = rows(vec![RowValue::Choice(values.to_vec())]);
         let sample: Vec<String> = (0..10_000).map(|row| text(&rows, row, 0)).collect();
-        let count = |value: &str| sample.iter().filter(|sample| *sample == value).count();
+        let count = |value: &str| sample.iter().filter(|row| *row == value).count();
         assert!((7_760..=8_240).contains(&count("a")), "{}", count("a"));
         assert_eq!(count("a") + count("b"), 10_000);
     }

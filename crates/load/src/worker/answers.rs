@@ -194,11 +194,8 @@ impl Worker {
                                 && let Some(inspector) = &self.inspector
                                 && let Some(inspection) = &mut connection.inspection
                             {
-                                judged = inspection.finish(inspector, answer.status, judged).map(
-                                    |inspected| {
-                                        self.recorder.record_inspected(inspected, flight.sent)
-                                    },
-                                );
+                                let inspected = inspection.finish(inspector, answer.status, judged);
+                                judged = self.recorder.record_inspection(inspected, flight.sent);
                             }
                             self.pacer.on_request_end(id, done, judged);
                             judged
@@ -247,9 +244,8 @@ impl Worker {
                         if let Some(inspector) = &self.inspector
                             && let Some(inspection) = &mut connection.inspection
                         {
-                            judged = inspection.finish(inspector, answer.status, judged).map(
-                                |inspected| self.recorder.record_inspected(inspected, flight.sent),
-                            );
+                            let inspected = inspection.finish(inspector, answer.status, judged);
+                            judged = self.recorder.record_inspection(inspected, flight.sent);
                         }
                         self.pacer.on_request_end(id, done, judged);
                         judged

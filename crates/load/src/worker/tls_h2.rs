@@ -356,8 +356,7 @@ impl Worker {
                 connection.room_since = self.seen;
                 let (recorder, account) = (&mut self.recorder, &mut self.account);
                 let (flight, sent) = (ended.flight, ended.flight.sent);
-                let judged = ended.judged;
-                let judged = judged.map(|measurement| recorder.record_inspected(measurement, sent));
+                let judged = recorder.record_inspection(ended.judged, sent);
                 note(recorder, account, flight, judged, now);
                 self.pacer.on_request_end(id, now, judged);
             }

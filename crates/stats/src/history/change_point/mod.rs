@@ -110,7 +110,7 @@ pub fn change_points(
     };
     let mut points = vec![];
     history.split(0, runs.len(), &mut points);
-    points.sort_by_key(|points| points.at);
+    points.sort_by_key(|point| point.at);
     history.place(&mut points);
     Some(history.without_weak(points, limits.min_change.ln_1p()))
 }
@@ -202,7 +202,7 @@ impl History {
 
     /// Each change with the p-value of a t test between its two levels.
     fn changes(&self, points: &[Found]) -> Vec<(ChangePoint, f64)> {
-        let inner = points.iter().map(|points| points.at);
+        let inner = points.iter().map(|point| point.at);
         let ends: Vec<usize> = [0]
             .into_iter()
             .chain(inner)

@@ -100,7 +100,7 @@ pub(super) fn messages(brokers: &str, topic: &str) -> Vec<Found> {
             time: message.timestamp(),
         });
     }
-    entries.sort_by_key(|entries| entries.partition);
+    entries.sort_by_key(|entry| entry.partition);
     entries
 }
 
