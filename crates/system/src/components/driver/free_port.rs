@@ -69,18 +69,20 @@ pub(super) fn find_free_port() -> io::Result<FreePort> {
 fn find_in(ports: RangeInclusive<u16>) -> Option<FreePort> {
     let count = u64::from(*ports.end() - *ports.start()) + 1;
     let first = RandomState::new().build_hasher().finish() % count;
-    let mut round = (0..count).map(|place| {
-        let offset = u16::try_from((first + place) % count).expect("below the count of ports");
-        *ports.start() + offset
-    });
-    round.find_map(|port| {
-        let mark = PortMark::set(port).ok()?;
-        let holder = bind(port).ok()?;
-        Some(FreePort {
-            address: holder.local_addr().ok()?,
-            holder,
-            mark: Some(mark),
-        })
+    let places = (0..count).map(|place| (first + place) % count);
+    let mut ports = places
+        .map(|place| *ports.start() + u16::try_from(place).expect("below the count of ports"));
+    ports.find_map(take)
+}
+
+/// The port, marked and held, unless it is in use.
+fn take(port: u16) -> Option<FreePort> {
+    let mark = PortMark::set(port).ok()?;
+    let holder = bind(port).ok()?;
+    Some(FreePort {
+        address: holder.local_addr().ok()?,
+        holder,
+        mark: Some(mark),
     })
 }
 
@@ -160,7 +162,7 @@ mod tests {
             assert!(find_in(port..=port).is_none(), "marked");
         }
         drop(first.mark);
-        let found = find_in(port..=port).expect("free again");
-        assert_eq!(found.address.port(), port);
+        let again = find_in(port..=port).expect("free again");
+        assert_eq!(again.address.port(), port);
     }
 }
