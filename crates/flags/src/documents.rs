@@ -1,7 +1,9 @@
 //! Completions and man pages of a program, made of the definition of its command line. Hidden subcommands are in neither.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use clap::{Args, Command, CommandFactory};
 use clap_complete::Shell;

@@ -2,8 +2,10 @@
 
 use std::{ffi::OsString, path::Path};
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, Error, Parser};
+use clap::{
+    Command, Error, Parser,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 use waggle_units::nearest_word;
 
 /// A flag of other tools, and ours for the same, each with its hyphens.

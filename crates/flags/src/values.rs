@@ -1,7 +1,6 @@
 //! Values of flags: sizes within bounds, and durations.
 
-use std::ops::RangeInclusive;
-use std::time::Duration;
+use std::{ops::RangeInclusive, time::Duration};
 
 use clap::builder::RangedU64ValueParser;
 use waggle_units::{DurationError, parse_duration_up_to};

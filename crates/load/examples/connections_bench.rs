@@ -27,9 +27,10 @@ use rustix::{
     time::{ClockId, clock_gettime},
 };
 use waggle_load::{
-    Arrivals, Expect, Interval, Job, Limits, Model, NullServer, OnSocketError, Outcome, Prepared,
-    Rate, Target, Transport, What, start,
+    Expect, Interval, Job, Limits, Model, NullServer, Outcome, Prepared, Rate, Target, Transport,
+    What, start,
 };
+use waggle_spec::{Arrivals, OnSocketError};
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: bench\r\nConnection: close\r\n\r\n";
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";

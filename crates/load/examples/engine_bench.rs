@@ -16,9 +16,10 @@ use std::{error::Error, time::Duration};
 
 use hdrhistogram::Histogram;
 use waggle_load::{
-    Arrivals, BodyCheck, Expect, Inspect, Job, Limits, Model, Outcome, Prepared, Protocol, Rate,
-    Roots, Target, ThinkTime, Tls, TlsOptions, Transport, What, start,
+    BodyCheck, Expect, Inspect, Job, Limits, Model, Outcome, Prepared, Rate, Roots, Target, Tls,
+    TlsOptions, Transport, What, start,
 };
+use waggle_spec::{Arrivals, Protocol, Think};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -75,7 +76,7 @@ fn job(arguments: &[String]) -> Result<Job, Box<dyn Error>> {
         },
         Some((_, Some(ms))) => Model::Users {
             users: connections,
-            think_time: ThinkTime::Exponential(Duration::from_secs_f64(ms.parse::<f64>()? / 1e3)),
+            think_time: Think::Exponential(Duration::from_secs_f64(ms.parse::<f64>()? / 1e3)),
             stages: Vec::new(),
         },
         Some((rate, None)) => Model::Open {

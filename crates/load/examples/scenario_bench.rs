@@ -11,9 +11,10 @@
 use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
 
 use waggle_load::{
-    Action, Capture, Expect, Extractor, Flow, Job, Limits, Model, NullServer, OnFailure, Prepared,
-    Query, Scenario, StepRequest, Target, Template, Transport, What, start,
+    Action, Capture, Expect, Extractor, Flow, Job, Limits, Model, NullServer, Prepared, Query,
+    Scenario, StepRequest, Target, Template, Transport, What, start,
 };
+use waggle_spec::OnFailure;
 
 const ANSWER: &[u8] =
     b"HTTP/1.1 200 OK\r\nContent-Length: 31\r\n\r\n{\"token\": \"0123456789abcdef01\"}";
@@ -88,7 +89,7 @@ fn scenario() -> Result<Scenario, Box<dyn Error>> {
             expect: Expect::default(),
             checks: Vec::new(),
             captures: Vec::new(),
-            on_failure: OnFailure::End,
+            on_failure: OnFailure::EndSession,
             timeout: None,
         })
     };

@@ -30,10 +30,14 @@ mod sessions;
 mod transport;
 mod worker;
 
-pub use calibration::calibrate::{CalibrationError, Capacity, calibrate};
-pub use calibration::null_server::{NullServer, Stall};
-pub use control::replacement::{Replace, ReplaceError};
-pub use control::validate::StartError;
+pub use calibration::{
+    calibrate::{CalibrationError, Capacity, calibrate},
+    null_server::{NullServer, Stall},
+};
+pub use control::{
+    replacement::{Replace, ReplaceError},
+    validate::StartError,
+};
 pub use engine::{Running, Stop, reserve_files, start};
 pub use failure::{Failure, Failures, HandshakeFailure, InspectionFailure};
 pub use generators::{
@@ -43,35 +47,46 @@ pub use generators::{
     serve::{ServeError, serve},
 };
 pub use inspection::Inspect;
-pub use job::share::{Share, shares};
-pub use job::{Arrivals, Job, Limits, Model, OnSocketError, Rate, Stage, Target, UserStage, What};
-pub use pacing::due_times::DueTimes;
-pub use protocol::http1::head::{Heads, ReadLimits};
-pub use protocol::http1::reader;
-pub use protocol::http2::request::RequestError;
-pub use random::zipf::Zipf;
-pub use recording::examples::one_line;
-pub use recording::outcome::{
-    ClientEnd, ClientOutcome, Counts, Example, GeneratorInterval, InspectedCounts, Interval,
-    Outcome, SessionCounts, StepCounts, StepInterval,
+pub use job::{
+    Job, Limits, Model, Rate, Stage, Target, UserStage, What,
+    share::{Share, shares},
 };
-pub use recording::request_outcomes::{RequestOutcome, RequestOutcomes};
-pub use requests::expect::{BodyCheck, Expect, MAX_BODY_TEXTS, ThinkTime};
-pub use requests::prepared::{
-    KEY_DIGITS, Prepared, Slot, Stamp, TIME_DIGITS, UUID_LENGTH, key_of, worker_and_sequence,
+pub use pacing::due_times::DueTimes;
+pub use protocol::{
+    http1::{
+        head::{Heads, ReadLimits},
+        reader,
+    },
+    http2::request::RequestError,
+};
+pub use random::zipf::Zipf;
+pub use recording::{
+    examples::one_line,
+    outcome::{
+        ClientEnd, ClientOutcome, Counts, Example, GeneratorInterval, InspectedCounts, Interval,
+        Outcome, SessionCounts, StepCounts, StepInterval,
+    },
+    request_outcomes::{RequestOutcome, RequestOutcomes},
+};
+pub use requests::{
+    expect::{BodyCheck, Expect, MAX_BODY_TEXTS},
+    prepared::{
+        KEY_DIGITS, Prepared, Slot, Stamp, TIME_DIGITS, UUID_LENGTH, key_of, worker_and_sequence,
+    },
 };
 pub use scenario::{
     escape::Escape,
     kept::KeptRows,
     mismatch::{Expected, Mismatch},
     model::{
-        Action, Capture, Check, Condition, Extractor, Feed, FeedOrder, Flow, OnFailure, Pattern,
-        Preparation, Query, Repeat, Retries, Rounds, Scenario, StepRequest, Subject, SyntaxError,
-        WhileCaptured,
+        Action, Capture, Check, Condition, Extractor, Feed, Flow, Pattern, Preparation, Query,
+        Repeat, Retries, Rounds, Scenario, StepRequest, Subject, SyntaxError, WhileCaptured,
     },
-    rows::{FeedRow, GeneratedRows, RowValue, Rows},
+    rows::{FeedRow, Rows},
     template::{Filled, Template, TemplateError, UnknownVariable, Value},
 };
 pub use sessions::{compile::ScenarioError, cookies::Jar};
-pub use transport::settings::{Protocol, Transport};
-pub use transport::tls::{Roots, Tls, TlsError, TlsOptions};
+pub use transport::{
+    settings::Transport,
+    tls::{Roots, Tls, TlsError, TlsOptions},
+};

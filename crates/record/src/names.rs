@@ -1,6 +1,9 @@
 //! Valid names of a record: those that every format can express. Readers refuse others with their position.
 
-use crate::{Unwritable, line_protocol::FIELDS_MAX, line_protocol::TAGS_MAX};
+use crate::{
+    Unwritable,
+    line_protocol::{FIELDS_MAX, TAGS_MAX},
+};
 
 /// A measurement is a name that does not begin a comment.
 pub(crate) fn check_measurement(text: &str) -> Result<(), Unwritable> {

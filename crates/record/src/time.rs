@@ -1,6 +1,10 @@
 //! The times of JSON and of tables: numbers since 1970, texts as in RFC 3339, and texts of a pattern.
 
-use jiff::{civil, fmt::strtime, fmt::temporal::DateTimeParser, tz::TimeZone};
+use jiff::{
+    civil,
+    fmt::{strtime, temporal::DateTimeParser},
+    tz::TimeZone,
+};
 
 use crate::{Precision, Problem, TIME_MAX_NS, TIME_MIN_NS, TimeColumn, TimeFormat};
 

@@ -22,33 +22,30 @@ pub use history::{
 };
 pub use metric_columns::csv;
 pub use parts::factors::effects::csv::effects as effects_csv;
-pub use run::checks::{junit, summary};
-pub use run::json::{report_json, report_schema};
-pub use run::pages::{html, markdown, terminal};
-pub use run::write::{ReportError, Written, write_all};
+pub use run::{
+    checks::{junit, summary},
+    json::{report_json, report_schema},
+    pages::{html, markdown, terminal},
+    write::{ReportError, Written, write_all},
+};
 
 /// Sentences, labels and formatted numbers, the same on the terminal as in reports.
 pub mod wording {
-    pub use crate::compare::words as compare;
-    pub use crate::history::words as history;
-    pub use crate::parts::capacity::operating_points::words as operating_points;
-    pub use crate::parts::capacity::search::words as search;
-    pub use crate::parts::cells::left_out::words as left_out;
-    pub use crate::parts::factors::ab_comparisons::words as comparisons;
-    pub use crate::parts::factors::effects::words as effects;
-    pub use crate::parts::factors::growth::words as growth;
-    pub use crate::parts::factors::laws::words as laws;
-    pub use crate::parts::method::network;
-    pub use crate::parts::opening::power;
-    pub use crate::parts::opening::warnings;
-    pub use crate::parts::opening::words as answer;
-    pub use crate::parts::reliability::drift::words as drift;
-    pub use crate::parts::reliability::verdicts::causes;
-    pub use crate::parts::system::delivery::words as delivery;
-    pub use crate::parts::system::limits::words as limits;
-    pub use crate::words::cell;
-    pub use crate::words::conditions;
-    pub use crate::words::findings;
-    pub use crate::words::format;
-    pub use crate::words::labels;
+    pub use crate::{
+        compare::words as compare,
+        history::words as history,
+        parts::{
+            capacity::{operating_points::words as operating_points, search::words as search},
+            cells::left_out::words as left_out,
+            factors::{
+                ab_comparisons::words as comparisons, effects::words as effects,
+                growth::words as growth, laws::words as laws,
+            },
+            method::network,
+            opening::{power, warnings, words as answer},
+            reliability::{drift::words as drift, verdicts::causes},
+            system::{delivery::words as delivery, limits::words as limits},
+        },
+        words::{cell, conditions, findings, format, labels},
+    };
 }

@@ -1,4 +1,4 @@
-//! The files of a run: the only serialised types, versioned, with their reading and writing.
+//! The files of a run, versioned, with their reading and writing: what was asked, by the types of `spec`, and what was seen.
 //!
 //! Results separate measuring from analysis: measuring needs the machine under test, analysis can run later, elsewhere, and
 //! again. Nothing here judges a number.
@@ -24,7 +24,6 @@ mod error;
 mod failure;
 mod files;
 mod histograms;
-mod kinds;
 mod run;
 mod trial;
 
@@ -52,25 +51,16 @@ pub use histograms::{
     },
     intermediate_probes::ProbeLogs,
 };
-pub use kinds::{
-    Arrivals, Comparison, ExpectedVerdict, FeedOrder, LevelKind, LoadModel, Restart, TrialOrder,
-};
 pub use run::{
-    AddedReason, AddedTrial, CellInfo, ComponentInfo, ControlInfo, CoolDownUntilInfo,
-    DerivedLevelInfo, FeedInfo, FlowInfo, Host, NamedText, RampUpInfo, RecoveryInfo,
-    ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo, RunInfo, ScalingInfo, ScenarioInfo,
-    ScheduleInfo, SearchInfo, ThresholdInfo, TrialKey, VersionDesign, VersionsInfo,
+    AddedReason, AddedTrial, CellInfo, ComponentInfo, ControlInfo, CoolDownUntilInfo, FeedInfo,
+    FlowInfo, Host, NamedText, RecoveryInfo, RunInfo, ScenarioInfo, ScheduleInfo, TrialKey,
+    VersionDesign, VersionsInfo,
     artifact::ArtifactInfo,
     at_start::FixedPart,
-    best_and_worst::{BestAndWorstInfo, OrderedMetricInfo, SuccessesInfo},
-    count_comparison::{ComparedCount, CountComparisonInfo},
     imported::{ImportedInfo, ImportedTrialInfo, QuantilePoint, QuantilesInfo, UnknownFact},
-    left_out::{LeftOutInfo, LeftOutReason, SelectionInfo},
-    operating_points::OperatingPointsInfo,
-    scaling::PairInfo,
+    left_out::{LeftOutInfo, LeftOutReason},
     sums::AtStartInfo,
     system_metric::{SystemMetricInfo, SystemMetricUnit},
-    warm_up::WarmUpUntil,
 };
 pub use trial::{
     BackgroundInfo, BackgroundLoadInfo, BacklogRow, ClientEndInfo, ClientInfo, ConnectingInfo,

@@ -36,7 +36,7 @@ pub use probe::SampleLimits;
 pub use run::{
     cells_left_out::{SystemWithArtifacts, cells_to_leave_out, left_out_numbers},
     entry::run,
-    info::{at_start, cell_infos, comparison, level_kind, selection_info},
+    info::{at_start, cell_infos},
     named_files::{NAMED_FILE_MAX_BYTES, files_beside, nearest_file},
     request::{ChangedSystem, CpuUse, Ended, RunRequest},
 };

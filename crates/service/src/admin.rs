@@ -1,19 +1,13 @@
 //! The admin listener: it answers probes and metrics alone, independently of the load on the main listener.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use axum::Router;
-use axum::routing::get;
-use hyper::header;
-use hyper::server::conn::http1;
-use hyper_util::rt::TokioIo;
-use hyper_util::service::TowerToHyperService;
-use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use axum::{Router, routing::get};
+use hyper::{header, server::conn::http1};
+use hyper_util::{rt::TokioIo, service::TowerToHyperService};
+use tokio::{net::TcpListener, sync::Semaphore};
 
-use crate::log;
-use crate::metrics::MEDIA_TYPE;
+use crate::{log, metrics::MEDIA_TYPE};
 
 /// Most connections at once; further ones wait to be accepted.
 const CONNECTIONS_MAX: usize = 64;

@@ -1,16 +1,16 @@
 //! The metrics page in the OpenMetrics text format. Servers count in their own atomics, which costs their hot paths next to
 //! nothing; a page is made of the counters when it is requested. `waggle run` makes it of the sums of its intervals.
 
-use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use prometheus_client::encoding::{
-    EncodeGaugeValue, EncodeMetric, MetricEncoder, NoLabelSet, text,
+use std::{
+    fmt,
+    sync::atomic::{AtomicU64, Ordering},
 };
-use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::gauge::ConstGauge;
-use prometheus_client::registry::Registry;
+
+use prometheus_client::{
+    encoding::{EncodeGaugeValue, EncodeMetric, MetricEncoder, NoLabelSet, text},
+    metrics::{MetricType, counter::ConstCounter, gauge::ConstGauge},
+    registry::Registry,
+};
 
 /// The type of the page, for `Content-Type`.
 pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -1,10 +1,12 @@
 //! A server as a process: runs until SIGTERM or SIGINT, prints its address, and ends with an exit code.
 
-use std::error::Error;
-use std::io::{self, Write};
-use std::net::SocketAddr;
-use std::pin::Pin;
-use std::process::ExitCode;
+use std::{
+    error::Error,
+    io::{self, Write},
+    net::SocketAddr,
+    pin::Pin,
+    process::ExitCode,
+};
 
 use tokio::signal::unix::{SignalKind, signal};
 

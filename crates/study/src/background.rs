@@ -1,6 +1,8 @@
 //! Loads that run beside the measured one.
 
-use crate::{LoadModel, Request};
+use waggle_spec::LoadModel;
+
+use crate::Request;
 
 /// A load that begins before the warm-up of the measured load and ends with the measured phase.
 #[derive(Debug, Clone, PartialEq)]

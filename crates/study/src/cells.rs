@@ -2,9 +2,10 @@
 //! levels that are derived from them.
 
 use serde::Deserialize;
+use waggle_spec::ExpectedVerdict;
 
 use crate::{
-    Cell, ExpectedVerdict, Level,
+    Cell, Level,
     de::NodeReader,
     derived::Derived,
     mistake::{Finding, Position},

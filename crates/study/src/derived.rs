@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use waggle_spec::DerivedLevel;
+
 use crate::{
-    DerivedLevel, Level,
+    Level,
     cells::{Levels, MAX_LEVEL_BYTES, validate_part},
     formula::{Formula, FormulaError, Place},
     mistake::{Finding, Position},

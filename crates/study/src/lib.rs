@@ -10,7 +10,6 @@ mod de;
 mod derived;
 mod environment;
 mod expect;
-mod expected_verdict;
 mod external;
 mod feed_text;
 mod fill;
@@ -21,13 +20,11 @@ mod include;
 mod kubeconfig;
 mod leave_out;
 mod limits;
-mod load_model;
 mod mistake;
 mod model;
 mod nearest;
 mod network;
 mod oauth2;
-mod operating_points;
 mod origin;
 mod parameters;
 mod phases;
@@ -42,7 +39,6 @@ mod records;
 mod request;
 mod request_texts;
 mod reserved;
-mod scaling;
 mod scenario;
 mod schema;
 mod sentinel;
@@ -67,22 +63,15 @@ pub use configure::PROGRAM_OVERRIDE;
 pub use cool_down::{CoolDownBound, CoolDownUntil, Sensor};
 pub use environment::{EnvironmentError, Part, Values, percent_encoded, xml_escaped};
 pub use expect::{BodyExpect, Expect};
-pub use expected_verdict::ExpectedVerdict;
 pub use external::{Address, Authorization, ExternalComponent, ExternalPort, Kubeconfig, Pem};
 pub use limits::{LIMIT_CPUS, LimitTexts, Limits, MAX_LIMIT_MEMORY, MIN_LIMIT_MEMORY, NO_LIMIT};
-pub use load_model::{Arrivals, LoadModel, OnSocketError, Think};
 pub use mistake::{Mistake, Mistakes, Problem, Source};
-pub use model::{
-    BestAndWorst, Cell, Delivery, DerivedLevel, Fault, HeaderLimits, LoadStage, Order,
-    OrderedMetric, Protocol, Reference, ReferenceColumn, ReferenceRow, Restart, Scaling, Search,
-    Selection, Sought, Study, Successes, Threshold, ThresholdOp, What,
-};
+pub use model::{Cell, Delivery, Fault, HeaderLimits, Study, What};
 pub use network::Network;
-pub use oauth2::{ClientAuthentication, Credential, Oauth2, TokenEndpoint};
-pub use operating_points::OperatingPoints;
+pub use oauth2::{Credential, Oauth2, TokenEndpoint};
 pub use origin::{GivenSecret, Origin, TakenValue};
 pub use parameters::parameter_levels;
-pub use phases::{RampUp, Recovery, Schedule, StopBound, StopWhen, WarmUpUntil};
+pub use phases::{Recovery, Schedule, StopBound, StopWhen};
 pub use place::{Place, file_place, last_word, mark_place};
 pub use plan::{Level, MAX_REPLACEMENTS, Plan, PlannedTrial, expected_duration, plan};
 pub use port_tls::{Certificate, PortTls, Trust};
@@ -93,14 +82,11 @@ pub use probe::{
 pub use read::{
     Named, read_scenario, read_study, read_study_and_files, read_system, system_of, unknown_system,
 };
-pub use records::{
-    RecordDecimal, RecordMeasurement, RecordTime, RecordsBody, RecordsFormat, Table,
-};
+pub use records::{RecordDecimal, RecordMeasurement, RecordTime, RecordsBody, Table};
 pub use request::{Body, Inspect, Request, Texts};
-pub use scaling::Pair;
 pub use scenario::{
-    Action, Capture, CheckPart, Condition, Extractor, Feed, FeedOrder, FeedRows, FeedTable, Flow,
-    KeptRows, MadeRows, MadeValue, OnFailure, Rounds, Scenario, Step, StepCheck, WhileCaptured,
+    Action, Capture, CheckPart, Condition, Extractor, Feed, FeedRows, FeedTable, Flow, KeptRows,
+    Rounds, Scenario, Step, StepCheck, WhileCaptured,
 };
 pub use schema::{scenario_schema, study_schema, system_schema};
 pub use sentinel::since_sentinel;
@@ -109,9 +95,7 @@ pub use system::{
     Check, Component, Endpoint, External, ExternalTls, Parameter, ParameterKind, ProcessDriver,
     ReadyCheck, System,
 };
-pub use system_metric::{
-    ComparedCount, CountComparison, MetricSource, MetricUnit, Selector, SystemMetric,
-};
+pub use system_metric::{MetricSource, MetricUnit, Selector, SystemMetric};
 pub use version::{CellVersion, Design, DuetCpus, Version, Versions};
 /// Of the values of a [`SystemMetric`].
 pub use waggle_metrics::Unit;

@@ -3,12 +3,16 @@
 use std::{collections::BTreeMap, net::IpAddr, sync::Arc, time::Duration};
 
 use waggle_metrics::Unit;
+use waggle_spec::{
+    BestAndWorst, DerivedLevel, ExpectedVerdict, LoadModel, LoadStage, Protocol, Reference,
+    Restart, Scaling, Search, Selection, Threshold, TrialOrder,
+};
 use waggle_units::format_size;
 
 use crate::{
-    BackgroundLoad, Body, CellVersion, ExpectedVerdict, ExternalComponent, GivenSecret, Inspect,
-    Kubeconfig, Level, Limits, LoadModel, Network, Oauth2, OperatingPoints, Pair, Preparation,
-    Problem, RecordsBody, Request, Scenario, Schedule, Source, TakenValue, Versions,
+    BackgroundLoad, Body, CellVersion, ExternalComponent, GivenSecret, Inspect, Kubeconfig, Level,
+    Limits, Network, Oauth2, Preparation, Problem, RecordsBody, Request, Scenario, Schedule,
+    Source, TakenValue, Versions,
 };
 
 /// A checked study.
@@ -46,7 +50,7 @@ pub struct Study {
     pub repeat_max: u32,
     /// No trial beyond `repeat` is added that would end later; `None`: [`crate::Plan::adding_limit`] says when.
     pub repeat_max_duration: Option<Duration>,
-    pub order: Order,
+    pub order: TrialOrder,
     /// `None`: the study has one version of its system.
     pub versions: Option<Versions>,
     /// A trial of the sentinel after every so many others; `None`: there is none.
@@ -80,159 +84,6 @@ pub struct Study {
     /// Sum of the system's own deadlines, every step of its functional check and stopping every component, in the configuration
     /// with the largest sum.
     pub system_at_most: Duration,
-}
-
-/// A part of a study, or a short form of it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Selection {
-    /// One repetition with the shortest phases.
-    pub quick: bool,
-    /// Three repetitions.
-    pub pilot: bool,
-    /// The levels that cells were chosen by, each `FACTOR=LEVEL`.
-    pub filters: Vec<String>,
-    /// The number of cells of the whole study.
-    pub cells: usize,
-}
-
-/// A level that every cell computes from its other levels.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DerivedLevel {
-    pub name: String,
-    /// As written.
-    pub formula: String,
-    /// The factors that it depends on, also through other derived levels; each once.
-    pub factors: Vec<String>,
-}
-
-/// Reference results: a table of figures from elsewhere.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Reference {
-    pub title: String,
-    /// Who measured it and on what.
-    pub source: String,
-    /// The file's name as the study gives it.
-    pub file: String,
-    /// The factors whose levels name the rows; at least one.
-    pub match_on: Vec<String>,
-    /// At least one.
-    pub columns: Vec<ReferenceColumn>,
-    /// The rows whose levels a cell has, in the file's order.
-    pub rows: Vec<ReferenceRow>,
-}
-
-/// What a column of reference results is compared with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReferenceColumn {
-    pub name: String,
-    /// Path of a metric of the study, as in a [`Threshold`].
-    pub metric: Vec<String>,
-}
-
-/// One row of reference results.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ReferenceRow {
-    /// One for each factor of [`Reference::match_on`].
-    pub levels: Vec<String>,
-    /// One for each column, in the unit of a [`Threshold`] on that metric; `None`: the table has none.
-    pub values: Vec<Option<f64>>,
-}
-
-/// The best and the worst trial of each cell. Every metric is a path, as in a [`Threshold`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BestAndWorst {
-    /// The first one decides, each further one between trials that are equal in those before it; at least one.
-    pub order: Vec<OrderedMetric>,
-    /// The factors whose levels are the rows of the tables; none of a study without factors.
-    pub rows: Vec<String>,
-    /// A count of failures.
-    pub failures: Option<Vec<String>>,
-    /// A count of successes.
-    pub successes: Option<Successes>,
-}
-
-/// A metric by which trials are ordered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OrderedMetric {
-    pub metric: Vec<String>,
-    /// The trial with the lowest value is the best.
-    pub is_lowest_best: bool,
-}
-
-/// Successes, and all of which they are a part.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Successes {
-    pub metric: Vec<String>,
-    /// Their sum is all; at least one.
-    pub of: Vec<Vec<String>>,
-}
-
-/// What a study asks of its scaling curves: bounds that they may cross, and levels that are compared along them.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Scaling {
-    /// Nothing is judged by them; none asks for equality.
-    pub bounds: Vec<Threshold>,
-    pub pairs: Vec<Pair>,
-}
-
-/// The search for the highest level of the load at which conditions hold.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Search {
-    pub maximize: Sought,
-    /// A trial holds if all of them do; at least one.
-    pub conditions: Vec<Threshold>,
-    /// `0 < min <= start <= max`; whole numbers but for a rate.
-    pub start: f64,
-    pub min: f64,
-    pub max: f64,
-    /// How close the two ends come, as a share of the lower.
-    pub precision: f64,
-    /// Trials that must hold at the level that is the answer.
-    pub confirmations: u32,
-    /// Of a cell, over all levels.
-    pub max_trials: u32,
-    /// As many connections as the load of a search for a rate may get, if its own are the limit; `None`: users and connections are
-    /// the level itself.
-    pub max_connections: Option<u32>,
-    /// `None`: a cell has no trials but those of its search.
-    pub operating_points: Option<OperatingPoints>,
-}
-
-/// What a search maximizes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sought {
-    /// Requests per second, in open load.
-    Rate,
-    Users,
-    /// In closed load.
-    Connections,
-}
-
-impl Sought {
-    /// As it is written in studies and results.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Rate => "rate",
-            Self::Users => "users",
-            Self::Connections => "connections",
-        }
-    }
-}
-
-/// The order of trials within each repetition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    Shuffled,
-    AsListed,
-}
-
-/// How often the system is started from scratch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Restart {
-    EveryTrial,
-    /// A cell's trials follow one another on the same processes.
-    EveryCell,
 }
 
 /// Limits on the head of an answer.
@@ -324,15 +175,6 @@ pub struct Cell {
     pub delivery: Option<Delivery>,
 }
 
-/// A stretch of time in which the level of the load changes evenly to another one.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LoadStage {
-    /// 0: the level changes at once.
-    pub duration: Duration,
-    /// Requests per second if the load is open, else users.
-    pub target: f64,
-}
-
 /// A replica that is killed in mid-trial and restarted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
@@ -352,13 +194,6 @@ impl Fault {
     pub fn name(&self) -> String {
         format!("{}-{}", self.component, self.replica)
     }
-}
-
-/// The version of HTTP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Protocol {
-    Http1,
-    Http2,
 }
 
 /// What is sent.
@@ -458,26 +293,4 @@ pub struct Delivery {
     pub poll_interval: Duration,
     /// A record seen later than this after it was sent is `late`; `None`: none is.
     pub late_threshold: Option<Duration>,
-}
-
-/// A condition on a cell's metrics, e.g. `put-readings.response_time.p99 < 50ms`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Threshold {
-    /// As written.
-    pub text: String,
-    /// The metric's path, e.g. `["put-readings", "response_time", "p99"]`.
-    pub metric: Vec<String>,
-    pub op: ThresholdOp,
-    /// In the metric's own unit: µs for times, 1/s for rates, a share of 1 for shares, else a count.
-    pub value: f64,
-}
-
-/// How a metric is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ThresholdOp {
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
-    Equal,
 }

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use waggle_spec::ClientAuthentication;
+
 use crate::{ExternalTls, origin::Origin};
 
 /// The client credentials grant of OAuth 2 (RFC 6749, 4.4).
@@ -46,15 +48,6 @@ impl fmt::Display for TokenEndpoint {
             Self::OfSystem { endpoint, path } => write!(f, "{path} of endpoint {endpoint}"),
         }
     }
-}
-
-/// How a client says to the token server who it is (RFC 6749, 2.3.1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ClientAuthentication {
-    /// By the header `Authorization: Basic`.
-    Basic,
-    /// By the parameters `client_id` and `client_secret`.
-    Body,
 }
 
 /// A client's id or secret. Its value is shown nowhere.

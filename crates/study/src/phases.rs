@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use waggle_spec::{RampUp, WarmUpUntil};
+
 use crate::CoolDownUntil;
 
 /// The phases of a trial and their deadlines.
@@ -72,15 +74,6 @@ impl Schedule {
     }
 }
 
-/// A level before the load's own one.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RampUp {
-    /// Requests per second if the load is open, else users; more than 0. A lower load does not change.
-    pub level: f64,
-    /// Whole intervals, less than the warm-up.
-    pub duration: Duration,
-}
-
 /// A load that drops at once when the measured phase is over, and when the system counts as recovered.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Recovery {
@@ -110,15 +103,4 @@ pub enum StopBound {
         quantile: f64,
         above: Duration,
     },
-}
-
-/// What ends the warm-up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WarmUpUntil {
-    /// As soon as it is steady, at the latest when its time is up.
-    Steady,
-    /// When its time is up.
-    Duration,
-    /// With the interval in which this number of requests has been answered, at the latest when its time is up.
-    Requests(u64),
 }

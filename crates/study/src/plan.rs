@@ -2,8 +2,10 @@
 
 use std::{fmt, time::Duration};
 
+use waggle_spec::{Restart, TrialOrder};
+
 use crate::{
-    Cell, Order, Preparation, Restart, Settle, Study,
+    Cell, Preparation, Settle, Study,
     sentinel::{sentinel_trials, with_sentinel},
     shuffle::Shuffle,
 };
@@ -120,7 +122,7 @@ pub fn plan(study: &Study) -> Plan {
 fn regular_cells(study: &Study, shuffle: &mut Shuffle) -> Vec<u32> {
     let cells = study.cells.iter().filter(|cell| !cell.is_sentinel);
     let mut cells: Vec<&Cell> = cells.filter(|cell| !study.follows_partner(cell)).collect();
-    if study.order == Order::Shuffled {
+    if study.order == TrialOrder::Shuffled {
         shuffle.shuffle(&mut cells);
     }
     let each = study.grown(cells).into_iter();

@@ -2,7 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::{LoadModel, Scenario};
+use waggle_spec::LoadModel;
+
+use crate::Scenario;
 
 /// Loads that fill a system after its functional check, and what follows them.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,9 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
+use waggle_spec::{FeedOrder, GeneratedRows, OnFailure, Think};
 use waggle_template::variable::names;
 
-use crate::{Expect, Think};
+use crate::Expect;
 
 /// The key of the record that a request carries.
 pub(crate) const RECORD_KEY: &str = "record.key";
@@ -38,7 +39,7 @@ pub struct Feed {
 pub enum FeedRows {
     /// Shared by all cells of a study.
     Table(Arc<FeedTable>),
-    Made(Arc<MadeRows>),
+    Made(Arc<GeneratedRows>),
     /// What a load of the preparation keeps.
     Kept(KeptRows),
 }
@@ -52,29 +53,6 @@ pub struct KeptRows {
     pub columns: Vec<String>,
     /// How many there will be.
     pub count: usize,
-}
-
-/// Rows that are made from their numbers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MadeRows {
-    /// At least 1.
-    pub count: usize,
-    pub seed: u64,
-    /// At least one, each with its name.
-    pub columns: Vec<(String, MadeValue)>,
-}
-
-/// How a value is made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MadeValue {
-    /// The texts with the number of the row, counted from 1, between them.
-    Numbered(Vec<String>),
-    /// From the first to the second.
-    Integer(i64, i64),
-    /// So many letters and digits, from the first to the second.
-    Text(usize, usize),
-    /// One of these, by weight; the sum of the weights is at least 1.
-    Choice(Vec<(String, u32)>),
 }
 
 impl Scenario {
@@ -143,25 +121,6 @@ pub struct FeedTable {
     pub rows: Vec<Vec<String>>,
 }
 
-/// Which row a session takes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum FeedOrder {
-    Cycle,
-    Random,
-    /// Each row once in the whole run.
-    Once,
-    /// User number n has row n.
-    PerUser,
-    /// Row k, counted from 1, with a weight of 1 ÷ k^skew.
-    Zipf {
-        skew: f64,
-    },
-    /// The same, counted from the last row.
-    Recent {
-        skew: f64,
-    },
-}
-
 /// One way through the system.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Flow {
@@ -225,13 +184,6 @@ pub struct Step {
     pub timeout: Duration,
     /// The names of values from outside in its texts, such as `env.TOKEN`, once they were taken.
     pub from_outside: Vec<String>,
-}
-
-/// What becomes of a session whose request failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnFailure {
-    EndSession,
-    Continue,
 }
 
 /// Puts a part of an answer into a variable.

@@ -1,6 +1,7 @@
 //! Metrics of a system, which are read while load runs.
 
 use waggle_metrics::Unit;
+use waggle_spec::CountComparison;
 
 use crate::When;
 
@@ -36,24 +37,6 @@ impl Default for MetricUnit {
             factor: 1.0,
         }
     }
-}
-
-/// A count of the load generator with which a number of the system is compared.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CountComparison {
-    pub count: ComparedCount,
-    /// The largest difference that is no finding, as a share of the load generator's count.
-    pub tolerance: f64,
-}
-
-/// Requests of the whole load, warm-up included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ComparedCount {
-    Sent,
-    /// Succeeded or failed.
-    Answered,
-    Succeeded,
-    Failed,
 }
 
 /// The source of the number.

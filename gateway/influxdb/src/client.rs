@@ -7,8 +7,7 @@ use http::{HeaderValue, Uri};
 use http_body_util::Full;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
-use tokio::task::JoinHandle;
+use tokio::{net::TcpStream, task::JoinHandle};
 use url::{Host, Url, form_urlencoded};
 
 /// The address of a server.

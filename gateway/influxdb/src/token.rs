@@ -1,8 +1,10 @@
 //! The token of an InfluxDB: from a file that may change, or from the environment. It is never in a message or a log.
 
-use std::io::Read;
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
 
 use http::HeaderValue;
 

@@ -35,18 +35,23 @@ const EMPTY_WORDS: [&str; 7] = [
 const MACHINE_FOLDERS: [&str; 4] = ["home", "root", "work", "Users"];
 
 /// Every crate, with the crates of this project that it may use.
-const ARROWS: [(&str, &[&str]); 21] = [
-    ("waggle-analysis", &["metrics", "results", "stats", "units"]),
+const ARROWS: [(&str, &[&str]); 22] = [
+    (
+        "waggle-analysis",
+        &["metrics", "results", "spec", "stats", "units"],
+    ),
     (
         "waggle-cli",
         &[
-            "study", "load", "stats", "results", "runner", "system", "analysis", "report",
+            "spec", "study", "load", "stats", "results", "runner", "system", "analysis", "report",
             "service", "convert", "flags", "testkit", "units",
         ],
     ),
     (
         "waggle-convert",
-        &["report", "results", "runner", "stats", "study", "template"],
+        &[
+            "report", "results", "runner", "spec", "stats", "study", "template",
+        ],
     ),
     (
         "waggle-gateway",
@@ -56,18 +61,19 @@ const ARROWS: [(&str, &[&str]); 21] = [
     ),
     ("waggle-flags", &["units"]),
     ("waggle-influxdb", &[]),
-    ("waggle-load", &["template", "testkit"]),
+    ("waggle-load", &["spec", "template", "testkit"]),
     ("waggle-metrics", &[]),
     ("waggle-record", &[]),
     (
         "waggle-report",
-        &["analysis", "metrics", "results", "stats"],
+        &["analysis", "metrics", "results", "spec", "stats"],
     ),
-    ("waggle-results", &[]),
+    ("waggle-results", &["spec"]),
     (
         "waggle-runner",
         &[
-            "study", "load", "results", "stats", "record", "system", "analysis", "testkit", "units",
+            "spec", "study", "load", "results", "stats", "record", "system", "analysis", "testkit",
+            "units",
         ],
     ),
     ("waggle-service", &[]),
@@ -75,12 +81,13 @@ const ARROWS: [(&str, &[&str]); 21] = [
         "waggle-sink",
         &["flags", "influxdb", "record", "service", "testkit"],
     ),
+    ("waggle-spec", &[]),
     ("waggle-stats", &[]),
-    ("waggle-study", &["metrics", "template", "units"]),
+    ("waggle-study", &["metrics", "spec", "template", "units"]),
     (
         "waggle-system",
         &[
-            "study", "load", "results", "stats", "template", "testkit", "units",
+            "spec", "study", "load", "results", "stats", "template", "testkit", "units",
         ],
     ),
     ("waggle-template", &[]),

@@ -4,7 +4,8 @@
 //! verdict of a cell. A study names them (`asks`); without that they are those that its load model leaves open.
 
 use waggle_metrics::{Metric, NamedMetric, OverTrials, Statistic, Unit};
-use waggle_results::{Comparison, LoadModel, RunInfo};
+use waggle_results::RunInfo;
+use waggle_spec::{Comparison, LoadKind};
 use waggle_stats::{Asked, Aspect, Bias, Estimate, MetricVerdict, Range, Reason, Scale};
 
 use crate::{
@@ -45,9 +46,9 @@ pub fn headline(info: &RunInfo) -> Vec<NamedMetric<'_>> {
     };
     match info.load_model {
         // A file comes without a question: it is about all that it shows.
-        LoadModel::Closed if info.imported.is_some() => vec![goodput, p99],
-        LoadModel::Closed | LoadModel::Clients => vec![goodput],
-        LoadModel::Open | LoadModel::Users => vec![p99],
+        LoadKind::Closed if info.imported.is_some() => vec![goodput, p99],
+        LoadKind::Closed | LoadKind::Clients => vec![goodput],
+        LoadKind::Open | LoadKind::Users => vec![p99],
     }
 }
 

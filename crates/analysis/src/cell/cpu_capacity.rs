@@ -1,7 +1,8 @@
 //! What a request or record costs the system in CPU where CPU is what limits: of a closed load that scatters less from trial to trial
 //! than the goodput does, because a trial with less CPU does less.
 
-use waggle_results::{LoadModel, RunInfo};
+use waggle_results::RunInfo;
+use waggle_spec::LoadKind;
 use waggle_stats::{Estimate, Scale};
 
 use crate::{
@@ -34,7 +35,7 @@ pub struct CpuCapacity {
 
 /// Of a cell's trials that came to their end; `None`: CPU does not limit, or the load is not closed.
 pub(crate) fn cpu_capacity(trials: &[&TrialModel], info: &RunInfo) -> Option<CpuCapacity> {
-    if info.load_model != LoadModel::Closed || is_duet(info) {
+    if info.load_model != LoadKind::Closed || is_duet(info) {
         return None;
     }
     let quiet = costs_us(trials, |trial, numbers| {

@@ -1,6 +1,6 @@
 //! What all values that the system can have say of a limit.
 
-use waggle_results::Comparison;
+use waggle_spec::Comparison;
 use waggle_stats::Range;
 
 /// What trials show of a condition.

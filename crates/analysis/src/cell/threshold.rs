@@ -4,7 +4,8 @@
 //! on which a doubt leaves more possible. Otherwise it is undecided.
 
 use waggle_metrics::{Metric, Unit};
-use waggle_results::{Comparison, RunInfo, ThresholdInfo};
+use waggle_results::RunInfo;
+use waggle_spec::{Comparison, Threshold};
 use waggle_stats::{Bias, Range, Reason, ThinTail};
 
 use crate::{
@@ -74,7 +75,7 @@ pub enum Shortcoming {
 }
 
 pub(crate) fn outcome(
-    threshold: &ThresholdInfo,
+    threshold: &Threshold,
     cells: &[CellModel],
     info: &RunInfo,
 ) -> ThresholdOutcome {
@@ -88,7 +89,7 @@ pub(crate) fn outcome(
     }
 }
 
-pub(crate) fn in_cell(threshold: &ThresholdInfo, cell: &CellModel) -> ThresholdCell {
+pub(crate) fn in_cell(threshold: &Threshold, cell: &CellModel) -> ThresholdCell {
     let number = cell.number(&threshold.metric);
     let (held, reason) = match number {
         Some(number) => compare(threshold, number, cell),
@@ -105,7 +106,7 @@ pub(crate) fn in_cell(threshold: &ThresholdInfo, cell: &CellModel) -> ThresholdC
 }
 
 fn compare(
-    threshold: &ThresholdInfo,
+    threshold: &Threshold,
     number: Number,
     cell: &CellModel,
 ) -> (Decision, Option<Shortcoming>) {
@@ -151,7 +152,7 @@ fn range_of_point(number: Number) -> Option<(f64, f64)> {
 /// What a single load shows of a condition: its value and the reasons of its verdict. There is no interval.
 #[must_use]
 pub fn held_in_load(
-    threshold: &ThresholdInfo,
+    threshold: &Threshold,
     value: f64,
     reasons: &[Reason],
 ) -> (Decision, Option<Shortcoming>) {
@@ -169,7 +170,7 @@ pub fn held_in_load(
     (held, reason)
 }
 
-fn without_value(threshold: &ThresholdInfo, cell: &CellModel) -> (Decision, Option<Shortcoming>) {
+fn without_value(threshold: &Threshold, cell: &CellModel) -> (Decision, Option<Shortcoming>) {
     let (held, reason) = match cell.verdict {
         None if cell.is_searched => (Decision::Fails, Shortcoming::NoLevelHolds),
         None => (Decision::Undecided, Shortcoming::NotRun),

@@ -7,7 +7,8 @@
 use std::cmp::Ordering;
 
 use waggle_metrics::{NamedMetric, Row};
-use waggle_results::{BestAndWorstInfo, OrderedMetricInfo, RunInfo};
+use waggle_results::RunInfo;
+use waggle_spec::OrderedMetric;
 
 use crate::{
     cell::{
@@ -26,7 +27,7 @@ pub const FEW_SUCCESSES: f64 = 0.95;
 #[derive(Debug, Clone, PartialEq)]
 pub struct BestAndWorstModel {
     /// What the study asks for.
-    pub info: BestAndWorstInfo,
+    pub info: waggle_spec::BestAndWorst,
     /// The metrics that order trials, the first one first.
     pub order: Vec<OrderMetric>,
     /// One for each cell, in the order of the cells.
@@ -181,8 +182,8 @@ impl OrderMetric {
 }
 
 impl<'a> Reader<'a> {
-    fn new(asked: &'a BestAndWorstInfo, info: &RunInfo) -> Self {
-        let ordered = |metric: &'a OrderedMetricInfo| {
+    fn new(asked: &'a waggle_spec::BestAndWorst, info: &RunInfo) -> Self {
+        let ordered = |metric: &'a OrderedMetric| {
             Some((without_names(&metric.metric, info)?, metric.is_lowest_best))
         };
         let resolve = |path: &'a Vec<String>| without_names(path, info);

@@ -2,7 +2,8 @@
 //! levels, with the reference results of the same metric. The numbers are those of the tables.
 
 use waggle_metrics::{Metric, NamedMetric, Statistic, Unit};
-use waggle_results::{FailureKind, ReferenceInfo, RunInfo, parallel_map};
+use waggle_results::{FailureKind, RunInfo, parallel_map};
+use waggle_spec::Reference;
 use waggle_stats::{Estimate, Part, ThinTail};
 
 use crate::{
@@ -139,7 +140,7 @@ pub(crate) fn curves(
     if charts.is_empty() {
         return None;
     }
-    let source = |info: &ReferenceInfo| (info.title.clone(), info.source.clone());
+    let source = |info: &Reference| (info.title.clone(), info.source.clone());
     let has_reference = charts.iter().any(Curve::has_reference);
     Some(CurvesModel {
         kinds: kinds(&layout, cells),

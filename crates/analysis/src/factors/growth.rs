@@ -1,7 +1,8 @@
 //! What a study asks of its curves: where they cross bounds, and how two levels of a factor differ over the curves' axis.
 
 use waggle_metrics::{NamedMetric, Wish};
-use waggle_results::{Comparison, PairInfo, RunInfo};
+use waggle_results::RunInfo;
+use waggle_spec::{Comparison, Pair};
 use waggle_stats::{Crossing, DifferenceSlope, Estimate, Sample, ratio};
 
 use crate::{
@@ -192,7 +193,7 @@ pub(crate) fn pairs(
 }
 
 /// The lines of both levels that have equal levels of the other factors; none if the pair's factor makes no lines.
-fn lines_of(pair: &PairInfo, factors: &[Factor], layout: &Layout) -> Vec<[usize; 2]> {
+fn lines_of(pair: &Pair, factors: &[Factor], layout: &Layout) -> Vec<[usize; 2]> {
     let Some(index) = layout.others.iter().position(|name| *name == pair.factor) else {
         return Vec::new();
     };
@@ -214,7 +215,7 @@ fn lines_of(pair: &PairInfo, factors: &[Factor], layout: &Layout) -> Vec<[usize;
 }
 
 /// The levels of a line but for that of the pair's factor.
-fn rest(pair: &PairInfo, factors: &[Factor], layout: &Layout, line: usize) -> String {
+fn rest(pair: &Pair, factors: &[Factor], layout: &Layout, line: usize) -> String {
     let places = layout.others.iter().zip(&layout.lines[line].places);
     let others = places.filter(|(name, _)| **name != pair.factor);
     let names = others.filter_map(|(name, place)| {

@@ -1,7 +1,8 @@
 //! Reference results, row by row next to the study's own.
 
 use waggle_metrics::Unit;
-use waggle_results::{ReferenceInfo, ReferenceRowInfo, RunInfo};
+use waggle_results::RunInfo;
+use waggle_spec::Reference;
 use waggle_stats::Estimate;
 
 use crate::{cell::cell_model::CellModel, info::metric_path::unit, metric::number::Number};
@@ -10,7 +11,7 @@ use crate::{cell::cell_model::CellModel, info::metric_path::unit, metric::number
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReferenceModel {
     /// What it says of itself.
-    pub info: ReferenceInfo,
+    pub info: Reference,
     /// For each column what its numbers are counted in.
     pub units: Vec<Unit>,
     /// In the order of the study's cells.
@@ -57,7 +58,7 @@ pub(crate) fn reference_model(info: &RunInfo, cells: &[CellModel]) -> Option<Ref
     })
 }
 
-fn reference_row(reference: &ReferenceInfo, cell: &CellModel) -> Option<ReferenceRow> {
+fn reference_row(reference: &Reference, cell: &CellModel) -> Option<ReferenceRow> {
     let row = matching_row(reference, cell)?;
     let values = reference.columns.iter().zip(&row.values);
     Some(ReferenceRow {
@@ -69,9 +70,9 @@ fn reference_row(reference: &ReferenceInfo, cell: &CellModel) -> Option<Referenc
 }
 
 fn matching_row<'a>(
-    reference: &'a ReferenceInfo,
+    reference: &'a Reference,
     cell: &CellModel,
-) -> Option<&'a ReferenceRowInfo> {
+) -> Option<&'a waggle_spec::ReferenceRow> {
     let levels = reference.match_on.iter().map(|by| level(cell, by));
     let levels: Vec<&String> = levels.collect::<Option<_>>()?;
     let mut rows = reference.rows.iter();

@@ -4,7 +4,8 @@
 //! is left out only if nothing is known of the metric there. Rates: docs/design/0088-answers-by-ranges.md.
 
 use waggle_metrics::{Metric, Unit, Wish};
-use waggle_results::{LoadModel, RunInfo};
+use waggle_results::RunInfo;
+use waggle_spec::LoadKind;
 use waggle_stats::{
     ACHIEVED_MIN, GENERATOR_BUSY, MetricVerdict, OTHER_CPU_MAX, Range, Sample, TrialsNeeded,
     Verdict,
@@ -394,9 +395,9 @@ fn beside_cpus(cell: &CellModel, info: &RunInfo) -> LimitedBy {
         .achieved_ratio
         .is_some_and(|share| share >= ACHIEVED_MIN);
     match info.load_model {
-        LoadModel::Open if answered => LimitedBy::Asked,
-        LoadModel::Users => LimitedBy::UsersOrWaiting,
-        LoadModel::Clients => LimitedBy::Connecting,
-        LoadModel::Open | LoadModel::Closed => LimitedBy::Waiting,
+        LoadKind::Open if answered => LimitedBy::Asked,
+        LoadKind::Users => LimitedBy::UsersOrWaiting,
+        LoadKind::Clients => LimitedBy::Connecting,
+        LoadKind::Open | LoadKind::Closed => LimitedBy::Waiting,
     }
 }

@@ -1,7 +1,8 @@
 //! What a run comes to: whether its question is answered, and its thresholds hold.
 
 use waggle_metrics::Metric;
-use waggle_results::{ExpectedVerdict, RunInfo};
+use waggle_results::RunInfo;
+use waggle_spec::ExpectedVerdict;
 use waggle_stats::{Answer as SearchAnswer, Verdict};
 
 use crate::{

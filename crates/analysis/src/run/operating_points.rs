@@ -43,7 +43,7 @@ pub(crate) fn operating_points(
     };
     let mut models = Vec::new();
     for (place, share) in points.shares.iter().enumerate() {
-        let is_own = |key: TrialKey| search.info.operating_point(key) == Some(place);
+        let is_own = |key: TrialKey| search.info.operating_point(key.repetition) == Some(place);
         let point_trials = trials.iter().filter(|trial| is_own(trial.key));
         let point_trials: Vec<TrialModel> = point_trials.cloned().collect();
         let cells = search.cells.iter().map(|search_cell| OperatingCell {

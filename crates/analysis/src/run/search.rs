@@ -1,9 +1,8 @@
 //! The searches of a run: what each trial showed of the level it had, and the answer of each cell.
 
 use waggle_metrics::{Metric, Unit};
-use waggle_results::{
-    LevelKind, LoadModel, ReadError, Run, RunInfo, SearchInfo, ThresholdInfo, Trial, TrialKey,
-};
+use waggle_results::{ReadError, Run, RunInfo, Trial, TrialKey};
+use waggle_spec::{LevelKind, LoadKind, Threshold};
 use waggle_stats::{
     Answer, Backlog, Evidence, Finding, Levels, PoolUse, Reason, Search, SearchTrial, Settings,
     SystemFinding, Verdict,
@@ -29,7 +28,7 @@ use crate::{
 /// What was searched for, and what was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchModel {
-    pub info: SearchInfo,
+    pub info: waggle_spec::Search,
     /// In the study's order.
     pub cells: Vec<CellSearch>,
 }
@@ -147,7 +146,7 @@ pub(crate) fn searches(
     let mut cells = Vec::new();
     for cell in &info.cells {
         let of_cell = trials.iter().filter(|trial| trial.key.cell == cell.cell);
-        let of_cell = of_cell.filter(|trial| asked.operating_point(trial.key).is_none());
+        let of_cell = of_cell.filter(|trial| asked.operating_point(trial.key.repetition).is_none());
         let mut steps: Vec<SearchStep> = of_cell
             .filter_map(|trial| {
                 let raw = raw.iter().find(|raw| raw.info.key == trial.key)?;
@@ -176,18 +175,18 @@ pub(crate) fn searches(
 
 /// The level of a cell at a share of the capacity that its search found; `None`: it found none, or has not ended.
 #[must_use]
-pub fn operating_level(asked: &SearchInfo, answer: &Answer, share: f64) -> Option<f64> {
+pub fn operating_level(asked: &waggle_spec::Search, answer: &Answer, share: f64) -> Option<f64> {
     Some(levels(asked).at_share(answer.capacity()?, share))
 }
 
-fn levels(asked: &SearchInfo) -> Levels {
+fn levels(asked: &waggle_spec::Search) -> Levels {
     match asked.maximize {
         LevelKind::Rate => Levels::Fine,
         LevelKind::Users | LevelKind::Connections => Levels::Whole,
     }
 }
 
-fn settings(asked: &SearchInfo) -> Settings {
+fn settings(asked: &waggle_spec::Search) -> Settings {
     Settings {
         start: asked.start,
         min: asked.min,
@@ -243,14 +242,14 @@ fn pool_use(
     info: &RunInfo,
     trial: &TrialModel,
     raw: &Trial,
-    conditions: &[(&ThresholdInfo, &ThresholdCell)],
+    conditions: &[(&Threshold, &ThresholdCell)],
 ) -> Option<PoolUse> {
     let generator = raw.info.generator.as_ref()?;
     let numbers = trial.numbers.as_ref()?;
-    if info.load_model != LoadModel::Open {
+    if info.load_model != LoadKind::Open {
         return None;
     }
-    let is_waited_for = |(condition, cell): &(&ThresholdInfo, &ThresholdCell)| match cell.held {
+    let is_waited_for = |(condition, cell): &(&Threshold, &ThresholdCell)| match cell.held {
         Decision::Holds => true,
         _ => metric_path::metric(&condition.metric)
             .is_some_and(|metric| WAITED_FOR.contains(&metric)),
@@ -287,14 +286,19 @@ fn is_of_requests(reason: &Reason) -> bool {
 }
 
 /// Connections that a load in search of a rate had.
-fn connections(asked: &SearchInfo, raw: &Trial) -> Option<u32> {
+fn connections(asked: &waggle_spec::Search, raw: &Trial) -> Option<u32> {
     let generator = raw.info.generator.as_ref()?;
     let asked_for = u32::try_from(generator.connections_asked).ok()?;
     (asked.maximize == LevelKind::Rate && asked_for > 0).then_some(asked_for)
 }
 
 /// `None` for a trial without a level.
-fn step(info: &RunInfo, asked: &SearchInfo, trial: &TrialModel, raw: &Trial) -> Option<SearchStep> {
+fn step(
+    info: &RunInfo,
+    asked: &waggle_spec::Search,
+    trial: &TrialModel,
+    raw: &Trial,
+) -> Option<SearchStep> {
     let level = trial.level?;
     let cell_info = info.cell(trial.key.cell)?;
     let alone: CellModel = cell_model::cell(

@@ -1,6 +1,7 @@
 //! What the system counts next to what the load generator counts, over the whole load of each trial.
 
-use waggle_results::{ComparedCount, CountComparisonInfo, CountsRow, RunInfo};
+use waggle_results::{CountsRow, RunInfo};
+use waggle_spec::{ComparedCount, CountComparison};
 
 use crate::{
     cell::{cell_model::CellModel, outcome::counted_trials},
@@ -12,7 +13,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq)]
 pub struct CountComparisonModel {
     pub metric: String,
-    pub info: CountComparisonInfo,
+    pub info: CountComparison,
     /// One for each cell, in the order of the cells.
     pub cells: Vec<CellCounts>,
 }
@@ -64,7 +65,7 @@ pub(crate) fn count_comparisons(
 
 fn cell_counts(
     metric: &str,
-    info: CountComparisonInfo,
+    info: CountComparison,
     cell: &CellModel,
     trials: &[TrialModel],
 ) -> CellCounts {

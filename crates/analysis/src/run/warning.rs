@@ -1,7 +1,8 @@
 //! What a reader must know before believing any number of the run.
 
 use waggle_metrics::Metric;
-use waggle_results::{Host, RunInfo, SelectionInfo, UnknownFact, VersionDesign};
+use waggle_results::{Host, RunInfo, UnknownFact, VersionDesign};
+use waggle_spec::Selection;
 use waggle_stats::{Drawn, End};
 
 use crate::{
@@ -25,7 +26,7 @@ pub enum Warning {
     },
     /// The run is of a part of the study, or of its short form.
     Selection {
-        selection: SelectionInfo,
+        selection: Selection,
         /// Cells of the run.
         ran: usize,
     },

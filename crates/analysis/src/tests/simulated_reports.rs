@@ -1,7 +1,8 @@
 //! Whole reports of simulated runs: how often their intervals contain the truth, and how often they state a difference of equal
 //! systems. The rates that hold on a machine that disturbs single trials are in docs/design/0046.
 
-use waggle_results::{RunInfo, ThresholdInfo};
+use waggle_results::RunInfo;
+use waggle_spec::Threshold;
 use waggle_stats::{Estimate, Source};
 
 use crate::{
@@ -112,12 +113,12 @@ fn a_threshold_that_holds_changes_no_statement() {
         let info = runs.info();
         let trials = runs.trials(&info, seed);
         let with_limit = RunInfo {
-            thresholds: vec![ThresholdInfo {
+            thresholds: vec![Threshold {
                 text: "p99 < 500ms".to_owned(),
                 metric: ["request", "response_time", "p99"]
                     .map(str::to_owned)
                     .to_vec(),
-                op: waggle_results::Comparison::Less,
+                op: waggle_spec::Comparison::Less,
                 value: 500_000.0,
             }],
             ..info.clone()

@@ -1,10 +1,8 @@
 //! A run of two variants over six numbers of users, as its trials would be.
 
 use rand::{Rng, SeedableRng, rngs::StdRng};
-use waggle_results::{
-    CellInfo, FORMAT, Host, LoadModel, Restart, RunInfo, ScheduleInfo, TrialKey, TrialOrder,
-    WarmUpUntil,
-};
+use waggle_results::{CellInfo, FORMAT, Host, RunInfo, ScheduleInfo, TrialKey};
+use waggle_spec::{LoadKind, Restart, TrialOrder, WarmUpUntil};
 use waggle_stats::Verdict;
 
 use crate::{
@@ -167,7 +165,7 @@ impl Simulated {
             thresholds: Vec::new(),
             asks: Vec::new(),
             expect_verdict: None,
-            load_model: LoadModel::Closed,
+            load_model: LoadKind::Closed,
             host: host(),
             records_file: None,
             delivery_probe: None,

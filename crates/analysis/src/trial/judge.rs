@@ -2,10 +2,12 @@
 
 use hdrhistogram::Histogram;
 use waggle_metrics::Metric;
+use waggle_results as results;
 use waggle_results::{
-    self as results, BackgroundLoadInfo, CountsRow, FaultInfo, GeneratorInfo, GeneratorPartInfo,
-    LedgerInfo, MachineInfo, PhaseName, RunInfo, ThresholdInfo, Trial, TrialEnd, TrialInfo,
+    BackgroundLoadInfo, CountsRow, FaultInfo, GeneratorInfo, GeneratorPartInfo, LedgerInfo,
+    MachineInfo, PhaseName, RunInfo, Trial, TrialEnd, TrialInfo,
 };
+use waggle_spec::Threshold;
 use waggle_stats::{
     Arrivals, Counts, Findings, Generator, GeneratorPart, InjectedFault, Ledger, LoadModel,
     LoadProfile, Machine, Sender, StallSpan, SteadyBins, TrialFacts,
@@ -93,7 +95,7 @@ pub(crate) fn trial(view: &TrialView<'_>, info: &RunInfo, machine: Option<Machin
         service_time: &view.service_time_measured,
         time_bound_us: (info.search.as_ref())
             // At an operating point the times themselves are the question.
-            .filter(|search| search.operating_point(trial.info.key).is_none())
+            .filter(|search| search.operating_point(trial.info.key.repetition).is_none())
             .and_then(|search| time_bound_us(&search.conditions)),
         has_stages: !trial.info.stages.is_empty(),
     };
@@ -184,8 +186,8 @@ fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {
         service_mean_us: mean_us(service),
         time_bound_us: load.time_bound_us,
         arrivals: match load.engine.map(|engine| engine.arrivals) {
-            Some(results::Arrivals::Uniform) => Arrivals::Uniform,
-            Some(results::Arrivals::Poisson) | None => Arrivals::Poisson,
+            Some(waggle_spec::Arrivals::Uniform) => Arrivals::Uniform,
+            Some(waggle_spec::Arrivals::Poisson) | None => Arrivals::Poisson,
         },
         in_flight_start: course.in_flight_start(),
         answers: course.answers(),
@@ -331,7 +333,7 @@ fn ledger(ledger: &LedgerInfo) -> Ledger {
 }
 
 /// The strictest upper bound on response and service times among the conditions of a search, in microseconds.
-fn time_bound_us(conditions: &[ThresholdInfo]) -> Option<f64> {
+fn time_bound_us(conditions: &[Threshold]) -> Option<f64> {
     conditions
         .iter()
         .filter(|condition| {
@@ -353,10 +355,10 @@ fn killed_replicas(faults: &[FaultInfo]) -> Vec<InjectedFault> {
 
 fn load_model(info: &RunInfo) -> LoadModel {
     match info.load_model {
-        results::LoadModel::Closed => LoadModel::Closed,
-        results::LoadModel::Open => LoadModel::Open,
-        results::LoadModel::Users => LoadModel::Users,
-        results::LoadModel::Clients => LoadModel::Clients,
+        waggle_spec::LoadKind::Closed => LoadModel::Closed,
+        waggle_spec::LoadKind::Open => LoadModel::Open,
+        waggle_spec::LoadKind::Users => LoadModel::Users,
+        waggle_spec::LoadKind::Clients => LoadModel::Clients,
     }
 }
 

@@ -8,7 +8,8 @@
 //! its error by simulation: docs/design/0085-closed-loads-with-stalls.md.
 
 use hdrhistogram::Histogram;
-use waggle_results::{LoadModel, RunInfo, Trial};
+use waggle_results::{RunInfo, Trial};
+use waggle_spec::LoadKind;
 use waggle_stats::StallSpan;
 
 use crate::recording::{
@@ -35,7 +36,7 @@ pub(crate) fn of_trial(
     info: &RunInfo,
     stalls: &[StallSpan],
 ) -> Option<TrialPercentiles> {
-    let waits_for_answers = matches!(info.load_model, LoadModel::Closed | LoadModel::Users);
+    let waits_for_answers = matches!(info.load_model, LoadKind::Closed | LoadKind::Users);
     let trial = view.trial;
     let (from_s, to_s) = view.measured;
     if !waits_for_answers || trial.response_time.is_empty() {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
-use waggle_results::LevelKind;
-use waggle_study::{HeaderLimits, RecordsFormat, Think};
+use waggle_spec::{LevelKind, RecordsFormat, Think};
+use waggle_study::HeaderLimits;
 use waggle_units::{parse_duration, parse_rate, parse_share, parse_size};
 
 use super::bad_value::BadValue;

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use waggle_convert::import::{Results, Survey, Tool};
-use waggle_results::LoadModel;
+use waggle_spec::LoadKind;
 
 use crate::{
     arguments::{Import, ImportLoadModel, ImportTool},
@@ -38,9 +38,9 @@ fn results(arguments: &Import) -> Results {
         sources: arguments.sources.clone(),
         name: arguments.name.clone(),
         load_model: match arguments.load_model {
-            ImportLoadModel::Closed => LoadModel::Closed,
-            ImportLoadModel::Open => LoadModel::Open,
-            ImportLoadModel::Users => LoadModel::Users,
+            ImportLoadModel::Closed => LoadKind::Closed,
+            ImportLoadModel::Open => LoadKind::Open,
+            ImportLoadModel::Users => LoadKind::Users,
         },
         warm_up: arguments.warm_up,
         column: arguments.column.clone(),

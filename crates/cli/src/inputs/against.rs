@@ -3,9 +3,10 @@
 use std::{collections::BTreeMap, os::unix::fs::PermissionsExt, path::Path};
 
 use anyhow::{Result, bail};
+use waggle_spec::Restart;
 use waggle_study::{
-    Cell, CellVersion, Design, DuetCpus, Level, PROGRAM_OVERRIDE, Restart, Schedule, Study, System,
-    Version, Versions, parameter_levels,
+    Cell, CellVersion, Design, DuetCpus, Level, PROGRAM_OVERRIDE, Schedule, Study, System, Version,
+    Versions, parameter_levels,
 };
 
 use crate::arguments::DesignChoice;

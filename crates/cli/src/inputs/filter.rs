@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use waggle_convert::input::question;
-use waggle_study::{
-    Cell, MIN_STEADY_INTERVALS, MIN_WARM_UP_INTERVALS, Selection, Study, WarmUpUntil, nearest_word,
-};
+use waggle_spec::{Selection, WarmUpUntil};
+use waggle_study::{Cell, MIN_STEADY_INTERVALS, MIN_WARM_UP_INTERVALS, Study, nearest_word};
 
 use crate::arguments::form::Form;
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use waggle_results::SelectionInfo;
+use waggle_spec::Selection;
 use waggle_study::Study;
 
 /// Runs that an error names.
@@ -53,7 +53,7 @@ pub(crate) fn run_to_resume(runs: &Path, study: &Study) -> Result<PathBuf> {
             runs.display()
         );
     }
-    let selection = waggle_runner::selection_info(study);
+    let selection = study.selection.clone();
     let mut others = Vec::new();
     for run in of_study.into_iter().rev() {
         match waggle_results::run_info(&run) {
@@ -76,12 +76,12 @@ pub(crate) fn run_to_resume(runs: &Path, study: &Study) -> Result<PathBuf> {
 }
 
 /// The part of the study that was chosen. How many cells the study has is another question: if it was changed, resuming says so.
-fn parts(selection: Option<&SelectionInfo>) -> Option<(bool, bool, &[String])> {
+fn parts(selection: Option<&Selection>) -> Option<(bool, bool, &[String])> {
     selection.map(|selection| (selection.quick, selection.pilot, &selection.filters[..]))
 }
 
 /// The flags that choose a part of a study: `--filter a=b --quick`.
-fn flags(selection: Option<&SelectionInfo>) -> String {
+fn flags(selection: Option<&Selection>) -> String {
     let Some(selection) = selection else {
         return "neither --filter nor --quick".to_owned();
     };

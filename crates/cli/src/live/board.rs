@@ -6,7 +6,8 @@ use std::{
 };
 
 use waggle_analysis::CellSoFar;
-use waggle_results::{LevelKind, PhaseName};
+use waggle_results::PhaseName;
+use waggle_spec::LevelKind;
 use waggle_stats::{Evidence, Verdict};
 
 use super::view_model::ViewModel;

@@ -5,7 +5,8 @@ use std::{sync::LazyLock, time::Duration};
 use ratatui::{Terminal, backend::TestBackend, style::Color};
 use waggle_analysis::{TrialSoFar, cell_so_far};
 use waggle_load::{Interval, StepCounts, StepInterval};
-use waggle_results::{LevelKind, PhaseName};
+use waggle_results::PhaseName;
+use waggle_spec::LevelKind;
 use waggle_stats::{Evidence, Finding, Reason, Verdict};
 
 use super::{

@@ -4,8 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use waggle_load as load;
 use waggle_runner::counts::{GeneratorSettings, TlsObstacle};
+use waggle_spec::LoadModel as Model;
 use waggle_stats::LoadModel;
-use waggle_study::{Cell, LoadModel as Model, Scenario, What};
+use waggle_study::{Cell, Scenario, What};
 
 use super::statuses;
 

@@ -29,9 +29,10 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use waggle_results::{
-    CellInfo, FORMAT, Host, ImportedInfo, LoadModel, Restart, RunFolder, RunInfo, ScenarioInfo,
-    ScheduleInfo, TrialKey, TrialOrder, UnknownFact, WarmUpUntil,
+    CellInfo, FORMAT, Host, ImportedInfo, RunFolder, RunInfo, ScenarioInfo, ScheduleInfo, TrialKey,
+    UnknownFact,
 };
+use waggle_spec::{LoadKind, Restart, TrialOrder, WarmUpUntil};
 
 use self::{
     columns::Mapping,
@@ -53,7 +54,7 @@ pub struct Results {
     /// Name of the study; `None`: that of the tool.
     pub name: Option<String>,
     /// How requests were sent.
-    pub load_model: LoadModel,
+    pub load_model: LoadKind,
     /// The start of each file, which is left out.
     pub warm_up: Duration,
     /// What the columns of a CSV file are: `WHAT=NAME:UNIT`.
@@ -154,7 +155,7 @@ fn reader(results: &Results) -> Result<Reader> {
     if results.all_succeeded && !matches!(results.tool, Tool::Ab | Tool::Csv) {
         bail!("--all-succeeded is for ab and csv: other files say which requests failed");
     }
-    if results.tool == Tool::Ab && results.load_model != LoadModel::Closed {
+    if results.tool == Tool::Ab && results.load_model != LoadKind::Closed {
         bail!(
             "--load-model is not for ab: it keeps as many requests in flight as its -c says, which is a closed load"
         );
@@ -261,7 +262,7 @@ fn write_run(
     let run = RunFolder::create(folder, &info, &text, &text)?;
     for (trial, (place, files)) in trials.iter().zip(&places) {
         let trial = trial.read(plan)?;
-        if results.load_model == LoadModel::Open {
+        if results.load_model == LoadKind::Open {
             trial.check_open()?;
         }
         trial.write(run.begin(place.key)?, plan, *place, files)?;

@@ -8,7 +8,8 @@ use std::{
 use anyhow::{Result, bail};
 use waggle_report::wording::format::plural;
 use waggle_runner::{RecordsFound, look_at_records};
-use waggle_study::{RecordsBody, RecordsFormat};
+use waggle_spec::RecordsFormat;
+use waggle_study::RecordsBody;
 
 use super::{
     NewStudy, Next, StudyOptions, Summary,

@@ -27,16 +27,17 @@ mod yaml;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use waggle_report::wording::format::plural;
-use waggle_study::{Named, RecordsFormat, Source};
-
-use crate::{input, target::Target};
 use call::{Call, ImportedCalls, most_called, name_of};
 use mask::MARK;
 pub use records_yaml::lines as record_lines;
 pub use simplify::BODY_MAX_BYTES;
+use waggle_report::wording::format::plural;
+use waggle_spec::RecordsFormat;
+use waggle_study::{Named, Source};
 use write::Written;
 pub use write::{beginning, call_text, json_string, literal, question};
+
+use crate::{input, target::Target};
 
 /// Maximum number of calls of a study; further ones are left out.
 const CALLS_MAX: usize = 100;

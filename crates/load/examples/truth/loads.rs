@@ -4,9 +4,10 @@ use std::{collections::HashMap, time::Duration};
 
 use hdrhistogram::Histogram;
 use waggle_load::{
-    Arrivals, BodyCheck, Expect, Job, Limits, Model, Rate, Target, ThinkTime, Transport, What,
-    start, worker_and_sequence,
+    BodyCheck, Expect, Job, Limits, Model, Rate, Target, Transport, What, start,
+    worker_and_sequence,
 };
+use waggle_spec::{Arrivals, Think};
 
 use crate::{
     Least, Pair,
@@ -61,7 +62,7 @@ pub(crate) fn loads() -> Vec<Load> {
     };
     let users = Model::Users {
         users: 40,
-        think_time: ThinkTime::Fixed(THINK),
+        think_time: Think::Fixed(THINK),
         stages: Vec::new(),
     };
     let load = |name, model, workers, since| Load {

@@ -12,6 +12,7 @@ use std::{
 };
 
 use rustix::thread::{CpuSet, sched_setaffinity};
+use waggle_spec::Protocol;
 
 use super::null_server::NullServer;
 use crate::{
@@ -20,7 +21,6 @@ use crate::{
     job::{Job, Model, Target, What},
     recording::outcome::Interval,
     requests::expect::{BodyCheck, Expect},
-    transport::settings::Protocol,
 };
 
 /// The shortest possible answer; valid for HEAD, too, because it has no body.

@@ -11,6 +11,8 @@ use std::{
     },
 };
 
+use waggle_spec::FeedOrder;
+
 use super::{
     shared::Shared,
     validate::{self, StartError},
@@ -22,7 +24,7 @@ use crate::{
         expect::Expect,
         prepared::{Prepared, Stamp},
     },
-    scenario::model::{Action, Feed, FeedOrder, Scenario},
+    scenario::model::{Action, Feed, Scenario},
     sessions::{
         compile::{ScenarioError, compile},
         program::Program,

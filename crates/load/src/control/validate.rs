@@ -6,18 +6,16 @@ use rustix::{
     io::Errno,
     process::{Resource, Rlimit, getrlimit, setrlimit},
 };
+use waggle_spec::{FeedOrder, Protocol, Think};
 
 use crate::{
     job::{Job, Model, Rate, Stage, Target, UserStage, What},
     machine::source_address,
     protocol::http2::request::{RequestError, Requests},
-    requests::{
-        expect::ThinkTime,
-        prepared::{Prepared, Stamp},
-    },
-    scenario::model::{FeedOrder, Scenario},
+    requests::prepared::{Prepared, Stamp},
+    scenario::model::Scenario,
     sessions::compile::ScenarioError,
-    transport::settings::{Protocol, Transport},
+    transport::settings::Transport,
 };
 
 /// Keys have digits for this many workers.
@@ -163,7 +161,7 @@ fn check_model(model: &Model) -> Result<(), StartError> {
         Model::Closed { .. } => Ok(()),
         Model::Open { rate, .. } => check_rate(rate),
         Model::Users {
-            think_time: ThinkTime::Uniform { from, to },
+            think_time: Think::Uniform { from, to },
             ..
         } if from > to => Err(StartError::ThinkTime),
         Model::Users { users, stages, .. } => check_user_stages(*users, stages),

@@ -146,27 +146,27 @@ mod tests {
     use std::{sync::Arc, time::Duration};
 
     use proptest::prelude::*;
+    use waggle_spec::{Arrivals, FeedOrder, GeneratedRows, OnFailure, Protocol, RowValue, Think};
 
     use super::*;
     use crate::{
         inspection::Inspect,
-        job::{Arrivals, Job, Limits, Model, Rate, Stage, Target, UserStage, What},
+        job::{Job, Limits, Model, Rate, Stage, Target, UserStage, What},
         requests::{
-            expect::{BodyCheck, Expect, ThinkTime},
+            expect::{BodyCheck, Expect},
             prepared::{Prepared, Slot, Stamp},
         },
         scenario::{
             kept::KeptRows,
             model::{
-                Action, Capture, Check, Condition, Extractor, Feed, FeedOrder, Flow, OnFailure,
-                Pattern, Preparation, Query, Repeat, Retries, Rounds, Scenario, StepRequest,
-                Subject, WhileCaptured,
+                Action, Capture, Check, Condition, Extractor, Feed, Flow, Pattern, Preparation,
+                Query, Repeat, Retries, Rounds, Scenario, StepRequest, Subject, WhileCaptured,
             },
-            rows::{GeneratedRows, RowValue, Rows},
+            rows::Rows,
             template::Template,
         },
         transport::{
-            settings::{Protocol, Transport},
+            settings::Transport,
             tls::{Roots, Tls, TlsOptions},
         },
     };
@@ -282,7 +282,7 @@ mod tests {
                 actions: vec![Action::Request(Box::new(step()))],
             })
         };
-        let think_time = ThinkTime::Uniform {
+        let think_time = Think::Uniform {
             from: Duration::ZERO,
             to: Duration::from_secs(1),
         };
@@ -295,11 +295,11 @@ mod tests {
 
     #[test]
     fn a_job_arrives_as_it_was_sent() {
-        let think_time = ThinkTime::Uniform {
+        let think_time = Think::Uniform {
             from: Duration::ZERO,
             to: Duration::from_secs(1),
         };
-        let values = vec![
+        let values = [
             RowValue::Numbered(vec!["a".to_owned(), String::new()]),
             RowValue::Integer {
                 min: i64::MIN,
@@ -331,7 +331,7 @@ mod tests {
                     Rows::Generated(GeneratedRows {
                         count: 5,
                         seed: 6,
-                        values,
+                        columns: values.map(|value| ("c".to_owned(), value)).to_vec(),
                     }),
                     FeedOrder::Zipf { skew: 1.1 },
                 ),

@@ -7,13 +7,11 @@ pub(crate) mod share;
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
+use waggle_spec::{Arrivals, OnSocketError, Think};
 
 use crate::{
     inspection::Inspect,
-    requests::{
-        expect::{Expect, ThinkTime},
-        prepared::Prepared,
-    },
+    requests::{expect::Expect, prepared::Prepared},
     scenario::model::Scenario,
     transport::settings::Transport,
 };
@@ -92,7 +90,7 @@ pub enum Model {
     Users {
         /// Highest number of users at a time.
         users: usize,
-        think_time: ThinkTime,
+        think_time: Think,
         /// Number of active users over time; empty: all of them, from the start on. A user that is no longer needed finishes what
         /// it has begun and becomes idle. The run ends with the last stage.
         stages: Vec<UserStage>,
@@ -170,22 +168,6 @@ pub struct UserStage {
     pub to: usize,
     /// 0: a jump.
     pub over: Duration,
-}
-
-/// What an error of a socket, or a timeout, does to its client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum OnSocketError {
-    /// The client ends at once: its other connections are closed, and their requests fail as [`crate::Failure::ClientEnded`].
-    EndClient,
-    /// The request counts as failed, and the client continues with the next one.
-    Count,
-}
-
-/// When requests of an open load fall due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Arrivals {
-    Poisson,
-    Uniform,
 }
 
 /// The limits of a run. Each has a default in [`Limits::default`].

@@ -3,9 +3,10 @@
 
 use std::{ops::Range, time::Duration};
 
+use waggle_spec::OnSocketError;
+
 use crate::{
     failure::Failure,
-    job::OnSocketError,
     recording::outcome::{ClientEnd, ClientOutcome},
 };
 

@@ -92,8 +92,10 @@ impl WorkerDueTimes {
 
 #[cfg(test)]
 mod tests {
+    use waggle_spec::Arrivals;
+
     use super::*;
-    use crate::job::{Arrivals, Rate};
+    use crate::job::Rate;
 
     fn due_times(arrivals: Arrivals, workers: usize) -> (DueTimes, Vec<Vec<u64>>) {
         let rate = Rate::Constant(50_000.0);

@@ -6,12 +6,10 @@
 //! partition: every n-th of the uniform ones, or its own Poisson process at its part of the rate (independent Poisson processes
 //! add up to one).
 
+use waggle_spec::Arrivals;
+
 use super::rate_profile::{RateProfile, position_of};
-use crate::{
-    job::{Arrivals, Rate},
-    machine::clock::NS_PER_S,
-    random::stream::RandomStream,
-};
+use crate::{job::Rate, machine::clock::NS_PER_S, random::stream::RandomStream};
 
 /// The due instants of one worker.
 #[derive(Debug, Clone)]

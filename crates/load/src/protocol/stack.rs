@@ -2,6 +2,8 @@
 //!
 //! Bytes in, bytes out; the socket and the clock are the worker's.
 
+use waggle_spec::Protocol;
+
 use super::{
     flight::Flight,
     http1::head::ReadLimits,
@@ -10,11 +12,8 @@ use super::{
 use crate::{
     failure::HandshakeFailure,
     transport::{
-        settings::{Protocol, Transport},
-        tls::{
-            Tls, alpn,
-            session::{self, SEALED_BYTES},
-        },
+        settings::Transport,
+        tls::{Tls, alpn, session, session::SEALED_BYTES},
     },
 };
 

@@ -1,20 +1,6 @@
 //! Which answers are successes, and think times: used by prepared requests and by scenarios.
 
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize};
-
-/// How long a user waits between an answer and the next request.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub enum ThinkTime {
-    Fixed(Duration),
-    /// Exponential with this mean.
-    Exponential(Duration),
-    Uniform {
-        from: Duration,
-        to: Duration,
-    },
-}
 
 /// Which answers count as success.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,9 +3,10 @@
 use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
+use waggle_spec::{FeedOrder, OnFailure, Think};
 
 use super::{rows::Rows, template::Template};
-use crate::requests::expect::{Expect, ThinkTime};
+use crate::requests::expect::Expect;
 
 /// What sessions do. A session runs one flow, drawn by weight, from start to end, with its own variables and cookie jar.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -65,7 +66,7 @@ pub struct Flow {
 pub enum Action {
     Request(Box<StepRequest>),
     /// A pause.
-    Pause(ThinkTime),
+    Pause(Think),
     Repeat(Repeat),
 }
 
@@ -120,16 +121,6 @@ pub struct StepRequest {
     pub on_failure: OnFailure,
     /// Replaces [`crate::Limits::request_timeout`].
     pub timeout: Option<Duration>,
-}
-
-/// What happens to a session whose request failed. If its connection is lost, the session ends in any case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum OnFailure {
-    /// It ends.
-    #[default]
-    End,
-    /// It continues as if the request had succeeded; a variable that was not captured keeps its value, or is empty.
-    Continue,
 }
 
 /// Stores a part of an answer in a variable.
@@ -322,21 +313,4 @@ pub struct Feed {
     pub columns: Vec<String>,
     pub rows: Rows,
     pub order: FeedOrder,
-}
-
-/// Which row a session takes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub enum FeedOrder {
-    /// The next one, and after the last the first again. Of n workers, worker w takes rows w, w + n, w + 2n and so on.
-    Cycle,
-    /// A random one, uniformly distributed.
-    Random,
-    /// A random one: the first row most often, row k, counted from 1, with a weight of 1 ÷ k^skew. The skew is above 0.
-    Zipf { skew: f64 },
-    /// The next one of the worker's part, each row once in the whole run. A worker without rows left starts no more sessions.
-    Once,
-    /// A random one, the last row most often: `Zipf`, counted from the end.
-    Recent { skew: f64 },
-    /// The row of the user: user number n has row n in all of its sessions. There must be at least as many rows as users.
-    PerUser,
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use waggle_spec::{GeneratedRows, RowValue};
 
 use super::{decimal::decimal, kept::KeptRows};
 use crate::random::stream::RandomStream;
@@ -23,29 +24,6 @@ pub enum Rows {
     Generated(GeneratedRows),
     /// What an earlier load kept of its answers.
     Kept(Arc<KeptRows>),
-}
-
-/// Rows whose values follow from a seed and the number of the row: the same seed makes the same rows, in any order.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct GeneratedRows {
-    /// At least 1.
-    pub count: usize,
-    pub seed: u64,
-    /// One for each column of the feed.
-    pub values: Vec<RowValue>,
-}
-
-/// How a value of a generated row is made.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub enum RowValue {
-    /// The texts with the number of the row, counted from 1, between them.
-    Numbered(Vec<String>),
-    /// A whole number, uniformly distributed over both ends and what lies between.
-    Integer { min: i64, max: i64 },
-    /// Lower-case letters and digits, as many as a number that is uniformly distributed from `min` to `max`.
-    Text { min: usize, max: usize },
-    /// One of these values, drawn by weight; the sum of the weights is at least 1.
-    Choice(Vec<(String, u32)>),
 }
 
 const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
@@ -75,7 +53,7 @@ impl Rows {
             Self::Listed(rows) => rows[row][column].clone().into_bytes(),
             Self::Generated(rows) => {
                 let mut value = Vec::new();
-                rows.append(row, column, &mut value);
+                append_value(rows, row, column, &mut value);
                 value
             }
             Self::Kept(rows) => rows.value(row, column).to_vec(),
@@ -89,56 +67,53 @@ impl FromIterator<Vec<String>> for Rows {
     }
 }
 
-impl GeneratedRows {
-    /// Appends the value in a row, counted from 0, and a column.
-    pub(crate) fn append(&self, row: usize, column: usize, out: &mut Vec<u8>) {
-        let stream = || RandomStream::new(self.seed, column as u64).inner(row as u64);
-        match &self.values[column] {
-            RowValue::Numbered(texts) => {
-                for (index, text) in texts.iter().enumerate() {
-                    if index > 0 {
-                        decimal(row as u64 + 1, out);
-                    }
-                    out.extend_from_slice(text.as_bytes());
+/// Appends the value in a row, counted from 0, and a column.
+pub(crate) fn append_value(rows: &GeneratedRows, row: usize, column: usize, out: &mut Vec<u8>) {
+    let stream = || RandomStream::new(rows.seed, column as u64).inner(row as u64);
+    match &rows.columns[column].1 {
+        RowValue::Numbered(texts) => {
+            for (index, text) in texts.iter().enumerate() {
+                if index > 0 {
+                    decimal(row as u64 + 1, out);
+                }
+                out.extend_from_slice(text.as_bytes());
+            }
+        }
+        RowValue::Integer { min, max } => {
+            let values = max.abs_diff(*min).saturating_add(1);
+            let above = i128::from(draw_below(stream().bits(0), values));
+            let value = i128::from(*min) + above;
+            if value < 0 {
+                out.push(b'-');
+            }
+            let size = u64::try_from(value.unsigned_abs()).unwrap_or(u64::MAX);
+            decimal(size, out);
+        }
+        RowValue::Text { min, max } => {
+            let stream = stream();
+            let more = draw_below(stream.bits(0), (max - min) as u64 + 1);
+            let mut left = min + usize::try_from(more).unwrap_or(0);
+            for word in 1.. {
+                let letters = left.min(LETTERS_OF_WORD);
+                let bits = stream.bits(word);
+                out.extend(
+                    (0..letters).map(|position| LETTERS[(bits >> (5 * position)) as usize & 31]),
+                );
+                left -= letters;
+                if left == 0 {
+                    break;
                 }
             }
-            RowValue::Integer { min, max } => {
-                let values = max.abs_diff(*min).saturating_add(1);
-                let above = i128::from(draw_below(stream().bits(0), values));
-                let value = i128::from(*min) + above;
-                if value < 0 {
-                    out.push(b'-');
-                }
-                let size = u64::try_from(value.unsigned_abs()).unwrap_or(u64::MAX);
-                decimal(size, out);
-            }
-            RowValue::Text { min, max } => {
-                let stream = stream();
-                let more = draw_below(stream.bits(0), (max - min) as u64 + 1);
-                let mut left = min + usize::try_from(more).unwrap_or(0);
-                for word in 1.. {
-                    let letters = left.min(LETTERS_OF_WORD);
-                    let bits = stream.bits(word);
-                    out.extend(
-                        (0..letters)
-                            .map(|position| LETTERS[(bits >> (5 * position)) as usize & 31]),
-                    );
-                    left -= letters;
-                    if left == 0 {
+        }
+        RowValue::Choice(values) => {
+            let all = values.iter().map(|(_, weight)| u64::from(*weight)).sum();
+            let mut position = draw_below(stream().bits(0), all);
+            for (value, weight) in values {
+                match position.checked_sub(u64::from(*weight)) {
+                    Some(rest) => position = rest,
+                    None => {
+                        out.extend_from_slice(value.as_bytes());
                         break;
-                    }
-                }
-            }
-            RowValue::Choice(values) => {
-                let all = values.iter().map(|(_, weight)| u64::from(*weight)).sum();
-                let mut position = draw_below(stream().bits(0), all);
-                for (value, weight) in values {
-                    match position.checked_sub(u64::from(*weight)) {
-                        Some(rest) => position = rest,
-                        None => {
-                            out.extend_from_slice(value.as_bytes());
-                            break;
-                        }
                     }
                 }
             }
@@ -160,7 +135,10 @@ mod tests {
         Rows::Generated(GeneratedRows {
             count: 10_000_000,
             seed: 7,
-            values,
+            columns: values
+                .into_iter()
+                .map(|value| ("c".to_owned(), value))
+                .collect(),
         })
     }
 

@@ -1,8 +1,10 @@
 //! Which row of a feed a session takes. Each worker has its own part, so that they share no state.
 
+use waggle_spec::FeedOrder;
+
 use crate::{
     random::{stream::RandomStream, zipf::Zipf},
-    scenario::model::{Feed, FeedOrder},
+    scenario::model::Feed,
 };
 
 /// The feeds of one worker.

@@ -1,10 +1,11 @@
 //! A compiled scenario: names are numbers, and texts are split into pieces.
 
+use waggle_spec::{OnFailure, Think};
+
 use super::request_text::Text;
 use crate::{
     protocol::answer_matcher::AnswerMatcher,
-    requests::expect::ThinkTime,
-    scenario::model::{Extractor, OnFailure, Pattern, Subject},
+    scenario::model::{Extractor, Pattern, Subject},
 };
 
 /// What sessions run.
@@ -64,7 +65,7 @@ pub(crate) struct FlowProgram {
 pub(crate) enum Operation {
     /// The number of the request in [`Program::requests`].
     Request(usize),
-    Pause(ThinkTime),
+    Pause(Think),
     /// The rounds of a loop, by its number in [`Program::loops`], begin after this.
     Begin {
         number: usize,
@@ -89,7 +90,7 @@ pub(crate) struct LoopProgram {
 impl LoopProgram {
     pub(crate) fn ends_session_at_limit(&self) -> bool {
         let condition = self.condition.as_ref();
-        condition.is_some_and(|condition| condition.on_limit == OnFailure::End)
+        condition.is_some_and(|condition| condition.on_limit == OnFailure::EndSession)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
         decimal::decimal,
         escape::{Escape, put},
         model::Feed,
-        rows::Rows,
+        rows::{Rows, append_value},
     },
 };
 
@@ -76,7 +76,9 @@ impl Text {
                     match (&values.feeds[*feed].rows, escape) {
                         (Rows::Listed(rows), _) => put(rows[row][*column].as_bytes(), escape, out),
                         (Rows::Kept(rows), _) => put(rows.value(row, *column), escape, out),
-                        (Rows::Generated(rows), Escape::None) => rows.append(row, *column, out),
+                        (Rows::Generated(rows), Escape::None) => {
+                            append_value(rows, row, *column, out)
+                        }
                         (rows @ Rows::Generated(_), _) => {
                             put(&rows.value(row, *column), escape, out);
                         }

@@ -6,6 +6,8 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
 
+use waggle_spec::OnFailure;
+
 use super::{
     compile::{ScenarioError, compile},
     feeds::{Feeds, RowUser},
@@ -26,7 +28,7 @@ use crate::{
     scenario::{
         kept::Kept,
         mismatch::{FirstMismatches, Mismatch},
-        model::{OnFailure, Retries, Scenario},
+        model::{Retries, Scenario},
         rows::FeedRow,
     },
 };

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
+use waggle_spec::Protocol;
 
 use super::tls::Tls;
 
@@ -14,15 +15,4 @@ pub struct Transport {
     /// Connections come from these addresses of this machine in turn, so that more of them can be open, or closed a short time ago,
     /// than one address has ports; empty: the kernel chooses. All are of the targets' family.
     pub source_addresses: Vec<IpAddr>,
-}
-
-/// The version of HTTP.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Protocol {
-    /// Up to `pipelining` requests are sent before the first is answered.
-    #[default]
-    Http1,
-    /// Up to `pipelining` concurrent streams, or fewer if the server allows fewer. Without TLS the server must support it (prior
-    /// knowledge); with TLS it must select it by ALPN, else the handshake fails.
-    Http2,
 }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use waggle_load::{ClientEnd, Failure, Job, Model, NullServer, OnSocketError, StartError, start};
+use waggle_load::{ClientEnd, Failure, Job, Model, NullServer, StartError, start};
+use waggle_spec::OnSocketError;
 use waggle_testkit::free_port;
 
 use crate::support::{Ended, OK, Reply, Server, job, requests, run};

@@ -6,11 +6,13 @@ use std::{
     time::Duration,
 };
 
+use waggle_load::{Failure, KEY_DIGITS, Model, Rate, Stage, UserStage};
+use waggle_spec::{Arrivals, Think};
+use waggle_testkit::wait_until;
+
 use crate::support::{
     OK, Reply, Server, closed_model, job, requests, run, run_until, stamped::stamped_request,
 };
-use waggle_load::{Arrivals, Failure, KEY_DIGITS, Model, Rate, Stage, ThinkTime, UserStage};
-use waggle_testkit::wait_until;
 
 const REQUESTS: u64 = 2_000;
 
@@ -30,17 +32,17 @@ fn models() -> Vec<Model> {
         open(Arrivals::Poisson, 8, 4),
         Model::Users {
             users: 5,
-            think_time: ThinkTime::Fixed(pause),
+            think_time: Think::Fixed(pause),
             stages: Vec::new(),
         },
         Model::Users {
             users: 5,
-            think_time: ThinkTime::Exponential(pause),
+            think_time: Think::Exponential(pause),
             stages: Vec::new(),
         },
         Model::Users {
             users: 5,
-            think_time: ThinkTime::Uniform {
+            think_time: Think::Uniform {
                 from: Duration::ZERO,
                 to: pause,
             },
@@ -238,7 +240,7 @@ fn users_start_and_stop_by_stages() {
         };
         let model = Model::Users {
             users: 6,
-            think_time: ThinkTime::Fixed(Duration::from_millis(10)),
+            think_time: Think::Fixed(Duration::from_millis(10)),
             stages: vec![
                 stage(2, 0),
                 stage(2, 200),
@@ -288,7 +290,7 @@ fn users_end_with_their_stages() {
     let server = Server::start(|_| Reply::Answer(OK.to_vec()));
     let model = Model::Users {
         users: 2,
-        think_time: ThinkTime::Fixed(Duration::from_millis(10)),
+        think_time: Think::Fixed(Duration::from_millis(10)),
         stages: vec![UserStage {
             to: 2,
             over: Duration::from_millis(100),

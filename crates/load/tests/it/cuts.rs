@@ -2,6 +2,10 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use waggle_load::{Failure, Interval, Model, Rate, RequestOutcome, key_of, start};
+use waggle_spec::{Arrivals, Think};
+use waggle_testkit::DEADLINE;
+
 use crate::support::{
     Ended, closed_model,
     cutter::{Close, Cutter, Done},
@@ -9,10 +13,6 @@ use crate::support::{
     stamped::stamped_request,
     take_all,
 };
-use waggle_load::{
-    Arrivals, Failure, Interval, Model, Rate, RequestOutcome, ThinkTime, key_of, start,
-};
-use waggle_testkit::DEADLINE;
 
 const WORKERS: usize = 2;
 
@@ -38,7 +38,7 @@ fn models() -> Vec<Model> {
         open(Arrivals::Poisson, 3, 8),
         Model::Users {
             users: 8,
-            think_time: ThinkTime::Exponential(Duration::from_micros(500)),
+            think_time: Think::Exponential(Duration::from_micros(500)),
             stages: Vec::new(),
         },
     ]

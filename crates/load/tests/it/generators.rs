@@ -7,18 +7,19 @@ use std::{
     time::Duration,
 };
 
+use waggle_load::{
+    Generators, GeneratorsError, Job, KEY_DIGITS, Link, Model, Preparation, Rate, RequestOutcome,
+    Retries, ServeError, Share, UserStage, serve, shares, worker_and_sequence,
+};
+use waggle_spec::{Arrivals, FeedOrder, Think};
+use waggle_testkit::http::answer;
+
 use crate::support::{
     Ended, OK, Reply, Server, closed_model, job, requests,
     scenarios::{self, capture, feed, flow, json, scenario, shopping_scenario, text},
     shop::Shop,
     stamped::stamped_request,
 };
-use waggle_load::{
-    Arrivals, FeedOrder, Generators, GeneratorsError, Job, KEY_DIGITS, Link, Model, Preparation,
-    Rate, RequestOutcome, Retries, ServeError, Share, ThinkTime, UserStage, serve, shares,
-    worker_and_sequence,
-};
-use waggle_testkit::http::answer;
 
 const WAIT: Duration = Duration::from_millis(100);
 const REQUESTS: u64 = 2_000;
@@ -91,7 +92,7 @@ fn every_request_is_sent_once_and_answered_in_every_model() {
     };
     let users = Model::Users {
         users: 5,
-        think_time: ThinkTime::Exponential(pause),
+        think_time: Think::Exponential(pause),
         stages: Vec::new(),
     };
     let models = [
@@ -271,7 +272,7 @@ fn users_start_and_stop_by_the_stages_of_the_whole_load() {
     };
     let model = Model::Users {
         users: 6,
-        think_time: ThinkTime::Fixed(Duration::from_millis(5)),
+        think_time: Think::Fixed(Duration::from_millis(5)),
         stages: vec![stage(6, 200), stage(6, 200), stage(1, 0), stage(1, 300)],
     };
     let mut job = job(server.address, model);

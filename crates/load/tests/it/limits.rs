@@ -11,9 +11,8 @@ use std::{
 };
 
 use rustix::net::{AddressFamily, SocketType, sockopt::set_socket_reuseport};
-use waggle_load::{
-    Arrivals, Counts, Failure, Interval, Job, Model, Prepared, Protocol, Rate, Running, start,
-};
+use waggle_load::{Counts, Failure, Interval, Job, Model, Prepared, Rate, Running, start};
+use waggle_spec::{Arrivals, Protocol};
 use waggle_testkit::{Listener, Socket, free_port, random::random};
 
 use crate::support::{

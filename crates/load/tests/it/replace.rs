@@ -8,9 +8,10 @@ use std::{
 
 use bytes::Bytes;
 use waggle_load::{
-    BodyCheck, Counts, Interval, Job, Model, Prepared, Protocol, ReplaceError, Running, Scenario,
-    Slot, Stamp, StepRequest, ThinkTime, What, start,
+    BodyCheck, Counts, Interval, Job, Model, Prepared, ReplaceError, Running, Scenario, Slot,
+    Stamp, StepRequest, What, start,
 };
+use waggle_spec::{Protocol, Think};
 use waggle_testkit::streams::{self, Settings, StreamServer};
 
 use crate::{
@@ -141,7 +142,7 @@ fn join(running: Running) -> Counts {
 fn users() -> Model {
     Model::Users {
         users: 4,
-        think_time: ThinkTime::Fixed(Duration::from_millis(1)),
+        think_time: Think::Fixed(Duration::from_millis(1)),
         stages: Vec::new(),
     }
 }

@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
+use waggle_load::{Job, Model, NullServer, Prepared, Rate, Slot, Stage, Stamp, UserStage, start};
+use waggle_spec::{Arrivals, Think};
+use waggle_testkit::{DEADLINE, wait_until};
+
 use crate::support::{
     OK, Reply, Server, closed_model, expect, get, job, requests, run_until, take_all,
 };
-use waggle_load::{
-    Arrivals, Job, Model, NullServer, Prepared, Rate, Slot, Stage, Stamp, ThinkTime, UserStage,
-    start,
-};
-use waggle_testkit::{DEADLINE, wait_until};
 
 /// A valid job with one change, and the error.
 fn check(change: impl Fn(&mut Job), expected: &str) {
@@ -71,7 +70,7 @@ fn impossible_jobs_are_refused() {
         |job| job.model = closed_model(1_000_000_000, 1),
         "open files and the limit is",
     );
-    let think_time = ThinkTime::Uniform {
+    let think_time = Think::Uniform {
         from: Duration::from_secs(2),
         to: Duration::from_secs(1),
     };
@@ -133,7 +132,7 @@ fn impossible_stages_are_refused() {
             |job| {
                 job.model = Model::Users {
                     users: 5,
-                    think_time: ThinkTime::Fixed(Duration::ZERO),
+                    think_time: Think::Fixed(Duration::ZERO),
                     stages: stages.clone(),
                 }
             },

@@ -10,7 +10,8 @@ use std::{
 };
 
 use hdrhistogram::Histogram;
-use waggle_load::{Arrivals, Interval, Model, Rate, ThinkTime, start};
+use waggle_load::{Interval, Model, Rate, start};
+use waggle_spec::{Arrivals, Think};
 use waggle_testkit::{DEADLINE, random::fraction, wait_until};
 
 use crate::support::{Ended, OK, Reply, Server, closed_model, job, run, take_all};
@@ -95,7 +96,7 @@ fn no_time_is_below_what_the_server_took() {
     check_times(thousand_per_s(4, 1));
     check_times(Model::Users {
         users: 4,
-        think_time: ThinkTime::Fixed(Duration::from_millis(1)),
+        think_time: Think::Fixed(Duration::from_millis(1)),
         stages: Vec::new(),
     });
 }
@@ -158,7 +159,7 @@ fn nothing_is_sent_after_the_end() {
     let server = Server::start(|_| Reply::Answer(OK.to_vec()));
     let users = Model::Users {
         users: 4,
-        think_time: ThinkTime::Fixed(Duration::ZERO),
+        think_time: Think::Fixed(Duration::ZERO),
         stages: Vec::new(),
     };
     let open = Model::Open {

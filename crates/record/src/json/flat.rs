@@ -11,8 +11,7 @@ use crate::{
     field_types::{FieldTypes, Scope},
     guess,
     names::over_limit,
-    source_text::Mistakes,
-    source_text::SourceText,
+    source_text::{Mistakes, SourceText},
     time,
 };
 

@@ -5,7 +5,8 @@
 
 mod text;
 
-use waggle_analysis::unit_of_metric;
+use text::Text;
+use waggle_analysis::{Model, TrialModel, in_trial, range_in_trial, unit_of_metric};
 use waggle_metrics::{CATALOGUE, Metric, NamedMetric, OverTrials, Subject};
 
 use crate::layout::{
@@ -13,9 +14,6 @@ use crate::layout::{
     document::Document,
     table::{self, Field, Table},
 };
-use text::Text;
-
-use waggle_analysis::{Model, TrialModel, in_trial, range_in_trial};
 
 /// The name of the table in the document.
 const EVERY: &str = "every";

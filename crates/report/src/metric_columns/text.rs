@@ -1,15 +1,14 @@
 //! Columns of `tables.csv` that hold no number of a trial: names, words, and what the study or a search says.
 
+use waggle_analysis::{
+    CellSearch, Model, SearchStep, TrialFaults, TrialModel, bottleneck_of_trial, cpus_of_system,
+};
 use waggle_results::FailureCount;
 use waggle_stats::{Control, FittedLevel, Recovery};
 
 use crate::{
     layout::csv::number::number,
     words::{findings, labels},
-};
-
-use waggle_analysis::{
-    CellSearch, Model, SearchStep, TrialFaults, TrialModel, bottleneck_of_trial, cpus_of_system,
 };
 
 /// What a column of text holds for a trial.
@@ -280,7 +279,7 @@ const SEARCH: [Named; 9] = [
 /// The share of its cell's capacity that a trial had as its load; empty of the steps of a search.
 const OPERATING_POINT: [Named; 1] = [("operating_share", |model, trial| {
     let search = model.search.as_ref();
-    let share = search.and_then(|search| search.info.operating_share(trial.key));
+    let share = search.and_then(|search| search.info.operating_share(trial.key.repetition));
     share.map(number).unwrap_or_default()
 })];
 

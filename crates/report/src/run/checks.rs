@@ -5,7 +5,7 @@ use waggle_analysis::{
     left_out_of_run,
 };
 use waggle_metrics::Unit;
-use waggle_results::LevelKind;
+use waggle_spec::LevelKind;
 
 use super::document;
 use crate::{

@@ -1,11 +1,12 @@
 //! Derived levels: how they are computed, and what follows for statements about the factors that they depend on.
 
 use waggle_analysis::Model;
-use waggle_results::{DerivedLevelInfo, RunInfo};
+use waggle_results::RunInfo;
+use waggle_spec::DerivedLevel;
 
 /// `n = floor(${traffic} / 45)`, one after the other; empty if the study has none.
 pub(crate) fn formulas(info: &RunInfo) -> String {
-    let formula = |level: &DerivedLevelInfo| {
+    let formula = |level: &DerivedLevel| {
         let formula: Vec<&str> = level.formula.split_whitespace().collect();
         format!("{} = {}", level.name, formula.join(" "))
     };
@@ -19,7 +20,7 @@ pub(crate) fn formulas(info: &RunInfo) -> String {
 /// A sentence for each derived level that changes with one of these factors.
 pub(crate) fn cautions(model: &Model, factors: &[&str]) -> Vec<String> {
     let mut cautions = Vec::new();
-    for DerivedLevelInfo {
+    for DerivedLevel {
         name, factors: all, ..
     } in &model.info.derived
     {

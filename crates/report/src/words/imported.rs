@@ -1,6 +1,7 @@
 //! Results of other tools: what they do not show, and what follows from that.
 
-use waggle_results::{LoadModel, RunInfo, UnknownFact};
+use waggle_results::{RunInfo, UnknownFact};
+use waggle_spec::LoadKind;
 
 use super::format::{self, Unit};
 
@@ -74,16 +75,16 @@ pub(crate) const VALID: &str = "every check that the results allow passed";
 pub(crate) const CHECKS: &str = "Imported results: the counts of requests, stalls, and steadiness (with single requests and four intervals) were checked. Whether \
      the load generator was the limit, and whether all records arrived, was not.";
 
-pub(crate) fn load_model(model: LoadModel) -> &'static str {
+pub(crate) fn load_model(model: LoadKind) -> &'static str {
     match model {
-        LoadModel::Closed => {
+        LoadKind::Closed => {
             "closed, as given at the import: an answer makes room for the next request"
         }
-        LoadModel::Open => "open, as given at the import: requests fall due at a rate",
-        LoadModel::Users => {
+        LoadKind::Open => "open, as given at the import: requests fall due at a rate",
+        LoadKind::Users => {
             "users, as given at the import: users think between an answer and the next request"
         }
-        LoadModel::Clients => "clients with a number of requests each",
+        LoadKind::Clients => "clients with a number of requests each",
     }
 }
 

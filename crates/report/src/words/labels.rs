@@ -1,9 +1,9 @@
 //! Labels of verdicts, phases, evidence and units, the same in every format.
 
-use waggle_results::{LoadModel, PhaseName};
-use waggle_stats::{Evidence, Verdict};
-
 use waggle_analysis::Counted;
+use waggle_results::PhaseName;
+use waggle_spec::LoadKind;
+use waggle_stats::{Evidence, Verdict};
 
 /// The verdict.
 #[must_use]
@@ -31,12 +31,12 @@ pub fn meaning(verdict: Verdict) -> &'static str {
 
 /// The load model, as in a study.
 #[must_use]
-pub fn load_model(model: LoadModel) -> &'static str {
+pub fn load_model(model: LoadKind) -> &'static str {
     match model {
-        LoadModel::Closed => "closed",
-        LoadModel::Open => "open",
-        LoadModel::Users => "users",
-        LoadModel::Clients => "clients",
+        LoadKind::Closed => "closed",
+        LoadKind::Open => "open",
+        LoadKind::Users => "users",
+        LoadKind::Clients => "clients",
     }
 }
 

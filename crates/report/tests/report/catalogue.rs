@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use waggle_analysis::Model;
 use waggle_metrics::{CATALOGUE, NamedMetric, Row, Subject, resolve};
 use waggle_report::{csv, html};
-use waggle_results::{ReferenceInfo, ReferenceRowInfo};
+use waggle_spec::{Reference, ReferenceRow};
 
 use crate::{
     seeded::{Seeded, Wrong, reference::column},
@@ -170,14 +170,14 @@ fn with_all_metrics(study: Seeded) -> Seeded {
         .flat_map(|row| paths(&study, row))
         .collect();
     let (factor, levels) = &study.factors[0];
-    let reference = ReferenceInfo {
+    let reference = Reference {
         title: "Table 1".to_owned(),
         source: "Measured somewhere else.".to_owned(),
         match_on: vec![factor.clone()],
         columns: thresholds.iter().map(|path| column(path, path)).collect(),
         rows: levels
             .iter()
-            .map(|level| ReferenceRowInfo {
+            .map(|level| ReferenceRow {
                 levels: vec![level.clone()],
                 values: vec![Some(1.0); thresholds.len()],
             })

@@ -6,7 +6,7 @@ use waggle_report::wording::{
     format::{self, Unit as Shown},
     search::level,
 };
-use waggle_results::LevelKind;
+use waggle_spec::LevelKind;
 use waggle_stats::Estimate;
 
 const TABLE: &str = include_str!("../numbers.json");

@@ -4,8 +4,9 @@
 //! A sum that is noted elsewhere before the run, as `waggle plan` prints it, is one.
 
 use ring::digest::{Context, SHA256};
+use waggle_spec::{Comparison, Threshold};
 
-use crate::{AtStartInfo, Comparison, RunInfo, ThresholdInfo};
+use crate::{AtStartInfo, RunInfo};
 
 /// Digits of [`AtStartInfo::digest`]: 128 bits, short enough to be noted.
 const DIGEST_DIGITS: usize = 32;
@@ -33,7 +34,7 @@ impl AtStartInfo {
     pub fn new<'a>(
         question: &str,
         asks: &[Vec<String>],
-        conditions: impl IntoIterator<Item = &'a ThresholdInfo>,
+        conditions: impl IntoIterator<Item = &'a Threshold>,
         study_text: &str,
     ) -> Self {
         let thresholds: Vec<String> = conditions.into_iter().map(condition).collect();
@@ -69,7 +70,7 @@ impl AtStartInfo {
 }
 
 /// Written out, so that the sum does not depend on the form of `run.json`.
-fn condition(threshold: &ThresholdInfo) -> String {
+fn condition(threshold: &Threshold) -> String {
     let op = match threshold.op {
         Comparison::Less => "<",
         Comparison::LessOrEqual => "<=",
@@ -98,8 +99,8 @@ fn sum(texts: &[impl AsRef<str>]) -> String {
 mod tests {
     use super::*;
 
-    fn threshold(text: &str, value: f64) -> ThresholdInfo {
-        ThresholdInfo {
+    fn threshold(text: &str, value: f64) -> Threshold {
+        Threshold {
             text: text.to_owned(),
             metric: vec!["response_time".to_owned(), "p99".to_owned()],
             op: Comparison::Less,
@@ -119,7 +120,7 @@ mod tests {
     #[test]
     fn what_was_changed_is_named() {
         let p99 = || threshold("p99 < 500ms", 500_000.0);
-        let new = |question: &str, asks: &str, conditions: &[ThresholdInfo], text: &str| {
+        let new = |question: &str, asks: &str, conditions: &[Threshold], text: &str| {
             AtStartInfo::new(question, &[vec![asks.to_owned()]], conditions, text)
         };
         let begun = new("how fast?", "goodput", &[p99()], "text");

@@ -33,23 +33,3 @@ pub enum LeftOutReason {
     /// The cell with the other version of the system is left out.
     Partner { cell: u32 },
 }
-
-/// A part of a study, or a short form of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SelectionInfo {
-    /// One repetition with the shortest phases.
-    pub quick: bool,
-    /// Three repetitions, to see how trials scatter.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub pilot: bool,
-    /// The levels that cells were chosen by, each `FACTOR=LEVEL`.
-    pub filters: Vec<String>,
-    /// The number of cells of the whole study.
-    pub cells: usize,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's form")]
-fn is_false(value: &bool) -> bool {
-    !value
-}

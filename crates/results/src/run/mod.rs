@@ -2,25 +2,20 @@
 
 pub(crate) mod artifact;
 pub(crate) mod at_start;
-pub(crate) mod best_and_worst;
-pub(crate) mod count_comparison;
 pub(crate) mod imported;
 pub(crate) mod left_out;
-pub(crate) mod operating_points;
-pub(crate) mod scaling;
 pub(crate) mod sums;
 pub(crate) mod system_metric;
-pub(crate) mod warm_up;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-
-use crate::{
-    ArtifactInfo, AtStartInfo, BestAndWorstInfo, Comparison, ExpectedVerdict, FeedOrder,
-    ImportedInfo, LeftOutInfo, LevelKind, LoadModel, OperatingPointsInfo, PairInfo, Restart,
-    SelectionInfo, SystemMetricInfo, TrialOrder, WarmUpUntil,
+use waggle_spec::{
+    BestAndWorst, DerivedLevel, ExpectedVerdict, FeedOrder, LoadKind, RampUp, Reference, Restart,
+    Scaling, Search, Selection, Threshold, TrialOrder, WarmUpUntil,
 };
+
+use crate::{ArtifactInfo, AtStartInfo, ImportedInfo, LeftOutInfo, SystemMetricInfo};
 
 /// The whole of `run.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,14 +45,14 @@ pub struct RunInfo {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub added: Vec<AddedTrial>,
     pub schedule: ScheduleInfo,
-    pub thresholds: Vec<ThresholdInfo>,
+    pub thresholds: Vec<Threshold>,
     /// Paths of the metrics that the study asks about; empty: those that its load model leaves open.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<Vec<String>>,
     /// The verdict that every cell is expected to have, unless the cell says another one; `None`: `valid`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect_verdict: Option<ExpectedVerdict>,
-    pub load_model: LoadModel,
+    pub load_model: LoadKind,
     pub host: Host,
     /// Where the records come from (file name, count), if records are sent.
     pub records_file: Option<String>,
@@ -68,7 +63,7 @@ pub struct RunInfo {
     pub scenario: Option<ScenarioInfo>,
     /// The search in every cell; `None`: each trial has the load of its cell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub search: Option<SearchInfo>,
+    pub search: Option<Search>,
     /// Probes before `delivery_probe` on the records' way, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intermediate_probes: Vec<String>,
@@ -77,13 +72,13 @@ pub struct RunInfo {
     pub metrics: Vec<SystemMetricInfo>,
     /// Reference results, shown with the study's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reference: Option<ReferenceInfo>,
+    pub reference: Option<Reference>,
     /// The best and the worst trial of each cell; `None`: the study does not ask for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub best_and_worst: Option<BestAndWorstInfo>,
+    pub best_and_worst: Option<BestAndWorst>,
     /// What scaling curves are asked; `None`: nothing more than there always is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scaling: Option<ScalingInfo>,
+    pub scaling: Option<Scaling>,
     /// The tool that measured; `None`: waggle did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedInfo>,
@@ -92,27 +87,16 @@ pub struct RunInfo {
     pub versions: Option<VersionsInfo>,
     /// Levels that each cell computes from its others; they are no factors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub derived: Vec<DerivedLevelInfo>,
+    pub derived: Vec<DerivedLevel>,
     /// Cells of the study that are not among [`Self::cells`], because their system could not be had.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOutInfo>,
     /// What the command line took of the study; `None`: all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub selection: Option<SelectionInfo>,
+    pub selection: Option<Selection>,
     /// The sums of question, asks and thresholds when the run began; `None`: not noted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_start: Option<AtStartInfo>,
-}
-
-/// A level that each cell computes from its others.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DerivedLevelInfo {
-    pub name: String,
-    /// As the study has it.
-    pub formula: String,
-    /// The factors that it depends on, also through other derived levels.
-    pub factors: Vec<String>,
 }
 
 /// Two versions of a system in one run; the factor `version` has them.
@@ -137,64 +121,6 @@ pub enum VersionDesign {
     Duet,
     /// Both at the same time, each on its half of the CPUs, the other one in the next repetition.
     DuetSwapped,
-}
-
-/// A table of reference results.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ReferenceInfo {
-    pub title: String,
-    /// Who measured it and on what.
-    pub source: String,
-    /// The factors whose levels name the rows.
-    pub match_on: Vec<String>,
-    pub columns: Vec<ReferenceColumnInfo>,
-    pub rows: Vec<ReferenceRowInfo>,
-}
-
-/// What a column of reference results is compared with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ReferenceColumnInfo {
-    pub name: String,
-    /// Path of a metric of the study, as in a [`ThresholdInfo`].
-    pub metric: Vec<String>,
-}
-
-/// One row of reference results.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ReferenceRowInfo {
-    /// One for each factor.
-    pub levels: Vec<String>,
-    /// One for each column, in the unit of a [`ThresholdInfo`] on that metric; `null`: there is none.
-    pub values: Vec<Option<f64>>,
-}
-
-/// The search for the highest level of the load at which conditions hold.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SearchInfo {
-    /// The level that is searched for.
-    pub maximize: LevelKind,
-    /// All must hold in a trial.
-    pub conditions: Vec<ThresholdInfo>,
-    /// The first level, and the bounds of those that are tried.
-    pub start: f64,
-    pub min: f64,
-    pub max: f64,
-    /// How close the ends of the answer come, as a share of the lower.
-    pub precision: f64,
-    /// Trials that must hold at the level that is the answer.
-    pub confirmations: u32,
-    /// Trials of a cell; those planned that the search did not need are never run.
-    pub max_trials: u32,
-    /// As many connections as the pool of the load may have; `None`: it stays as the load has it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_connections: Option<u32>,
-    /// Further trials at shares of the capacity; `None`: there are none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub operating_points: Option<OperatingPointsInfo>,
 }
 
 /// The scenario of a load, as it was read for the first cell.
@@ -228,7 +154,7 @@ pub struct FlowInfo {
 }
 
 /// One feed of a scenario.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FeedInfo {
     pub name: String,
@@ -236,30 +162,6 @@ pub struct FeedInfo {
     pub rows: u64,
     /// The file as the study names it; `None`: the rows are in the study.
     pub from: Option<String>,
-}
-
-/// What a study asks of its scaling curves: bounds that they may cross, and levels that are compared along them.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ScalingInfo {
-    /// Conditions that nothing is judged by.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub bounds: Vec<ThresholdInfo>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pairs: Vec<PairInfo>,
-}
-
-/// A condition on a metric, checked when the study was read.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ThresholdInfo {
-    /// As written in the study.
-    pub text: String,
-    /// The metric's path, e.g. `["put-readings", "response_time", "p99"]`.
-    pub metric: Vec<String>,
-    pub op: Comparison,
-    /// In the metric's own unit: µs for times, 1/s for rates, a share of 1 for shares, else a count.
-    pub value: f64,
 }
 
 /// One component of the system, as it was started or found.
@@ -383,7 +285,7 @@ pub struct ScheduleInfo {
     pub recovery: Option<RecoveryInfo>,
     /// The level with which the warm-up begins, in the first cell; `None`: its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ramp_up: Option<RampUpInfo>,
+    pub ramp_up: Option<RampUp>,
     /// The value of the machine for which cool-downs wait, in the first cell; `None`: they wait until the CPUs are idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cool_down_until: Option<CoolDownUntilInfo>,
@@ -407,15 +309,6 @@ impl ScheduleInfo {
     pub fn max_repetitions(&self) -> u32 {
         self.repeat_max.unwrap_or(self.repeat)
     }
-}
-
-/// A level before the load's own one.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RampUpInfo {
-    /// Requests per second in open load, else users. A lower load does not change.
-    pub level: f64,
-    pub duration_s: f64,
 }
 
 /// A load that drops to a lower level, and when the system counts as recovered.

@@ -1,8 +1,7 @@
 //! Metrics of a system that a run reads at intervals.
 
 use serde::{Deserialize, Serialize};
-
-use crate::CountComparisonInfo;
+use waggle_spec::CountComparison;
 
 /// A metric of the system, read at intervals.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -16,7 +15,7 @@ pub struct SystemMetricInfo {
     pub unit: Option<SystemMetricUnit>,
     /// What it should grow by in a trial; `None`: it is compared with nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub comparison: Option<CountComparisonInfo>,
+    pub comparison: Option<CountComparison>,
 }
 
 /// The unit of the values of a system metric.

@@ -13,8 +13,6 @@ mod quiet_wait;
 mod rows;
 mod stopped;
 
-use serde::{Deserialize, Serialize};
-
 pub use background::{BackgroundInfo, BackgroundLoadInfo};
 pub use clients::{ClientEndInfo, ClientInfo};
 pub use cool_down::CoolDownInfo;
@@ -25,11 +23,11 @@ pub use network::{NetworkCounts, NetworkInfo};
 pub use preparation::{PreparationInfo, PrepareLoadInfo, PrepareStepInfo, SnapshotInfo};
 pub use quiet_wait::QuietWaitInfo;
 pub use rows::{BacklogRow, IntervalRow, ResourceRow, SystemMetricRow};
+use serde::{Deserialize, Serialize};
 pub use stopped::{StopNumber, StoppedInfo};
+use waggle_spec::Arrivals;
 
-use crate::{
-    Arrivals, FailureKind, ImportedTrialInfo, LimitInfo, RecoveryInfo, TrialKey, count::count,
-};
+use crate::{FailureKind, ImportedTrialInfo, LimitInfo, RecoveryInfo, TrialKey, count::count};
 
 /// `trial.json`: written last, so that a folder which has it is whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

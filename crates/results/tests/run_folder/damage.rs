@@ -118,7 +118,7 @@ fn words_of_closed_sets() {
     check(
         "run.json",
         replace("\"shuffled\"", "\"sorted\""),
-        "unknown variant `sorted`, expected `shuffled` or `as-listed`",
+        "unknown variant `sorted`, expected `shuffled` or `as_listed`",
     );
     check(
         "run.json",

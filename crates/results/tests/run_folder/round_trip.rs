@@ -3,13 +3,13 @@
 use hdrhistogram::Histogram;
 use proptest::prelude::*;
 use waggle_results::{
-    Arrivals, ControlInfo, CountsRow, DeliveryInfo, ExpectedVerdict, GeneratorInfo,
-    GeneratorPartInfo, HistogramLogWriter, InspectedCounts, InstantsInfo, IntervalHistograms,
-    IntervalRow, LagInfo, LoadDropInfo, LoadStart, MachineInfo, MeasuredRecords, PhaseInfo,
-    PhaseName, RampUpInfo, RecoveryInfo, ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo,
-    ResourceRow, Run, RunFolder, RunInfo, ScheduleInfo, TrialEnd, TrialInfo, WriteError,
-    read_histograms, run_info, trial_info,
+    ControlInfo, CountsRow, DeliveryInfo, GeneratorInfo, GeneratorPartInfo, HistogramLogWriter,
+    InspectedCounts, InstantsInfo, IntervalHistograms, IntervalRow, LagInfo, LoadDropInfo,
+    LoadStart, MachineInfo, MeasuredRecords, PhaseInfo, PhaseName, RecoveryInfo, ResourceRow, Run,
+    RunFolder, RunInfo, ScheduleInfo, TrialEnd, TrialInfo, WriteError, read_histograms, run_info,
+    trial_info,
 };
+use waggle_spec::{Arrivals, ExpectedVerdict, RampUp, Reference, ReferenceColumn, ReferenceRow};
 
 use crate::sample;
 
@@ -275,15 +275,15 @@ fn what_could_not_be_read_again_is_not_written() {
 #[test]
 fn reference_results_come_back() {
     let folder = tempfile::tempdir().unwrap();
-    let reference = ReferenceInfo {
+    let reference = Reference {
         title: "Table 1".into(),
         source: "a lab".into(),
         match_on: vec!["transport".into(), "users".into()],
-        columns: vec![ReferenceColumnInfo {
+        columns: vec![ReferenceColumn {
             name: "a".into(),
             metric: vec!["a".into(), "goodput".into()],
         }],
-        rows: vec![ReferenceRowInfo {
+        rows: vec![ReferenceRow {
             levels: vec!["rest".into(), "50".into()],
             values: vec![Some(1.5)],
         }],
@@ -422,9 +422,9 @@ fn a_load_that_dropped_is_read_back() {
     let info = RunInfo {
         schedule: ScheduleInfo {
             recovery: Some(recovery),
-            ramp_up: Some(RampUpInfo {
+            ramp_up: Some(RampUp {
                 level: 50.0,
-                duration_s: 2.5,
+                duration: std::time::Duration::from_millis(2_500),
             }),
             ..sample::run_info().schedule
         },

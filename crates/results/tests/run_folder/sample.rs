@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use hdrhistogram::Histogram;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use waggle_results::{
-    AtStartInfo, BacklogRow, CellInfo, Comparison, ComponentInfo, ConnectingInfo, CountsRow,
-    DelayHistograms, DeliveryInfo, FORMAT, FailureCount, FailureKind, FeedInfo, FeedOrder,
-    FlowInfo, GeneratorInfo, Host, IntervalHistograms, IntervalRow, LedgerInfo, LevelKind,
-    LoadModel, LoadStart, NamedText, PhaseInfo, PhaseName, ResourceRow, Restart, RunFolder,
-    RunInfo, ScenarioInfo, ScheduleInfo, SearchInfo, SessionCounts, SessionsInfo, StepCounts,
-    StepHistograms, StepInfo, ThresholdInfo, Trial, TrialEnd, TrialInfo, TrialKey, TrialOrder,
-    TrialWriter, WarmUpUntil,
+    AtStartInfo, BacklogRow, CellInfo, ComponentInfo, ConnectingInfo, CountsRow, DelayHistograms,
+    DeliveryInfo, FORMAT, FailureCount, FailureKind, FeedInfo, FlowInfo, GeneratorInfo, Host,
+    IntervalHistograms, IntervalRow, LedgerInfo, LoadStart, NamedText, PhaseInfo, PhaseName,
+    ResourceRow, RunFolder, RunInfo, ScenarioInfo, ScheduleInfo, SessionCounts, SessionsInfo,
+    StepCounts, StepHistograms, StepInfo, Trial, TrialEnd, TrialInfo, TrialKey, TrialWriter,
+};
+use waggle_spec::{
+    Comparison, FeedOrder, LevelKind, LoadKind, Restart, Search, Threshold, TrialOrder, WarmUpUntil,
 };
 
 pub(crate) const STUDY: &str = "study: ingest\n";
@@ -81,13 +82,13 @@ pub(crate) fn run_info() -> RunInfo {
             cool_down_until: None,
         },
         asks: Vec::new(),
-        thresholds: vec![ThresholdInfo {
+        thresholds: vec![Threshold {
             text: "delivery.missing == 0".into(),
             metric: vec!["delivery".into(), "missing".into()],
             op: Comparison::Equal,
             value: 0.0,
         }],
-        load_model: LoadModel::Closed,
+        load_model: LoadKind::Closed,
         host: host(),
         added: Vec::new(),
         expect_verdict: None,
@@ -359,9 +360,9 @@ pub(crate) fn scenario_run_info() -> RunInfo {
                 from: Some("users.csv".into()),
             }],
         }),
-        search: Some(SearchInfo {
+        search: Some(Search {
             maximize: LevelKind::Rate,
-            conditions: vec![ThresholdInfo {
+            conditions: vec![Threshold {
                 text: "login.response_time.p99 < 50ms".into(),
                 metric: ["login", "response_time", "p99"]
                     .map(str::to_owned)

@@ -1,7 +1,8 @@
 //! Values of the variables in requests that are made ahead: which rows of its feeds each request takes.
 
 use waggle_load::{Rows, Stamp, Value};
-use waggle_study::{Feed, FeedOrder, Request, Texts};
+use waggle_spec::FeedOrder;
+use waggle_study::{Feed, Request, Texts};
 
 use crate::load::{
     random::words,
@@ -116,7 +117,8 @@ pub(crate) fn first_multiple_of_both(number: usize, other: usize) -> usize {
 mod tests {
     use std::{sync::Arc, time::Duration};
 
-    use waggle_study::{Body, BodyExpect, Expect, FeedRows, FeedTable, MadeRows, MadeValue};
+    use waggle_spec::{GeneratedRows, RowValue};
+    use waggle_study::{Body, BodyExpect, Expect, FeedRows, FeedTable};
 
     use super::*;
 
@@ -191,12 +193,12 @@ mod tests {
         let Texts::Templates(feeds) = &mut request.texts else {
             panic!("{request:?}");
         };
-        feeds[0].rows = FeedRows::Made(Arc::new(MadeRows {
+        feeds[0].rows = FeedRows::Made(Arc::new(GeneratedRows {
             count: 2,
             seed: 7,
             columns: vec![(
                 "n".to_owned(),
-                MadeValue::Numbered(vec!["id-".to_owned(), String::new()]),
+                RowValue::Numbered(vec!["id-".to_owned(), String::new()]),
             )],
         }));
         let turn = Turn::new(&request, "run", 7, 1);

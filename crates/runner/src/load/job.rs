@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use waggle_load::{self as load, Job, Limits, Target, Transport, What};
-use waggle_study::{self as study, BodyExpect, Cell, LoadModel, Schedule, WarmUpUntil};
+use waggle_spec::{LoadModel, WarmUpUntil};
+use waggle_study as study;
+use waggle_study::{BodyExpect, Cell, Schedule};
 use waggle_system::http::peer::Peer;
 
 /// Limit on the records of one worker in the ledger; the load ends when it is reached.
@@ -34,10 +36,7 @@ pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
             })
             .collect(),
         transport: Transport {
-            protocol: match cell.protocol {
-                study::Protocol::Http1 => load::Protocol::Http1,
-                study::Protocol::Http2 => load::Protocol::Http2,
-            },
+            protocol: cell.protocol,
             tls,
             source_addresses: cell.source_addresses.clone(),
         },
@@ -127,15 +126,6 @@ pub(crate) fn inspect(inspect: &study::Inspect) -> load::Inspect {
     }
 }
 
-/// A pause, in the engine's form.
-pub(crate) fn think(think: study::Think) -> load::ThinkTime {
-    match think {
-        study::Think::Fixed(time) => load::ThinkTime::Fixed(time),
-        study::Think::Exponential(mean) => load::ThinkTime::Exponential(mean),
-        study::Think::Uniform { from, to } => load::ThinkTime::Uniform { from, to },
-    }
-}
-
 fn requests_accounted(cell: &Cell) -> u64 {
     RECORDS_PER_WORKER_MAX / u64::from(records_per_request(cell).max(1))
 }
@@ -202,13 +192,13 @@ pub(crate) fn model_of(load: &LoadModel) -> load::Model {
             pipelining,
         } => load::Model::Open {
             rate: load::Rate::Constant(rate_per_s),
-            arrivals: self::arrivals(arrivals),
+            arrivals,
             connections: connections as usize,
             pipelining: pipelining as usize,
         },
         LoadModel::Users { users, think_time } => load::Model::Users {
             users: users as usize,
-            think_time: think(think_time),
+            think_time,
             stages: Vec::new(),
         },
         LoadModel::Clients {
@@ -220,18 +210,8 @@ pub(crate) fn model_of(load: &LoadModel) -> load::Model {
             clients: clients as usize,
             connections: connections as usize,
             requests,
-            on_error: match on_socket_error {
-                study::OnSocketError::EndClient => load::OnSocketError::EndClient,
-                study::OnSocketError::Count => load::OnSocketError::Count,
-            },
+            on_error: on_socket_error,
         },
-    }
-}
-
-fn arrivals(arrivals: study::Arrivals) -> load::Arrivals {
-    match arrivals {
-        study::Arrivals::Poisson => load::Arrivals::Poisson,
-        study::Arrivals::Uniform => load::Arrivals::Uniform,
     }
 }
 

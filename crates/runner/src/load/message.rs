@@ -1,7 +1,8 @@
 //! The bytes of a request: head, body, and the slots of its stamps. Pure.
 
 use waggle_load::{Escape, Filled, Prepared, Slot, Stamp, Template, Value};
-use waggle_study::{RecordsFormat, Request, Texts};
+use waggle_spec::RecordsFormat;
+use waggle_study::{Request, Texts};
 
 /// A request whose texts are split at their variables.
 #[derive(Debug)]

@@ -3,10 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use waggle_load::{self as load, Pattern, Query, Template};
-use waggle_study::{
-    self as study, Action, CheckPart, Condition, Extractor, FeedOrder, FeedRows, MadeRows,
-    MadeValue, Step,
-};
+use waggle_study as study;
+use waggle_study::{Action, CheckPart, Condition, Extractor, FeedRows, Step};
 
 use crate::load::job;
 
@@ -52,14 +50,7 @@ fn feed(feed: &study::Feed, kept: &Kept) -> load::Feed {
         name: feed.name.clone(),
         columns: feed.rows.columns().into_iter().map(str::to_owned).collect(),
         rows: rows(&feed.rows, kept),
-        order: match feed.order {
-            FeedOrder::Cycle => load::FeedOrder::Cycle,
-            FeedOrder::Random => load::FeedOrder::Random,
-            FeedOrder::Once => load::FeedOrder::Once,
-            FeedOrder::PerUser => load::FeedOrder::PerUser,
-            FeedOrder::Zipf { skew } => load::FeedOrder::Zipf { skew },
-            FeedOrder::Recent { skew } => load::FeedOrder::Recent { skew },
-        },
+        order: feed.order,
     }
 }
 
@@ -67,7 +58,7 @@ fn feed(feed: &study::Feed, kept: &Kept) -> load::Feed {
 pub(crate) fn rows(rows: &FeedRows, kept: &Kept) -> load::Rows {
     match rows {
         FeedRows::Table(table) => load::Rows::Listed(table.rows.clone()),
-        FeedRows::Made(rows) => load::Rows::Generated(generated_rows(rows)),
+        FeedRows::Made(rows) => load::Rows::Generated((**rows).clone()),
         FeedRows::Kept(rows) => load::Rows::Kept(kept_rows(rows, kept)),
     }
 }
@@ -80,20 +71,6 @@ fn kept_rows(rows: &study::KeptRows, kept: &Kept) -> Arc<load::KeptRows> {
     })
 }
 
-fn generated_rows(rows: &MadeRows) -> load::GeneratedRows {
-    let value = |value: &MadeValue| match value {
-        MadeValue::Numbered(texts) => load::RowValue::Numbered(texts.clone()),
-        &MadeValue::Integer(min, max) => load::RowValue::Integer { min, max },
-        &MadeValue::Text(min, max) => load::RowValue::Text { min, max },
-        MadeValue::Choice(values) => load::RowValue::Choice(values.clone()),
-    };
-    load::GeneratedRows {
-        count: rows.count,
-        seed: rows.seed,
-        values: rows.columns.iter().map(|(_, made)| value(made)).collect(),
-    }
-}
-
 fn actions(actions: &[Action]) -> Vec<load::Action> {
     actions.iter().map(load_action).collect()
 }
@@ -101,7 +78,7 @@ fn actions(actions: &[Action]) -> Vec<load::Action> {
 fn load_action(action: &Action) -> load::Action {
     match action {
         Action::Request(step) => load::Action::Request(Box::new(request(step))),
-        Action::Pause(think) => load::Action::Pause(job::think(*think)),
+        Action::Pause(think) => load::Action::Pause(*think),
         Action::Repeat {
             rounds,
             offset_step,
@@ -121,15 +98,8 @@ fn rounds(rounds: &study::Rounds) -> load::Rounds {
             variable: condition.variable.clone(),
             first: template(&condition.first),
             max_rounds: condition.max_rounds,
-            on_limit: on_failure(condition.on_limit),
+            on_limit: condition.on_limit,
         }),
-    }
-}
-
-fn on_failure(on_failure: study::OnFailure) -> load::OnFailure {
-    match on_failure {
-        study::OnFailure::EndSession => load::OnFailure::End,
-        study::OnFailure::Continue => load::OnFailure::Continue,
     }
 }
 
@@ -155,7 +125,7 @@ fn request(step: &Step) -> load::StepRequest {
                 is_optional: capture.is_optional,
             })
             .collect(),
-        on_failure: on_failure(step.on_failure),
+        on_failure: step.on_failure,
         timeout: Some(step.timeout),
     }
 }

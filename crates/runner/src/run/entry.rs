@@ -424,9 +424,9 @@ fn is_the_same(
     }
     let same_schedule = begun.schedule == info::schedule(&request.study, &request.study.cells[0]);
     if begun.cells != info::cell_infos(&request.study)
-        || begun.derived != info::derived_levels(&request.study)
+        || begun.derived != request.study.derived
         || begun.planned_order() != info::order(&request.plan)
-        || begun.search != info::search(&request.study)
+        || begun.search != request.study.search
         || !same_schedule
     {
         return Err(different("the choice of trials"));

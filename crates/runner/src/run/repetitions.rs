@@ -14,10 +14,9 @@ use waggle_analysis::TrialSoFar;
 use waggle_results::{
     AddedReason, AddedTrial, RunInfo, TrialInfo, TrialKey, WriteError, trial_info,
 };
+use waggle_spec::{Restart, TrialOrder};
 use waggle_stats::{CLEAN_TRIALS_MIN, Verdict};
-use waggle_study::{
-    MAX_REPLACEMENTS, Order, PlannedTrial, Restart, Study, expected_duration, since_sentinel,
-};
+use waggle_study::{MAX_REPLACEMENTS, PlannedTrial, Study, expected_duration, since_sentinel};
 use waggle_system::{components::driver::Driver, http::client::HttpConnector, shutdown::Shutdown};
 
 use crate::{
@@ -27,7 +26,6 @@ use crate::{
     number::share,
     run::{
         early_failures::EarlyFailures,
-        info::expected_verdict,
         request::Ended,
         schedule,
         schedule::{Series, Task},
@@ -270,8 +268,8 @@ impl History {
         let chosen = in_time(wanted, self.time_left(series, cells));
         let mut added: Vec<AddedTrial> = chosen.into_iter().map(|wanted| wanted.trial).collect();
         match series.study.order {
-            Order::AsListed => added.sort_by_key(|added| added.key),
-            Order::Shuffled => {
+            TrialOrder::AsListed => added.sort_by_key(|added| added.key),
+            TrialOrder::Shuffled => {
                 added.sort_by_key(|added| schedule::trial_seed(series.study.seed, added.key));
             }
         }
@@ -419,8 +417,7 @@ fn reason(
     let verdict = so_far.verdict?;
     let study_cell = study.cells.iter().find(|known| known.number == cell)?;
     let expected = study_cell.expect_verdict.or(study.expect_verdict);
-    let expected =
-        expected.map(|verdict| waggle_analysis::expected_verdict(expected_verdict(verdict)));
+    let expected = expected.map(waggle_analysis::expected_verdict);
     let is_expected = expected == Some(verdict);
     let replaced = info.added.iter().filter(|added| {
         added.key.cell == cell && matches!(added.reason, AddedReason::Disturbed { .. })

@@ -7,9 +7,8 @@ use std::{
 
 use futures_util::future::join;
 use waggle_results::{QuietWaitInfo, RunFolder, TrialEnd, TrialInfo, TrialKey};
-use waggle_study::{
-    Cell, Design, DuetCpus, LoadModel, Plan, PlannedTrial, Restart, Study, System, Version,
-};
+use waggle_spec::{LoadModel, Restart};
+use waggle_study::{Cell, Design, DuetCpus, Plan, PlannedTrial, Study, System, Version};
 use waggle_system::{
     components::driver::Driver,
     host::{cpu_time::CpuClocks, cpus::Shares, quiet::QuietWaits},
@@ -157,7 +156,7 @@ async fn report_trial(shares: &Shares, series: Series<'_>, task: Task<'_>, event
         key,
         levels: levels(task.cell),
         level: task.level,
-        operating_share: search.and_then(|search| search.operating_share(key)),
+        operating_share: search.and_then(|search| search.operating_share(key.repetition)),
         workers: shares
             .workers(task.cell.load_workers, task.cell.generators)
             .len(),

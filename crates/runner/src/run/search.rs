@@ -7,8 +7,9 @@
 use std::collections::BTreeMap;
 
 use waggle_results::{TrialInfo, TrialKey};
+use waggle_spec::LevelKind;
 use waggle_stats::{Answer, Levels, Search, Settings, Step};
-use waggle_study::{Cell, PlannedTrial, Sought};
+use waggle_study::{Cell, PlannedTrial};
 use waggle_system::{components::driver::Driver, http::client::HttpConnector, shutdown::Shutdown};
 
 use crate::{
@@ -29,7 +30,7 @@ use crate::{
 pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(
     environment: &mut TrialEnvironment<D, L, W>,
     series: Series<'_>,
-    asked: &waggle_study::Search,
+    asked: &waggle_spec::Search,
     events: &Events,
     shutdown: &Shutdown,
 ) -> Result<Ended, RunError> {
@@ -91,7 +92,7 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(
 fn operating_level(series: Series<'_>, planned: &PlannedTrial, answer: &Answer) -> Option<f64> {
     let info = series.folder.info();
     let search = info.search.as_ref()?;
-    let share = search.operating_share(schedule::key_of(planned))?;
+    let share = search.operating_share(planned.repetition)?;
     waggle_analysis::operating_level(search, answer, share)
 }
 
@@ -99,7 +100,7 @@ fn operating_level(series: Series<'_>, planned: &PlannedTrial, answer: &Answer) 
 struct CellSteps<'a> {
     series: Series<'a>,
     cell: &'a Cell,
-    asked: &'a waggle_study::Search,
+    asked: &'a waggle_spec::Search,
     planned: &'a [PlannedTrial],
     finished: &'a [TrialKey],
 }
@@ -223,7 +224,7 @@ fn step_task<'a>(cell: &'a Cell, planned: &'a PlannedTrial, level: f64) -> Task<
     }
 }
 
-fn settings(search: &waggle_study::Search) -> Settings {
+fn settings(search: &waggle_spec::Search) -> Settings {
     Settings {
         start: search.start,
         min: search.min,
@@ -233,8 +234,8 @@ fn settings(search: &waggle_study::Search) -> Settings {
         max_trials: search.max_trials,
         max_connections: search.max_connections,
         levels: match search.maximize {
-            Sought::Rate => Levels::Fine,
-            Sought::Users | Sought::Connections => Levels::Whole,
+            LevelKind::Rate => Levels::Fine,
+            LevelKind::Users | LevelKind::Connections => Levels::Whole,
         },
     }
 }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use waggle_load::{Model, Rate, Stage, UserStage};
-use waggle_results::{ControlInfo, LoadDropInfo, PhaseName, RampUpInfo, RecoveryInfo, TrialEnd};
+use waggle_results::{ControlInfo, LoadDropInfo, PhaseName, RecoveryInfo, TrialEnd};
+use waggle_spec::RampUp;
 
 use super::{
     Bench, STUDY, Then, phases, world,
@@ -132,9 +133,9 @@ async fn the_engine_gets_the_time_of_the_rise() {
         assert_eq!(given, [(100.0, 500), (400.0, 500 + 2_000 + 30_000)]);
     }
     let run = bench.results();
-    let first = RampUpInfo {
+    let first = RampUp {
         level: 100.0,
-        duration_s: 0.5,
+        duration: Duration::from_millis(500),
     };
     assert_eq!(run.info.schedule.ramp_up, Some(first));
 

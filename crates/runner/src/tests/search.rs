@@ -1,6 +1,7 @@
 //! A study with a search: which levels are tried, what is on disk, and how an interrupted search continues.
 
-use waggle_results::{LevelKind, PhaseName};
+use waggle_results::PhaseName;
+use waggle_spec::LevelKind;
 use waggle_stats::{End, Evidence};
 
 use super::{Bench, STUDY, Then, world, world::Fault};

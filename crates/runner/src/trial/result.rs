@@ -11,7 +11,8 @@ use waggle_results::{
     QuietWaitInfo, SessionsInfo, StageInfo, StepCounts, StepInfo, StoppedInfo, ThrottlingInfo,
     TrialEnd, TrialInfo, TrialKey,
 };
-use waggle_study::{Cell, LoadStage};
+use waggle_spec::LoadStage;
+use waggle_study::Cell;
 use waggle_system::{
     components::driver::{Failure, LimitReading},
     failure_kind::failure_kind,

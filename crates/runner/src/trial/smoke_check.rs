@@ -4,10 +4,10 @@ use std::{fmt::Display, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 use waggle_load::{
-    Action, Failures, Flow, Job, Model, OnFailure, Outcome, Repeat, Rounds, Scenario, What,
-    WhileCaptured,
+    Action, Failures, Flow, Job, Model, Outcome, Repeat, Rounds, Scenario, What, WhileCaptured,
 };
 use waggle_results::PhaseName;
+use waggle_spec::OnFailure;
 use waggle_study as study;
 use waggle_system::{
     components::driver::{Driver, Failure},

@@ -2,7 +2,8 @@
 
 use std::{fs, path::Path};
 
-use waggle_results::{PhaseName, Restart, Run, TrialEnd};
+use waggle_results::{PhaseName, Run, TrialEnd};
+use waggle_spec::Restart;
 
 use super::{Bench, example, read, study};
 

@@ -3,8 +3,8 @@
 //! A doubt belongs to a metric, not to a trial: a probe that falls behind says nothing against the goodput, and a generator that
 //! is late only lengthens times, so that an upper bound that holds all the same holds. Why so: docs/design/0046.
 
-use crate::intervals::range::Bias;
 use crate::{
+    intervals::range::Bias,
     judgement::finding::{
         AccountingFinding, Backlog, CellFinding, Finding, InstrumentFinding, LatenessFinding,
         SystemFinding,

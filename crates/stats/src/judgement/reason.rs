@@ -1,8 +1,7 @@
 //! Why a verdict was given, and how several reasons become one verdict.
 
-use crate::intervals::range::Bias;
 use crate::{
-    intervals::estimate::Estimate,
+    intervals::{estimate::Estimate, range::Bias},
     judgement::{
         doubt::Aspect,
         finding::{CellFinding, Finding, SystemFinding},

@@ -1,14 +1,14 @@
 //! Loads that run beside the measured one.
 
+use waggle_spec::{Arrivals, LoadModel, Protocol};
+
 use super::{
     Around, Checker,
     load::{MAX_RATE_PER_S, OPEN_CONNECTIONS, close_connections, refuse_closing},
     path::Path,
     request::{content, endpoint, refuse_reserved},
 };
-use crate::{
-    Arrivals, BackgroundLoad, LoadModel, Protocol, Request, System, mistake::Finding, raw,
-};
+use crate::{BackgroundLoad, Request, System, mistake::Finding, raw};
 
 const PATH: [&str; 1] = ["background"];
 

@@ -1,6 +1,7 @@
 //! The best and the worst trial of each cell: by which metrics, and what the tables of them show.
 
 use waggle_metrics::{Unit, Wish, resolve};
+use waggle_spec::{BestAndWorst, OrderedMetric, Successes};
 
 use super::{
     Checker,
@@ -8,7 +9,6 @@ use super::{
     threshold::{is_of_several_trials, unit_of},
 };
 use crate::{
-    BestAndWorst, OrderedMetric, Successes,
     cells::Levels,
     mistake::{Finding, Position},
     nearest::{list, nearest_word},

@@ -2,11 +2,13 @@
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
+use waggle_spec::{LoadModel, LoadStage, Protocol};
+
 use crate::{
-    Cell, Delivery, HeaderLimits, Level, LoadModel, LoadStage, Preparation, Protocol, Schedule,
-    System, What,
+    Cell, Delivery, HeaderLimits, Level, Preparation, Schedule, System, What,
     cells::Levels,
-    check::{self, Around, Carries, Checker, Stage},
+    check,
+    check::{Around, Carries, Checker, Stage},
     mistake::{Finding, Position},
     raw,
 };

@@ -4,8 +4,11 @@ use std::time::Duration;
 
 use super::{Checker, external::external_names, schedule::PHASE};
 use crate::{
-    CoolDownBound, CoolDownUntil, Sensor, System, mistake::Finding, nearest::list,
-    nearest::nearest_word, raw, tree::quote,
+    CoolDownBound, CoolDownUntil, Sensor, System,
+    mistake::Finding,
+    nearest::{list, nearest_word},
+    raw,
+    tree::quote,
 };
 
 const PATH: [&str; 2] = ["schedule", "cool_down"];

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use waggle_spec::{FeedOrder, LoadModel};
+
 use super::{made_rows::made_rows, path::Path};
 use crate::{
-    Feed, FeedOrder, FeedRows, FeedTable, KeptRows, LoadModel,
+    Feed, FeedRows, FeedTable, KeptRows,
     check::Checker,
     feed_text::is_column,
     mistake::Finding,

@@ -1,7 +1,9 @@
 //! A second level of the load, next to the load's own: that of the ramp-up or of the recovery.
 
+use waggle_spec::LoadModel;
+
 use super::{Checker, path_text};
-use crate::{LoadModel, mistake::Finding, raw};
+use crate::{mistake::Finding, raw};
 
 /// A level that a part of the study gives.
 #[derive(Debug, Clone, Copy)]

@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
+use waggle_spec::{Arrivals, LoadKind, LoadModel, OnSocketError, Protocol, Think};
 use waggle_units::{format_duration, format_size};
 
 use super::{Checker, path::Path, path_text, request::TIMEOUT_BOUNDS, stages::highest};
-use crate::{
-    Arrivals, HeaderLimits, LoadModel, OnSocketError, Problem, Protocol, Request, Think, What,
-    mistake::Finding, nearest::list, raw,
-};
+use crate::{HeaderLimits, Problem, Request, What, mistake::Finding, nearest::list, raw};
 
 /// Connections of an open load that names none.
 pub(super) const OPEN_CONNECTIONS: u32 = 50;
@@ -28,10 +26,10 @@ pub(crate) fn load(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadMod
     let model = raw.model?;
     refuse_foreign_keys(checker, raw, model);
     match model {
-        raw::Model::Closed => closed_model(checker, raw),
-        raw::Model::Open => open(checker, raw),
-        raw::Model::Users => users(checker, raw),
-        raw::Model::Clients => clients(checker, raw),
+        LoadKind::Closed => closed_model(checker, raw),
+        LoadKind::Open => open(checker, raw),
+        LoadKind::Users => users(checker, raw),
+        LoadKind::Clients => clients(checker, raw),
     }
 }
 
@@ -79,25 +77,16 @@ fn limit_by_connections(checker: &mut Checker<'_>, model: &LoadModel, key: &str,
     }
 }
 
-pub(crate) fn name(model: raw::Model) -> &'static str {
+fn keys(model: LoadKind) -> &'static [&'static str] {
     match model {
-        raw::Model::Closed => "closed",
-        raw::Model::Open => "open",
-        raw::Model::Users => "users",
-        raw::Model::Clients => "clients",
+        LoadKind::Closed => &["connections", "pipelining"],
+        LoadKind::Open => &["rate", "stages", "arrivals", "connections", "pipelining"],
+        LoadKind::Users => &["users", "stages", "think_time"],
+        LoadKind::Clients => &["clients", "connections", "requests", "on_socket_error"],
     }
 }
 
-fn keys(model: raw::Model) -> &'static [&'static str] {
-    match model {
-        raw::Model::Closed => &["connections", "pipelining"],
-        raw::Model::Open => &["rate", "stages", "arrivals", "connections", "pipelining"],
-        raw::Model::Users => &["users", "stages", "think_time"],
-        raw::Model::Clients => &["clients", "connections", "requests", "on_socket_error"],
-    }
-}
-
-fn refuse_foreign_keys(checker: &mut Checker<'_>, raw: &raw::Load, model: raw::Model) {
+fn refuse_foreign_keys(checker: &mut Checker<'_>, raw: &raw::Load, model: LoadKind) {
     let given = [
         ("connections", raw.connections.is_some()),
         ("pipelining", raw.pipelining.is_some()),
@@ -114,21 +103,15 @@ fn refuse_foreign_keys(checker: &mut Checker<'_>, raw: &raw::Load, model: raw::M
         .into_iter()
         .filter(|(key, given)| *given && !keys(model).contains(key))
     {
-        let all = [
-            raw::Model::Closed,
-            raw::Model::Open,
-            raw::Model::Users,
-            raw::Model::Clients,
-        ];
-        let owners = all
+        let owners = LoadKind::ALL
             .into_iter()
             .filter(|owner| keys(*owner).contains(&key))
-            .map(name)
+            .map(LoadKind::name)
             .collect::<Vec<_>>()
             .join(" or ");
         let what = format!(
             "load.{key} belongs to load.model {owners}; this load is {}",
-            name(model)
+            model.name()
         );
         let expected = list(keys(model).iter().copied());
         checker.report(Finding::new(checker.key(&["load", key]), what).with_expected(expected));
@@ -139,7 +122,7 @@ fn refuse_foreign_keys(checker: &mut Checker<'_>, raw: &raw::Load, model: raw::M
 fn require_key<T>(
     checker: &mut Checker<'_>,
     given: Option<T>,
-    model: raw::Model,
+    model: LoadKind,
     key: &str,
     example: &str,
 ) -> Option<T> {
@@ -148,7 +131,7 @@ fn require_key<T>(
     if given.is_none() && !is_searched && !checker.is_invalid(&["load", key]) {
         let what = format!(
             "load lacks the key {key:?}, which load.model {} needs",
-            name(model)
+            model.name()
         );
         checker.report(Finding::new(checker.key(&["load", "model"]), what).with_expected(example));
     }
@@ -159,7 +142,7 @@ fn closed_model(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel>
     let connections = require_key(
         checker,
         raw.connections,
-        raw::Model::Closed,
+        LoadKind::Closed,
         "connections",
         "connections: 10",
     );
@@ -176,10 +159,10 @@ fn open(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
     let rate = match &raw.stages {
         Some(stages) => highest(stages).map(raw::Rate),
         None if checker.is_invalid(&STAGES) => None,
-        None => require_key(checker, raw.rate, raw::Model::Open, "rate", "rate: 1000/s"),
+        None => require_key(checker, raw.rate, LoadKind::Open, "rate", "rate: 1000/s"),
     };
     let arrivals =
-        checker.value_or_default(raw.arrivals, &["load", "arrivals"], raw::Arrivals::Poisson)?;
+        checker.value_or_default(raw.arrivals, &["load", "arrivals"], Arrivals::Poisson)?;
     let connections =
         checker.value_or_default(raw.connections, &["load", "connections"], OPEN_CONNECTIONS)?;
     let pipelining = checker.value_or_default(raw.pipelining, &["load", "pipelining"], 1)?;
@@ -192,10 +175,6 @@ fn open(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
             Finding::new(checker.position_of(&["load", "rate"]), what).with_expected(expected),
         );
     }
-    let arrivals = match arrivals {
-        raw::Arrivals::Poisson => Arrivals::Poisson,
-        raw::Arrivals::Uniform => Arrivals::Uniform,
-    };
     Some(LoadModel::Open {
         rate_per_s,
         arrivals,
@@ -233,7 +212,7 @@ fn users(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
     let users = match &raw.stages {
         Some(stages) => raw.users.or_else(|| highest(stages).map(whole_level)),
         None if checker.is_invalid(&STAGES) => None,
-        None => require_key(checker, raw.users, raw::Model::Users, "users", "users: 50"),
+        None => require_key(checker, raw.users, LoadKind::Users, "users", "users: 50"),
     };
     // A scenario has its own pauses; none is needed between two sessions.
     let none = raw::Think::Fixed(raw::DurationText(Duration::ZERO));
@@ -246,7 +225,7 @@ fn users(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
         given => require_key(
             checker,
             given.as_ref(),
-            raw::Model::Users,
+            LoadKind::Users,
             "think_time",
             "think_time: 1s",
         ),
@@ -259,7 +238,7 @@ fn users(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
 }
 
 fn clients(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
-    let model = raw::Model::Clients;
+    let model = LoadKind::Clients;
     let clients = require_key(checker, raw.clients, model, "clients", "clients: 5");
     let connections = require_key(
         checker,
@@ -272,7 +251,7 @@ fn clients(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
     let on_socket_error = checker.value_or_default(
         raw.on_socket_error,
         &["load", "on_socket_error"],
-        raw::OnSocketError::EndClient,
+        OnSocketError::EndClient,
     )?;
     let (clients, connections, requests) = (clients?, connections?, requests?);
     let all = u64::from(clients) * u64::from(connections);
@@ -292,10 +271,7 @@ fn clients(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
         clients,
         connections,
         requests,
-        on_socket_error: match on_socket_error {
-            raw::OnSocketError::EndClient => OnSocketError::EndClient,
-            raw::OnSocketError::Count => OnSocketError::Count,
-        },
+        on_socket_error,
     })
 }
 
@@ -306,7 +282,7 @@ pub(crate) fn refuse_with_clients(
     what: Option<&(What, String)>,
     has_search: bool,
 ) {
-    if raw.model != Some(raw::Model::Clients) {
+    if raw.model != Some(LoadKind::Clients) {
         return;
     }
     let refused = [
@@ -316,7 +292,7 @@ pub(crate) fn refuse_with_clients(
             "load.request",
         ),
         (
-            raw.protocol == Some(raw::Protocol::Http2),
+            raw.protocol == Some(Protocol::Http2),
             &["load", "protocol"],
             "http1",
         ),
@@ -393,9 +369,9 @@ pub(crate) fn protocol(
     what: Option<&(What, String)>,
 ) -> Option<Protocol> {
     let path = ["load", "protocol"];
-    match checker.value_or_default(load.protocol, &path, raw::Protocol::Http1)? {
-        raw::Protocol::Http1 => Some(Protocol::Http1),
-        raw::Protocol::Http2 => {
+    match checker.value_or_default(load.protocol, &path, Protocol::Http1)? {
+        Protocol::Http1 => Some(Protocol::Http1),
+        Protocol::Http2 => {
             if matches!(what, Some((What::Scenario(_), _))) {
                 let what = "load.protocol is http2, and a scenario goes over HTTP/1.1";
                 checker
@@ -415,7 +391,7 @@ pub(crate) fn connect_timeout(
     let path = ["load", "connect_timeout"];
     let given = load.connect_timeout.map(|raw::DurationText(time)| time);
     let default = match what {
-        Some((What::Request(request), _)) if load.model == Some(raw::Model::Clients) => {
+        Some((What::Request(request), _)) if load.model == Some(LoadKind::Clients) => {
             request.timeout
         }
         _ => CONNECT_TIMEOUT,
@@ -455,7 +431,7 @@ pub(crate) fn apply_keep_alive(
     }
     let refused = match what {
         _ if load.pipelining.is_some_and(|requests| requests > 1) => "load.pipelining",
-        _ if load.protocol == Some(raw::Protocol::Http2) => "load.protocol: http2",
+        _ if load.protocol == Some(Protocol::Http2) => "load.protocol: http2",
         Some((What::Scenario(_), _)) => "load.scenario",
         Some((What::Request(request), _)) => return close_connections(request),
         None => return,

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use waggle_spec::{GeneratedRows, RowValue};
+
 use super::path::Path;
-use crate::{
-    MadeRows, MadeValue, check::Checker, feed_text::is_column, mistake::Finding, raw, tree::quote,
-};
+use crate::{check::Checker, feed_text::is_column, mistake::Finding, raw, tree::quote};
 
 const ROWS_MAX: u64 = 1_000_000_000;
 const COLUMNS_MAX: usize = 100;
@@ -18,7 +18,7 @@ pub(super) fn made_rows(
     checker: &mut Checker<'_>,
     raw: raw::Generate,
     path: &Path,
-) -> Option<Arc<MadeRows>> {
+) -> Option<Arc<GeneratedRows>> {
     let path = path.child("generate");
     // The schema has reported another number.
     let count = raw.rows.filter(|rows| (1..=ROWS_MAX).contains(rows));
@@ -40,7 +40,7 @@ pub(super) fn made_rows(
         made.extend(value(checker, column, &here).map(|value| (name, value)));
     }
     let is_whole = made.len() == given;
-    let rows = MadeRows {
+    let rows = GeneratedRows {
         count: usize::try_from(count?).ok()?,
         seed: raw.seed.unwrap_or(1),
         columns: made,
@@ -48,7 +48,7 @@ pub(super) fn made_rows(
     is_whole.then(|| Arc::new(rows))
 }
 
-fn value(checker: &mut Checker<'_>, raw: raw::MadeColumn, path: &Path) -> Option<MadeValue> {
+fn value(checker: &mut Checker<'_>, raw: raw::MadeColumn, path: &Path) -> Option<RowValue> {
     let random = match raw {
         raw::MadeColumn::Numbered(text) => {
             let texts: Vec<String> = text.split(NUMBER).map(str::to_owned).collect();
@@ -57,7 +57,7 @@ fn value(checker: &mut Checker<'_>, raw: raw::MadeColumn, path: &Path) -> Option
                 report(checker, path, what, "a text with no variable but {{n}}");
                 return None;
             }
-            return Some(MadeValue::Numbered(texts));
+            return Some(RowValue::Numbered(texts));
         }
         raw::MadeColumn::Random(random) => random,
     };
@@ -66,12 +66,15 @@ fn value(checker: &mut Checker<'_>, raw: raw::MadeColumn, path: &Path) -> Option
         random.text.as_deref(),
         random.choice,
     ) {
-        (Some(&[from, to]), None, None) if from <= to => Some(MadeValue::Integer(from, to)),
-        (None, Some(&[from, to]), None) if from <= to && to <= TEXT_MAX => {
-            Some(MadeValue::Text(from as usize, to as usize))
+        (Some(&[from, to]), None, None) if from <= to => {
+            Some(RowValue::Integer { min: from, max: to })
         }
+        (None, Some(&[from, to]), None) if from <= to && to <= TEXT_MAX => Some(RowValue::Text {
+            min: from as usize,
+            max: to as usize,
+        }),
         (None, None, Some(choice)) if choice.values().any(|weight| *weight > 0) => {
-            Some(MadeValue::Choice(choice.into_iter().collect()))
+            Some(RowValue::Choice(choice.into_iter().collect()))
         }
         (None, None, None) if is_any_invalid(checker, path) => None,
         _ => {

@@ -5,7 +5,7 @@ use super::{
     server::{parse_target, tls},
 };
 use crate::{
-    ClientAuthentication, Credential, ExternalTls, Oauth2, Origin, System, TokenEndpoint,
+    Credential, ExternalTls, Oauth2, Origin, System, TokenEndpoint,
     fill::uses,
     mistake::Finding,
     nearest::{list, nearest_word},
@@ -63,10 +63,7 @@ pub(crate) fn oauth2(
         client_secret: client_secret?,
         scope: given.scope.clone(),
         parameters,
-        client_authentication: match authentication {
-            raw::ClientAuthentication::Basic => ClientAuthentication::Basic,
-            raw::ClientAuthentication::Body => ClientAuthentication::Body,
-        },
+        client_authentication: authentication,
     })
 }
 

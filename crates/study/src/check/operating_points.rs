@@ -1,7 +1,9 @@
 //! Operating points of a search: the shares of the capacity, and the trials at each.
 
+use waggle_spec::OperatingPoints;
+
 use super::Checker;
-use crate::{OperatingPoints, mistake::Finding, raw};
+use crate::{mistake::Finding, raw};
 
 const REPEAT: u32 = 3;
 

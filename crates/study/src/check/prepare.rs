@@ -2,13 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
+use waggle_spec::{Arrivals, LoadModel, Restart, Threshold};
+
 use super::{
     Alone, Around, Checker, flow_alone, known_metrics::Known, load::MAX_RATE_PER_S, path::Path,
     request::endpoint, schedule::PHASE, threshold::conditions,
 };
 use crate::{
-    Arrivals, KeptRows, LoadModel, Preparation, PrepareLoad, Restart, Scenario, Settle, System,
-    Threshold,
+    KeptRows, Preparation, PrepareLoad, Scenario, Settle, System,
     mistake::Finding,
     nearest::{list, nearest_word},
     raw,
@@ -150,7 +151,7 @@ fn model(checker: &mut Checker<'_>, raw: &raw::PrepareLoad, path: &Path) -> Opti
 fn refuse_too_few_rows(checker: &mut Checker<'_>, scenario: &Scenario, sessions: u64, path: &Path) {
     for (index, feed) in scenario.feeds.iter().enumerate() {
         let rows = feed.rows.count() as u64;
-        if feed.order == crate::FeedOrder::Once && rows < sessions {
+        if feed.order == waggle_spec::FeedOrder::Once && rows < sessions {
             let what = format!("feed {} has {rows} rows for {sessions} sessions", feed.name);
             let here = path.child("feeds").entry(index).child("order");
             let expected = "at least as many rows as sessions, or order: cycle";

@@ -1,9 +1,11 @@
 //! Records of a request: their file, and the roles and layout of a table.
 
+use waggle_spec::{LoadModel, RecordsFormat};
+
 use super::Checker;
 use crate::{
-    LoadModel, RecordDecimal, RecordMeasurement, RecordTime, RecordsBody, RecordsFormat, Table,
-    check::load::MAX_IN_FLIGHT, mistake::Finding, raw,
+    RecordDecimal, RecordMeasurement, RecordTime, RecordsBody, Table, check::load::MAX_IN_FLIGHT,
+    mistake::Finding, raw,
 };
 
 /// Most records in flight at once.
@@ -25,12 +27,9 @@ pub(super) fn records(
     let format = format(checker, &raw);
     let per_request = checker.value_or_default(raw.per_request, &path("per_request"), 1)?;
     refuse_too_many(checker, per_request, model);
-    let send_as = checker.value_or_default(
-        raw.send_as,
-        &path("send_as"),
-        raw::RecordsFormat::LineProtocol,
-    )?;
-    if send_as == raw::RecordsFormat::Csv {
+    let send_as =
+        checker.value_or_default(raw.send_as, &path("send_as"), RecordsFormat::LineProtocol)?;
+    if send_as == RecordsFormat::Csv {
         let what = "load.request.records.send_as is csv, which records are not sent in";
         checker.report(
             Finding::new(checker.position_of(&path("send_as")), what)
@@ -43,7 +42,7 @@ pub(super) fn records(
     Some(RecordsBody {
         file: file?,
         format: format?,
-        send_as: checked_format(send_as),
+        send_as,
         per_request,
         table: table?,
     })
@@ -254,7 +253,7 @@ fn format(checker: &mut Checker<'_>, raw: &raw::Records) -> Option<RecordsFormat
         return None;
     }
     if let Some(format) = raw.format {
-        return Some(checked_format(format));
+        return Some(format);
     }
     let file = raw.file.as_deref()?;
     let format = RecordsFormat::of_file_name(file);
@@ -268,13 +267,4 @@ fn format(checker: &mut Checker<'_>, raw: &raw::Records) -> Option<RecordsFormat
             .report(Finding::new(checker.position_of(&path("file")), what).with_expected(expected));
     }
     format
-}
-
-fn checked_format(format: raw::RecordsFormat) -> RecordsFormat {
-    match format {
-        raw::RecordsFormat::LineProtocol => RecordsFormat::LineProtocol,
-        raw::RecordsFormat::Ndjson => RecordsFormat::Ndjson,
-        raw::RecordsFormat::Json => RecordsFormat::Json,
-        raw::RecordsFormat::Csv => RecordsFormat::Csv,
-    }
 }

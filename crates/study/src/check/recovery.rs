@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use waggle_spec::{LoadModel, RampUp, WarmUpUntil};
 use waggle_units::format_duration;
 
 use super::{
@@ -10,7 +11,7 @@ use super::{
     path_text,
     schedule::{ScheduleContext, whole_intervals},
 };
-use crate::{LoadModel, RampUp, Recovery, WarmUpUntil, mistake::Finding, raw};
+use crate::{Recovery, mistake::Finding, raw};
 
 const PATH: [&str; 2] = ["schedule", "recovery"];
 /// The range of the histograms of response times.

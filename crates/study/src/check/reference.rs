@@ -1,12 +1,14 @@
 //! Reference results: figures from elsewhere, shown next to the study's own.
 
+use waggle_spec::{Reference, ReferenceColumn, ReferenceRow};
+
 use super::{
     Checker,
     known_metrics::Known,
     threshold::{parse_in_unit, suffix_expected, unit_of},
 };
 use crate::{
-    FeedTable, Level, Reference, ReferenceColumn, ReferenceRow,
+    FeedTable, Level,
     cells::Levels,
     mistake::{Finding, Position},
     nearest::list,
@@ -78,7 +80,6 @@ pub(super) fn check_reference(
     Some(Reference {
         title: raw.title.clone()?,
         source: raw.source.clone()?,
-        file: file.to_owned(),
         match_on,
         columns: columns
             .into_iter()

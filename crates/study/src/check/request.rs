@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use waggle_spec::FeedOrder;
 use waggle_template::variable::names;
 use waggle_units::format_size;
 
@@ -16,7 +17,7 @@ use super::{
     variables::{Known, Named, Variables, Written},
 };
 use crate::{
-    Body, Endpoint, FeedOrder, FeedRows, Request, System, Texts,
+    Body, Endpoint, FeedRows, Request, System, Texts,
     mistake::Finding,
     nearest::{list, nearest_word},
     raw,

@@ -1,10 +1,10 @@
 //! What a study asks of its scaling curves: bounds that they may cross, and pairs of levels.
 
 use waggle_metrics::{OverTrials, resolve};
+use waggle_spec::{Comparison, Pair, Scaling, Threshold};
 
 use super::Checker;
 use crate::{
-    Pair, Scaling, Threshold, ThresholdOp,
     cells::Levels,
     mistake::{Finding, Position},
     nearest::{list, nearest_word},
@@ -55,7 +55,7 @@ fn check_bound(checker: &mut Checker<'_>, raw: &raw::Scaling, bound: &Threshold)
     let position = checker.position_of(&[KEY, "bounds", &index]);
     let path: Vec<&str> = bound.metric.iter().map(String::as_str).collect();
     let is_mean = |over: OverTrials| matches!(over, OverTrials::Mean | OverTrials::MeanOfAll);
-    if bound.op == ThresholdOp::Equal {
+    if bound.op == Comparison::Equal {
         let what = format!(
             "{} has no other side that a curve crosses to",
             quote(&bound.text)

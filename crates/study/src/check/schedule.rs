@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use waggle_spec::{LoadModel, RampUp, Restart, TrialOrder, WarmUpUntil};
 use waggle_units::format_duration;
 
 use super::{
@@ -14,9 +15,7 @@ use super::{
     stages::{refuse_other_levels, refuse_phases_after_stages},
     stop_when::stop_when,
 };
-use crate::{
-    Delivery, LoadModel, Order, RampUp, Restart, Schedule, WarmUpUntil, mistake::Finding, raw,
-};
+use crate::{Delivery, Schedule, mistake::Finding, raw};
 
 /// Fewest intervals for a test of steadiness.
 pub const MIN_STEADY_INTERVALS: u32 = 4;
@@ -152,11 +151,8 @@ fn default_interval(raw: Option<&raw::Schedule>) -> Duration {
 }
 
 /// The order of the trials; the same for every cell.
-pub(crate) fn order(raw: &raw::Schedule) -> Order {
-    match raw.order {
-        Some(raw::Order::AsListed) => Order::AsListed,
-        Some(raw::Order::Shuffled) | None => Order::Shuffled,
-    }
+pub(crate) fn order(raw: &raw::Schedule) -> TrialOrder {
+    raw.order.unwrap_or(TrialOrder::Shuffled)
 }
 
 /// The fewest and the most trials, the same for every cell; nothing if they contradict each other, which is reported.
@@ -199,10 +195,7 @@ pub(crate) fn max_ci_width(raw: Option<&raw::Schedule>) -> f64 {
 
 /// How often the system is started from scratch; the same for every cell.
 pub(crate) fn restart(raw: Option<&raw::Schedule>) -> Restart {
-    match raw.and_then(|raw| raw.restart) {
-        Some(raw::Restart::EveryCell) => Restart::EveryCell,
-        Some(raw::Restart::EveryTrial) | None => Restart::EveryTrial,
-    }
+    raw.and_then(|raw| raw.restart).unwrap_or_default()
 }
 
 /// What ends the warm-up, and how long it takes at most.

@@ -1,11 +1,13 @@
 //! The search: what it maximizes, between which levels, under which conditions; and its effect on the load of a cell.
 
+use waggle_spec::{LevelKind, LoadKind, Search, Threshold};
+
 use super::{
     Checker,
     load::{MAX_CONNECTIONS, MAX_RATE_PER_S, whole_level},
     operating_points::operating_points,
 };
-use crate::{Search, Sought, Threshold, mistake::Finding, raw};
+use crate::{mistake::Finding, raw};
 
 const PRECISION: f64 = 0.05;
 /// Trials cannot distinguish levels that are closer than the lower bound; above the upper bound a search does nothing but double.
@@ -57,11 +59,15 @@ pub(crate) fn search(
 }
 
 /// How far the pool of a load may grow; only a rate has a pool beside it.
-fn max_connections(checker: &mut Checker<'_>, raw: &raw::Search, maximize: Sought) -> Option<u32> {
+fn max_connections(
+    checker: &mut Checker<'_>,
+    raw: &raw::Search,
+    maximize: LevelKind,
+) -> Option<u32> {
     match (maximize, raw.max_connections) {
-        (Sought::Rate, given) => Some(given.unwrap_or(SEARCH_MAX_CONNECTIONS)),
-        (Sought::Users | Sought::Connections, None) => None,
-        (Sought::Users | Sought::Connections, Some(_)) => {
+        (LevelKind::Rate, given) => Some(given.unwrap_or(SEARCH_MAX_CONNECTIONS)),
+        (LevelKind::Users | LevelKind::Connections, None) => None,
+        (LevelKind::Users | LevelKind::Connections, Some(_)) => {
             let text = format!(
                 "search.max_connections with maximize: {}, whose levels are the connections themselves",
                 maximize.name()
@@ -77,23 +83,23 @@ fn max_connections(checker: &mut Checker<'_>, raw: &raw::Search, maximize: Sough
 pub(crate) fn apply_search_max(checker: &mut Checker<'_>, raw: &raw::Search, load: &mut raw::Load) {
     let Some(model) = load.model else { return };
     let (fits, key, is_given) = match model {
-        raw::Model::Open => (Sought::Rate, "rate", load.rate.is_some()),
-        raw::Model::Users => (Sought::Users, "users", load.users.is_some()),
-        raw::Model::Closed => (
-            Sought::Connections,
+        LoadKind::Open => (LevelKind::Rate, "rate", load.rate.is_some()),
+        LoadKind::Users => (LevelKind::Users, "users", load.users.is_some()),
+        LoadKind::Closed => (
+            LevelKind::Connections,
             "connections",
             load.connections.is_some(),
         ),
         // Reported with what else clients cannot have.
-        raw::Model::Clients => return,
+        LoadKind::Clients => return,
     };
     let what = raw.maximize.map(checked_level);
     if let Some(what) = what.filter(|what| *what != fits) {
         let text = format!(
             "search.maximize is {}, which needs load.model {}; this load is {}",
             what.name(),
-            super::load::name(model_of(what)),
-            super::load::name(model)
+            model_of(what).name(),
+            model.name()
         );
         let expected = format!("{key}, or another model");
         let position = checker.position_of(&["search", "maximize"]);
@@ -111,9 +117,9 @@ pub(crate) fn apply_search_max(checker: &mut Checker<'_>, raw: &raw::Search, loa
     // If the search has a mistake, only that is reported, and not that the load lacks the level.
     let [_, min, highest] = bounds(raw, fits);
     match fits {
-        Sought::Rate => load.rate = Some(raw::Rate(highest.clamp(1e-9, MAX_RATE_PER_S))),
-        Sought::Users => load.users = Some(whole_level(highest)),
-        Sought::Connections => load.connections = Some(whole_level(highest)),
+        LevelKind::Rate => load.rate = Some(raw::Rate(highest.clamp(1e-9, MAX_RATE_PER_S))),
+        LevelKind::Users => load.users = Some(whole_level(highest)),
+        LevelKind::Connections => load.connections = Some(whole_level(highest)),
     }
     if let (Some(most), Some(connections)) = (raw.max_connections, load.connections)
         && most < connections
@@ -124,7 +130,7 @@ pub(crate) fn apply_search_max(checker: &mut Checker<'_>, raw: &raw::Search, loa
         checker
             .report(Finding::new(position, text).with_expected(format!("at least {connections}")));
     }
-    let is_count = what.is_some_and(|what| what == fits && what != Sought::Rate);
+    let is_count = what.is_some_and(|what| what == fits && what != LevelKind::Rate);
     for (parts, value) in [("workers", load.workers), ("generators", load.generators)] {
         if let Some(value) = value.filter(|value| is_count && f64::from(*value) > min) {
             let text = format!("load.{parts} is {value}, and search tries {min} {key}");
@@ -135,19 +141,19 @@ pub(crate) fn apply_search_max(checker: &mut Checker<'_>, raw: &raw::Search, loa
     }
 }
 
-fn model_of(what: Sought) -> raw::Model {
+fn model_of(what: LevelKind) -> LoadKind {
     match what {
-        Sought::Rate => raw::Model::Open,
-        Sought::Users => raw::Model::Users,
-        Sought::Connections => raw::Model::Closed,
+        LevelKind::Rate => LoadKind::Open,
+        LevelKind::Users => LoadKind::Users,
+        LevelKind::Connections => LoadKind::Closed,
     }
 }
 
-fn checked_level(maximize: raw::Maximize) -> Sought {
+fn checked_level(maximize: raw::Maximize) -> LevelKind {
     match maximize {
-        raw::Maximize::Rate => Sought::Rate,
-        raw::Maximize::Users => Sought::Users,
-        raw::Maximize::Connections => Sought::Connections,
+        raw::Maximize::Rate => LevelKind::Rate,
+        raw::Maximize::Users => LevelKind::Users,
+        raw::Maximize::Connections => LevelKind::Connections,
     }
 }
 
@@ -167,11 +173,11 @@ fn precision(checker: &mut Checker<'_>, raw: &raw::Search) -> Option<f64> {
 }
 
 /// `start`, `min`, `max`, with defaults that respect those that are given.
-fn bounds(raw: &raw::Search, what: Sought) -> [f64; 3] {
+fn bounds(raw: &raw::Search, what: LevelKind) -> [f64; 3] {
     let level = |given: Option<raw::LoadLevel>| given.map(|raw::LoadLevel(level)| level);
     let (first, most) = match what {
-        Sought::Rate => (START_RATE_PER_S, MAX_RATE_PER_S),
-        Sought::Users | Sought::Connections => (START_COUNT, f64::from(MAX_CONNECTIONS)),
+        LevelKind::Rate => (START_RATE_PER_S, MAX_RATE_PER_S),
+        LevelKind::Users | LevelKind::Connections => (START_COUNT, f64::from(MAX_CONNECTIONS)),
     };
     let (min, max) = (level(raw.min), level(raw.max));
     let start = level(raw.start).unwrap_or_else(|| {
@@ -179,8 +185,8 @@ fn bounds(raw: &raw::Search, what: Sought) -> [f64; 3] {
         above.min(max.unwrap_or(above))
     });
     let least = match what {
-        Sought::Rate => start * MIN_OF_START,
-        Sought::Users | Sought::Connections => 1.0,
+        LevelKind::Rate => start * MIN_OF_START,
+        LevelKind::Users | LevelKind::Connections => 1.0,
     };
     [
         start,
@@ -189,7 +195,7 @@ fn bounds(raw: &raw::Search, what: Sought) -> [f64; 3] {
     ]
 }
 
-fn levels(checker: &mut Checker<'_>, raw: &raw::Search, what: Sought) -> Option<[f64; 3]> {
+fn levels(checker: &mut Checker<'_>, raw: &raw::Search, what: LevelKind) -> Option<[f64; 3]> {
     for key in ["start", "min", "max"] {
         if checker.is_invalid(&["search", key]) {
             return None;
@@ -197,8 +203,8 @@ fn levels(checker: &mut Checker<'_>, raw: &raw::Search, what: Sought) -> Option<
     }
     let levels = bounds(raw, what);
     let most = match what {
-        Sought::Rate => MAX_RATE_PER_S,
-        Sought::Users | Sought::Connections => f64::from(MAX_CONNECTIONS),
+        LevelKind::Rate => MAX_RATE_PER_S,
+        LevelKind::Users | LevelKind::Connections => f64::from(MAX_CONNECTIONS),
     };
     let named = [
         ("start", raw.start.is_some()),
@@ -208,11 +214,11 @@ fn levels(checker: &mut Checker<'_>, raw: &raw::Search, what: Sought) -> Option<
     let mut right = true;
     for ((key, given), level) in named.into_iter().zip(levels) {
         let (fits, expected) = match what {
-            Sought::Rate => (
+            LevelKind::Rate => (
                 level > 0.0 && level <= most,
                 format!("a rate above 0 and at most {most}/s"),
             ),
-            Sought::Users | Sought::Connections => (
+            LevelKind::Users | LevelKind::Connections => (
                 level >= 1.0 && level <= most && level.fract() == 0.0,
                 format!("a whole number of {} from 1 to {most}", what.name()),
             ),

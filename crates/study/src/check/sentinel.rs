@@ -1,5 +1,7 @@
 //! When the sentinel is run.
 
+use waggle_spec::Restart;
+
 use super::Checker;
 use crate::{mistake::Finding, raw};
 
@@ -9,7 +11,7 @@ pub(crate) fn sentinel(checker: &mut Checker<'_>, raw: &raw::Study) -> Option<u3
     let every = schedule.sentinel.as_ref()?.every;
     let refused = if raw.search.is_some() {
         Some("studies without search, whose trials depend on one another")
-    } else if matches!(schedule.restart, Some(raw::Restart::EveryCell)) {
+    } else if matches!(schedule.restart, Some(Restart::EveryCell)) {
         Some("studies that restart the system for every trial")
     } else {
         None

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use waggle_spec::{LoadModel, LoadStage};
 use waggle_units::format_duration;
 
 use super::{
@@ -9,7 +10,7 @@ use super::{
     load::{MAX_CONNECTIONS, MAX_RATE_PER_S},
     schedule::{PHASE, has_ramp_up},
 };
-use crate::{LoadModel, LoadStage, mistake::Finding, raw};
+use crate::{mistake::Finding, raw};
 
 const PATH: [&str; 2] = ["load", "stages"];
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use waggle_spec::Search;
+
 use super::{
     Checker,
     best_and_worst::best_and_worst,
@@ -17,7 +19,7 @@ use super::{
     threshold::{asks, conditions},
 };
 use crate::{
-    Level, Search, Study, System,
+    Level, Study, System,
     cells::Levels,
     mistake::{Finding, Position},
     raw,

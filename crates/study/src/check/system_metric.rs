@@ -1,12 +1,10 @@
 //! A metric of a system: what it is read from, and whether it has the keys of that source.
 
 use waggle_metrics::Unit;
+use waggle_spec::{ComparedCount, CountComparison};
 
 use super::{Checker, components::Definitions, probe::Keys};
-use crate::{
-    ComparedCount, CountComparison, MetricSource, MetricUnit, Selector, SystemMetric,
-    mistake::Finding, raw, tree::quote,
-};
+use crate::{MetricSource, MetricUnit, Selector, SystemMetric, mistake::Finding, raw, tree::quote};
 
 const SOURCES: [&str; 3] = ["prometheus", "json", "consumer_lag"];
 
@@ -124,7 +122,7 @@ impl Keys<'_, '_, '_> {
 
     fn comparison(
         &mut self,
-        compare_with: Option<raw::ComparedCount>,
+        compare_with: Option<ComparedCount>,
         tolerance: Option<raw::Share>,
         per_second: bool,
         source: &Option<MetricSource>,
@@ -147,12 +145,7 @@ impl Keys<'_, '_, '_> {
             );
         }
         Some(CountComparison {
-            count: match count {
-                raw::ComparedCount::Sent => ComparedCount::Sent,
-                raw::ComparedCount::Answered => ComparedCount::Answered,
-                raw::ComparedCount::Succeeded => ComparedCount::Succeeded,
-                raw::ComparedCount::Failed => ComparedCount::Failed,
-            },
+            count,
             tolerance: tolerance.map_or(0.0, |raw::Share(share)| share),
         })
     }

@@ -1,6 +1,7 @@
 //! Conditions on a cell's metrics: `path op value unit`.
 
 use waggle_metrics::{Metric, OverTrials, Subject, Unit, resolve};
+use waggle_spec::{Comparison, Threshold};
 use waggle_units::{parse_byte_rate, parse_bytes, parse_duration, parse_number, parse_rate};
 
 use super::{
@@ -9,7 +10,7 @@ use super::{
     request::RESERVED_NAMES,
 };
 use crate::{
-    Problem, Study, Threshold, ThresholdOp,
+    Problem, Study,
     mistake::{Finding, Position},
     nearest::{list, nearest_word},
     tree::quote,
@@ -169,11 +170,11 @@ fn threshold(text: &str, position: Position, known: &[Known]) -> Result<Threshol
     })?;
     let unit = unit_of(path, position, known)?;
     let op = match op {
-        "<" => ThresholdOp::Less,
-        "<=" => ThresholdOp::LessOrEqual,
-        ">" => ThresholdOp::Greater,
-        ">=" => ThresholdOp::GreaterOrEqual,
-        "==" => ThresholdOp::Equal,
+        "<" => Comparison::Less,
+        "<=" => Comparison::LessOrEqual,
+        ">" => Comparison::Greater,
+        ">=" => Comparison::GreaterOrEqual,
+        "==" => Comparison::Equal,
         _ => {
             let finding = Finding::new(position, format!("{} is no comparison", quote(op)))
                 .with_expected("<, <=, >, >= or ==");
@@ -325,41 +326,41 @@ mod tests {
 
     #[test]
     fn conditions_on_a_load_are_read() {
-        let check = |text: &str, expected: Option<(&str, ThresholdOp, f64)>| {
+        let check = |text: &str, expected: Option<(&str, Comparison, f64)>| {
             let steps = ["login".to_owned()];
             let read = read_threshold(text, &steps).ok();
             let read = read.map(|read| (read.metric.join("."), read.op, read.value));
             let expected = expected.map(|(name, op, value)| (name.to_owned(), op, value));
             assert_eq!(read, expected, "{text}");
         };
-        let p99 = |value| Some(("response_time.p99", ThresholdOp::Less, value));
+        let p99 = |value| Some(("response_time.p99", Comparison::Less, value));
         check("response_time.p99 < 5ms", p99(5_000.0));
         check("response_time.p99<5ms", p99(5_000.0));
         check(" response_time.p99 <5 ms ", p99(5_000.0));
-        check("failed==0", Some(("failed", ThresholdOp::Equal, 0.0)));
+        check("failed==0", Some(("failed", Comparison::Equal, 0.0)));
         check(
             "response_time.p95<=1s",
-            Some(("response_time.p95", ThresholdOp::LessOrEqual, 1e6)),
+            Some(("response_time.p95", Comparison::LessOrEqual, 1e6)),
         );
         check(
             "login.service_time.p99_99 > 1us",
-            Some(("login.service_time.p99_99", ThresholdOp::Greater, 1.0)),
+            Some(("login.service_time.p99_99", Comparison::Greater, 1.0)),
         );
         check(
             "sessions.failed == 0",
-            Some(("sessions.failed", ThresholdOp::Equal, 0.0)),
+            Some(("sessions.failed", Comparison::Equal, 0.0)),
         );
         check(
             "bytes_received_per_answer < 1.5KiB",
-            Some(("bytes_received_per_answer", ThresholdOp::Less, 1536.0)),
+            Some(("bytes_received_per_answer", Comparison::Less, 1536.0)),
         );
         check(
             "bytes_sent_per_s >= 10 MB/s",
-            Some(("bytes_sent_per_s", ThresholdOp::GreaterOrEqual, 10e6)),
+            Some(("bytes_sent_per_s", Comparison::GreaterOrEqual, 10e6)),
         );
         check(
             "login.client_wait_time.mean < 1ms",
-            Some(("login.client_wait_time.mean", ThresholdOp::Less, 1e3)),
+            Some(("login.client_wait_time.mean", Comparison::Less, 1e3)),
         );
         for wrong in [
             "",

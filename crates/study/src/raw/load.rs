@@ -3,55 +3,12 @@
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use waggle_spec::{Arrivals, LoadKind, OnSocketError, Protocol};
 
 use super::{
     DurationText, Feed, LoadLevel, Method, Name, OneOrSeveral, Rate, Records, Scenario, Size,
     Status, Think,
 };
-
-/// The load model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Model {
-    /// Each connection keeps `pipelining` requests in flight.
-    Closed,
-    /// Requests fall due by the clock at `rate`, independent of the answers.
-    Open,
-    /// Each of `users` sends, waits for the answer, and thinks.
-    Users,
-    /// Each of `clients` sends `requests` over its `connections`, one after the other on each, and ends; all begin at once.
-    Clients,
-}
-
-/// What an error of a socket, or a timeout, does to its client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum OnSocketError {
-    /// The client ends at once, as Apache Bench does without `-r`.
-    EndClient,
-    /// The request counts as failed, and the client goes on.
-    Count,
-}
-
-/// When requests of an open load fall due.
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Arrivals {
-    /// At random, independent of each other.
-    Poisson,
-    /// At equal distances.
-    Uniform,
-}
-
-/// The version of HTTP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Protocol {
-    /// HTTP/1.1: `pipelining` requests go out before the first is answered.
-    Http1,
-    /// HTTP/2: `pipelining` streams at once on a connection.
-    Http2,
-}
 
 /// The load: a model with its keys, and a request or a scenario.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -59,7 +16,7 @@ pub(crate) enum Protocol {
 pub(crate) struct Load {
     /// The load model; there is no default.
     #[schemars(required)]
-    pub model: Option<Model>,
+    pub model: Option<LoadKind>,
     /// Connections, over all workers. Closed: required. Open: 50 by default. Clients: those of each client; required.
     #[schemars(range(min = 1, max = 100_000))]
     pub connections: Option<u32>,

@@ -28,28 +28,24 @@ pub(crate) use components::{
 };
 pub(crate) use cool_down::{CoolDownEnd, CoolDownUntil};
 pub(crate) use limits::Limits;
-pub(crate) use load::{
-    Arrivals, Expect, Inspect, Load, LoadStage, Model, OnSocketError, Protocol, Request,
-};
+pub(crate) use load::{Expect, Inspect, Load, LoadStage, Request};
 pub(crate) use method::Method;
 pub(crate) use network::Network;
-pub(crate) use oauth2::{ClientAuthentication, Oauth2};
+pub(crate) use oauth2::Oauth2;
 pub(crate) use prepare::{Prepare, PrepareLoad};
 pub(crate) use probe::{Extract, Probe, ValueAt, Watch, WatchBegin};
 pub(crate) use random_column::RandomColumn;
-pub(crate) use records::{Decimal, Records, RecordsFormat};
+pub(crate) use records::{Decimal, Records};
 pub(crate) use scalar::{
     CoolDown, DurationText, LoadLevel, MadeColumn, Measured, Measurement, Name, OneOrSeveral, Rate,
     Repeat, Settle, Share, Size, Status, Think, Time, TimeColumns, WarmUp, Width, parse_width,
 };
 pub(crate) use scaling::{PairLevels, Scaling};
 pub(crate) use scenario::{
-    Captures, Check, CheckPart, Feed, FeedOrder, FeedRows, Flow, Generate, OnFailure, Scenario,
-    Step,
+    Captures, Check, CheckPart, Feed, FeedOrder, FeedRows, Flow, Generate, Scenario, Step,
 };
 pub(crate) use schedule::{
-    MeasuredRequests, Order, RampUp, Recovery, RepeatUntil, Restart, Schedule, SettleUntil,
-    StopWhen, WarmUpUntil,
+    MeasuredRequests, RampUp, Recovery, RepeatUntil, Schedule, SettleUntil, StopWhen, WarmUpUntil,
 };
 pub(crate) use study::{
     BestAndWorst, Delivery, Fault, Kubeconfig, Maximize, Reference, ReferenceColumn, Search, Study,
@@ -59,4 +55,4 @@ pub(crate) use system::{
     Certificate, Component, Endpoint, Parameter, PortTls, Process, ReadyCheck, Replicas, System,
     Verify, WrittenSecret,
 };
-pub(crate) use system_metric::{ComparedCount, ConsumerLag, MetricUnit, SystemMetric};
+pub(crate) use system_metric::{ConsumerLag, MetricUnit, SystemMetric};

@@ -3,6 +3,7 @@
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use waggle_spec::ClientAuthentication;
 
 use super::Tls;
 
@@ -32,15 +33,4 @@ pub(crate) struct Oauth2 {
     pub client_authentication: Option<ClientAuthentication>,
     /// Certificates and keys for `token_url` with https; those of `system.tls` without its `server_name` by default.
     pub tls: Option<Tls>,
-}
-
-/// How a client says to the token server who it is (RFC 6749, 2.3.1).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum ClientAuthentication {
-    /// By the header `Authorization: Basic`.
-    #[default]
-    Basic,
-    /// By the parameters `client_id` and `client_secret`.
-    Body,
 }

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use waggle_spec::RecordsFormat;
 
 use super::{Measurement, Time};
 
@@ -50,16 +51,6 @@ pub(crate) struct Records {
     pub comment: Option<String>,
     /// The character encoding, such as windows-1252 or utf-16le; UTF-8 by default.
     pub encoding: Option<String>,
-}
-
-/// A text format of records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum RecordsFormat {
-    LineProtocol,
-    Ndjson,
-    Json,
-    Csv,
 }
 
 /// What separates the integer part of a number from its fraction.

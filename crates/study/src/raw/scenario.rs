@@ -3,6 +3,7 @@
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use waggle_spec::OnFailure;
 
 use super::{DurationText, Expect, MadeColumn, Method, Name, Think};
 use crate::Level;
@@ -30,16 +31,6 @@ pub(crate) struct Scenario {
     /// The ways through the system; each session takes one of them, drawn by weight.
     #[schemars(length(min = 1, max = 100))]
     pub flows: Option<Vec<Flow>>,
-}
-
-/// What becomes of a session whose request failed. If the connection is lost with it, the session ends in any case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum OnFailure {
-    /// It ends there.
-    EndSession,
-    /// It continues as if the request had succeeded.
-    Continue,
 }
 
 /// Rows of values; each session whose flow uses the feed takes one row.

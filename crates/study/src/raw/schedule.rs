@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use waggle_spec::{Restart, TrialOrder};
 
 use super::{CoolDown, DurationText, Measured, Rate, Repeat, Share, WarmUp, Width};
 
@@ -38,7 +39,7 @@ pub(crate) struct Schedule {
     /// Trials of each cell: a number, or `{ min, max, max_ci_width }`; 3 to 8 by default.
     pub repeat: Option<Repeat>,
     /// Order of the cells within each repetition; shuffled by default.
-    pub order: Option<Order>,
+    pub order: Option<TrialOrder>,
     /// Runs the first cell again every so many trials, to show whether the host drifts; these trials are in no other result. None by
     /// default.
     pub sentinel: Option<Sentinel>,
@@ -72,17 +73,6 @@ pub(crate) struct Sentinel {
     /// After so many trials of the study.
     #[schemars(required, range(min = 2, max = 1_000))]
     pub every: Option<u32>,
-}
-
-/// How often the system is started from scratch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Restart {
-    /// For every trial.
-    EveryTrial,
-    /// For every cell: its trials follow one another on the same processes and their files. After a trial that failed or left
-    /// records behind, the system is restarted nevertheless.
-    EveryCell,
 }
 
 /// A warm-up by what ends it: exactly one of duration, until and requests; `timeout` alone is `until: steady`.
@@ -192,16 +182,6 @@ pub(crate) struct Drain {
     /// If all accepted records have arrived and some were not accepted, it ends after nothing new has arrived for this time; 2s
     /// by default.
     pub quiet_period: Option<DurationText>,
-}
-
-/// Order of the cells within each repetition.
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Order {
-    /// At random, by the seed.
-    Shuffled,
-    /// As the file lists them.
-    AsListed,
 }
 
 /// Until a metric of the system does not change any more.

@@ -3,12 +3,13 @@
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use waggle_spec::ExpectedVerdict;
 
 use super::{
     Background, DurationText, Limits, Load, LoadLevel, Name, Network, Oauth2, OneOrSeveral,
     Prepare, Scaling, Schedule, Share,
 };
-use crate::{ExpectedVerdict, Level};
+use crate::Level;
 
 pub(crate) type Factors = IndexMap<String, Vec<Level>>;
 pub(crate) type Rows = Vec<IndexMap<String, Level>>;

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use waggle_spec::ComparedCount;
 
 use super::{Conditions, Share};
 
@@ -72,20 +73,6 @@ pub(crate) enum MetricUnit {
     /// A share from 0 to 100.
     #[serde(rename = "%")]
     Percent,
-}
-
-/// Requests of the whole load, warm-up included, as the load generator counts them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum ComparedCount {
-    /// All that were sent.
-    Sent,
-    /// Those that succeeded or failed.
-    Answered,
-    /// Those that were answered as expected.
-    Succeeded,
-    /// All others.
-    Failed,
 }
 
 /// A consumer group and the topic that it reads.

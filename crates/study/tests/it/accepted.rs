@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use waggle_spec::{
+    Arrivals, Comparison, LoadModel, OnSocketError, Protocol, Think, TrialOrder, WarmUpUntil,
+};
 use waggle_study::{
-    Arrivals, BodyExpect, Cell, Level, LoadModel, Named, OnSocketError, Order, Protocol, Request,
-    Study, Think, ThresholdOp, Values, WarmUpUntil, What, no_files, read_study, read_system,
-    system_of,
+    BodyExpect, Cell, Level, Named, Request, Study, Values, What, no_files, read_study,
+    read_system, system_of,
 };
 
 use super::{STUDY, change_text, read, root, source, system};
@@ -50,7 +52,7 @@ fn every_value_arrives() {
     assert_eq!(study.factors, ["connections", "pipelining", "workers"]);
     assert_eq!(
         (study.repeat, study.order, study.max_ci_width),
-        (3, Order::Shuffled, 0.2)
+        (3, TrialOrder::Shuffled, 0.2)
     );
     assert_eq!(study.system_at_most, Duration::from_secs(3 + 10 + 2));
     let cell = &study.cells[5];
@@ -81,7 +83,7 @@ fn every_value_arrives() {
         cell.delivery.as_ref().unwrap().poll_interval,
         Duration::from_millis(100)
     );
-    assert_eq!(study.thresholds[1].op, ThresholdOp::Less);
+    assert_eq!(study.thresholds[1].op, Comparison::Less);
     assert_eq!(study.thresholds[1].value, 50_000.0);
 }
 
@@ -260,7 +262,7 @@ fn a_study_without_factors_has_one_cell() {
 
 #[test]
 fn thresholds() {
-    let check = |text: &str, op: ThresholdOp, value: f64| {
+    let check = |text: &str, op: Comparison, value: f64| {
         let study = read_valid_study(&[("delivery.missing == 0", text)]);
         assert_eq!(
             (study.thresholds[0].op, study.thresholds[0].value),
@@ -270,19 +272,19 @@ fn thresholds() {
     };
     check(
         "order.goodput >= 1000/s",
-        ThresholdOp::GreaterOrEqual,
+        Comparison::GreaterOrEqual,
         1000.0,
     );
-    check("order.error_rate <= 1%", ThresholdOp::LessOrEqual, 0.01);
-    check("order.error_rate < 0.5", ThresholdOp::Less, 0.5);
+    check("order.error_rate <= 1%", Comparison::LessOrEqual, 0.01);
+    check("order.error_rate < 0.5", Comparison::Less, 0.5);
     check(
         "order.service_time.p99_9 < 1.5 ms",
-        ThresholdOp::Less,
+        Comparison::Less,
         1500.0,
     );
-    check("delivery.delay.max < 2s", ThresholdOp::Less, 2_000_000.0);
-    check("delivery.delivered > 10", ThresholdOp::Greater, 10.0);
-    check("generator.utilization < 80%", ThresholdOp::Less, 0.8);
+    check("delivery.delay.max < 2s", Comparison::Less, 2_000_000.0);
+    check("delivery.delivered > 10", Comparison::Greater, 10.0);
+    check("generator.utilization < 80%", Comparison::Less, 0.8);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use std::{path::Path, time::Duration};
 
-use waggle_study::{Arrivals, Cell, LoadModel, Study, plan, read_study};
+use waggle_spec::{Arrivals, LoadModel};
+use waggle_study::{Cell, Study, plan, read_study};
 
 use super::{change_text, mistakes::answered_table, source, system};
 

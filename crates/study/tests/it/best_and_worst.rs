@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use waggle_study::{BestAndWorst, read_study};
+use waggle_spec::BestAndWorst;
+use waggle_study::read_study;
 
 use super::{
     STUDY, accepted::read_valid_study, change_text, mistakes::answered_table, source, system,

@@ -1,6 +1,7 @@
 //! Rows of `cells` crossed with `factors`: which cells there are, in which order, and what each is called.
 
-use waggle_study::{ExpectedVerdict, Study, plan, read_study};
+use waggle_spec::ExpectedVerdict;
+use waggle_study::{Study, plan, read_study};
 
 use super::{STUDY, change_text, headlines, source, system};
 

@@ -1,6 +1,7 @@
 //! Derived levels: values that each cell computes from its other levels.
 
-use waggle_study::{DerivedLevel, Level, LoadModel, Study, What, read_study};
+use waggle_spec::{DerivedLevel, LoadModel};
+use waggle_study::{Level, Study, What, read_study};
 
 use super::{STUDY, change_text, source, system};
 

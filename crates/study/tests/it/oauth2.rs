@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use waggle_spec::ClientAuthentication;
 use waggle_study::{
-    ClientAuthentication, EnvironmentError, Source, Study, TokenEndpoint, Values, What, no_files,
-    read_study, read_system,
+    EnvironmentError, Source, Study, TokenEndpoint, Values, What, no_files, read_study, read_system,
 };
 
 use super::{

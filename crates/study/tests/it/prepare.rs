@@ -2,9 +2,8 @@
 
 use std::{path::Path, time::Duration};
 
-use waggle_study::{
-    Arrivals, Cell, FeedOrder, FeedRows, LoadModel, Settle, Study, plan, read_study,
-};
+use waggle_spec::{Arrivals, FeedOrder, LoadModel};
+use waggle_study::{Cell, FeedRows, Settle, Study, plan, read_study};
 
 use super::{change_text, mistakes::answered_table, source, system};
 

@@ -1,6 +1,7 @@
 //! What a study asks, how often it tries a cell, and what it expects of it.
 
-use waggle_study::{ExpectedVerdict, read_study};
+use waggle_spec::ExpectedVerdict;
+use waggle_study::read_study;
 
 use super::{STUDY, accepted::read_valid_study, source, system};
 

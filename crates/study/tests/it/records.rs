@@ -1,6 +1,7 @@
 //! Records of a request: formats, roles and layout of a table.
 
-use waggle_study::{Body, RecordDecimal, RecordMeasurement, RecordTime, RecordsFormat, Table};
+use waggle_spec::RecordsFormat;
+use waggle_study::{Body, RecordDecimal, RecordMeasurement, RecordTime, Table};
 
 use super::accepted::{read_valid_study, request};
 

@@ -1,6 +1,7 @@
 //! What a load's one request can be.
 
-use waggle_study::{Body, FeedOrder, Texts, What, read_study};
+use waggle_spec::FeedOrder;
+use waggle_study::{Body, Texts, What, read_study};
 
 use super::{STUDY, change_text, source, system, table};
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use waggle_study::{Scaling, read_study};
+use waggle_spec::Scaling;
+use waggle_study::read_study;
 
 use super::{
     STUDY, accepted::read_valid_study, change_text, mistakes::answered_table, source, system,

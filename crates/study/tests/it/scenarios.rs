@@ -2,10 +2,10 @@
 
 use std::{path::Path, time::Duration};
 
+use waggle_spec::{FeedOrder, LoadModel, OnFailure, RowValue, Think};
 use waggle_study::{
-    Action, Capture, CheckPart, Condition, Extractor, FeedOrder, FeedRows, LoadModel, MadeValue,
-    Mistakes, OnFailure, Problem, Rounds, Scenario, Source, Step, StepCheck, Study, Think,
-    WhileCaptured, read_scenario, read_study_and_files,
+    Action, Capture, CheckPart, Condition, Extractor, FeedRows, Mistakes, Problem, Rounds,
+    Scenario, Source, Step, StepCheck, Study, WhileCaptured, read_scenario, read_study_and_files,
 };
 
 use super::{change_text, headlines, mistakes::answered_table, source, system, table};
@@ -326,12 +326,12 @@ fn rows_can_be_made_from_their_numbers() {
     assert_eq!((rows.count, rows.seed), (1_000_000, 1));
     let text = |text: &str| text.to_owned();
     let expected = [
-        ("name", MadeValue::Numbered(vec![text("n-"), text("!")])),
-        ("mail", MadeValue::Text(10, 300)),
-        ("size", MadeValue::Integer(-5, 9)),
+        ("name", RowValue::Numbered(vec![text("n-"), text("!")])),
+        ("mail", RowValue::Text { min: 10, max: 300 }),
+        ("size", RowValue::Integer { min: -5, max: 9 }),
         (
             "kind",
-            MadeValue::Choice(vec![(text("AVRO"), 8), (text("JSON"), 2)]),
+            RowValue::Choice(vec![(text("AVRO"), 8), (text("JSON"), 2)]),
         ),
     ];
     let values = rows

@@ -8,7 +8,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 use tokio::time::Instant;
 use waggle_load::Tls;
-use waggle_study::{Address, ClientAuthentication, Credential, Oauth2, Study, TokenEndpoint};
+use waggle_spec::ClientAuthentication;
+use waggle_study::{Address, Credential, Oauth2, Study, TokenEndpoint};
 
 use crate::{
     http::{

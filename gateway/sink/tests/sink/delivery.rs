@@ -1,9 +1,11 @@
 //! Every record arrives, and arrived records are committed.
 
-use crate::lab::{database, log, messages, wait_for_keys};
 use waggle_testkit::wait_until;
 
-use crate::process::Sink;
+use crate::{
+    lab::{database, log, messages, wait_for_keys},
+    process::Sink,
+};
 
 #[test]
 fn everything_arrives_and_is_committed() {

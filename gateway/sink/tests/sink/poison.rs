@@ -1,9 +1,11 @@
 //! Lines that cannot be written, among lines that can.
 
-use crate::lab::{database, log, messages, wait_for_keys};
 use waggle_testkit::wait_until;
 
-use crate::process::Sink;
+use crate::{
+    lab::{database, log, messages, wait_for_keys},
+    process::Sink,
+};
 
 /// The dead letters of a topic: value, and the wanted headers.
 fn check_letters(topic: &str, expected: &[(&str, &str, &str)]) {

@@ -6,8 +6,7 @@
 mod summary;
 
 pub use summary::{Largest, Strongest, Summary};
-
-use waggle_metrics::{Metric, NamedMetric, Statistic};
+use waggle_metrics::{Metric, NamedMetric, Statistic, Unit};
 use waggle_results::{RunInfo, parallel_map};
 use waggle_stats::{
     Estimate, Factorial, NoEffects, Sample, Source, TestedEstimate, Variation, Verdict, crossovers,
@@ -25,7 +24,6 @@ use crate::{
     recording::histogram::as_f64,
     trial::trial_model::TrialModel,
 };
-use waggle_metrics::Unit;
 
 /// The limit of p-values for one statement by itself.
 const POINTWISE: f64 = 0.05;

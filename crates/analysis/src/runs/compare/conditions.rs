@@ -1,6 +1,7 @@
 //! What else differs between two runs that are compared.
 
-use waggle_results::{LoadModel, RunInfo};
+use waggle_results::RunInfo;
+use waggle_spec::LoadKind;
 
 use crate::run::run_model::Model;
 
@@ -90,9 +91,9 @@ pub(crate) fn conditions_changed(first_run: &Model, second_run: &Model) -> Vec<C
 
 fn load_model(info: &RunInfo) -> &'static str {
     match info.load_model {
-        LoadModel::Closed => "closed",
-        LoadModel::Open => "open",
-        LoadModel::Users => "users",
-        LoadModel::Clients => "clients",
+        LoadKind::Closed => "closed",
+        LoadKind::Open => "open",
+        LoadKind::Users => "users",
+        LoadKind::Clients => "clients",
     }
 }

@@ -1,6 +1,6 @@
 //! How often comparisons of simulated runs are right. The rates are in docs/design/0050.
 
-use waggle_results::LoadModel;
+use waggle_spec::LoadKind;
 
 use super::*;
 use crate::tests::simulated_run::{Scatter, Simulated, share};
@@ -181,7 +181,7 @@ fn what_cannot_be_compared_is_an_error_or_left_out() {
     assert_eq!(no_factor, CompareError::NoFactor("users".to_owned()));
 
     let mut open = run.clone();
-    open.info.load_model = LoadModel::Open;
+    open.info.load_model = LoadKind::Open;
     let comparison = two_runs(&run, &open, 0.05);
     let left_out = comparison
         .metrics

@@ -15,8 +15,8 @@ use std::io::IsTerminal;
 
 use anyhow::{Context, Result};
 use waggle_convert::Target;
+use waggle_spec::Threshold;
 use waggle_stats::Verdict;
-use waggle_study::Threshold;
 
 use self::{
     follow::{

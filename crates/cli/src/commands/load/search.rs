@@ -4,8 +4,9 @@
 use anyhow::{Context, Result, bail};
 use waggle_analysis::{SearchStep, Shortfall};
 use waggle_report::wording::search::{limiting_key, sentence, shortfall};
+use waggle_spec::Threshold;
 use waggle_stats::{Answer, End, Levels as LevelsAre, Search, Settings as Levels};
-use waggle_study::{MAX_CONNECTIONS, MAX_RATE_PER_S, SEARCH_MAX_CONNECTIONS, Threshold};
+use waggle_study::{MAX_CONNECTIONS, MAX_RATE_PER_S, SEARCH_MAX_CONNECTIONS};
 
 use super::{
     follow::{

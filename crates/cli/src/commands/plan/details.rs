@@ -9,7 +9,8 @@ use waggle_report::wording::{
     self,
     format::{self, plural},
 };
-use waggle_study::{Cell, Limits, LoadModel, Study};
+use waggle_spec::LoadModel;
+use waggle_study::{Cell, Limits, Study};
 use waggle_units::format_duration;
 
 use super::range;

@@ -10,9 +10,9 @@ use waggle_report::wording::{
     format::{self, plural},
     search::level,
 };
-use waggle_results::LevelKind;
-use waggle_runner::{RecordFiles, level_kind};
-use waggle_study::{Cell, Fault, LoadModel, Order, Restart, Search, Study, System, WarmUpUntil};
+use waggle_runner::RecordFiles;
+use waggle_spec::{LevelKind, LoadModel, Restart, Search, TrialOrder, WarmUpUntil};
+use waggle_study::{Cell, Fault, Study, System};
 use waggle_units::format_duration;
 
 use crate::{
@@ -71,14 +71,14 @@ struct Notes {
 fn listing(study: &Study, system: &System, plan: &waggle_study::Plan, notes: &Notes) -> String {
     let mut text = String::new();
     let order = match (study.order, study.restart) {
-        (Order::Shuffled, Restart::EveryTrial) => {
+        (TrialOrder::Shuffled, Restart::EveryTrial) => {
             format!("shuffled within each repetition, {}", seed(study))
         }
-        (Order::Shuffled, Restart::EveryCell) => {
+        (TrialOrder::Shuffled, Restart::EveryCell) => {
             format!("cell by cell, shuffled, {}", seed(study))
         }
-        (Order::AsListed, Restart::EveryTrial) => "as listed".to_owned(),
-        (Order::AsListed, Restart::EveryCell) => "cell by cell, as listed".to_owned(),
+        (TrialOrder::AsListed, Restart::EveryTrial) => "as listed".to_owned(),
+        (TrialOrder::AsListed, Restart::EveryCell) => "cell by cell, as listed".to_owned(),
     };
     let _ = writeln!(text, "study {}: {}", study.name, study.question);
     let _ = writeln!(text, "question, asks and thresholds: SHA-256 {}", notes.sum);
@@ -207,7 +207,7 @@ fn range(low: String, high: String) -> String {
 
 /// The trials of a search depend on its results, so only their maximum number is known.
 fn search(text: &mut String, study: &Study, settings: &Search, plan: &waggle_study::Plan) {
-    let level = |value: f64| level(level_kind(settings.maximize), value);
+    let level = |value: f64| level(settings.maximize, value);
     let conditions: Vec<&str> = settings
         .conditions
         .iter()
@@ -265,8 +265,8 @@ fn search(text: &mut String, study: &Study, settings: &Search, plan: &waggle_stu
     order.dedup();
     let order: Vec<String> = order.iter().map(ToString::to_string).collect();
     let how = match study.order {
-        Order::Shuffled => format!("shuffled, {}", seed(study)),
-        Order::AsListed => "as listed".to_owned(),
+        TrialOrder::Shuffled => format!("shuffled, {}", seed(study)),
+        TrialOrder::AsListed => "as listed".to_owned(),
     };
     let _ = writeln!(text, "cells in the order {} ({how})", order.join(", "));
 }

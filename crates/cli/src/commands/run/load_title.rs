@@ -1,7 +1,8 @@
 //! The title of a cell's load in the live view.
 
 use waggle_report::wording::format::count;
-use waggle_study::{Cell, WarmUpUntil, What};
+use waggle_spec::WarmUpUntil;
+use waggle_study::{Cell, What};
 
 use crate::{commands::plan, live::Title, output::values::duration};
 

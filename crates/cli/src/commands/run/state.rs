@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use waggle_load::Interval;
 use waggle_report::wording::{format, labels, operating_points, search};
-use waggle_results::{LevelKind, PhaseName, TrialKey};
-use waggle_runner::{Event, level_kind};
+use waggle_results::{PhaseName, TrialKey};
+use waggle_runner::Event;
+use waggle_spec::LevelKind;
 use waggle_study::Study;
 
 use super::lines::waiting_for_quiet;
@@ -34,7 +35,7 @@ impl Outline {
         Self {
             repeat: of_search.unwrap_or(study.repeat),
             repeat_max: of_search.unwrap_or(study.repeat_max),
-            what: study.search.as_ref().map(|find| level_kind(find.maximize)),
+            what: study.search.as_ref().map(|find| find.maximize),
         }
     }
 

@@ -3,8 +3,10 @@
 use anyhow::{Result, bail};
 
 use super::{
-    super::call::{Call, name_of},
-    super::multipart,
+    super::{
+        call::{Call, name_of},
+        multipart,
+    },
     Command, Upload, glob,
 };
 use crate::target::{Target, basic};

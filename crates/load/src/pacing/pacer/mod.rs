@@ -6,6 +6,8 @@ use std::{
     ops::Range,
 };
 
+use waggle_spec::Think;
+
 use super::{
     clients::Clients,
     rate_profile::NEVER,
@@ -18,7 +20,6 @@ use crate::{
     machine::clock::whole_nanoseconds,
     random::stream::RandomStream,
     recording::outcome::ClientOutcome,
-    requests::expect::ThinkTime,
 };
 
 /// Limit on the steps of a schedule in one cycle of the worker, so that nothing else starves.
@@ -62,7 +63,7 @@ pub(crate) struct Users {
 /// When users send, as a function of their number and their count of pauses.
 #[derive(Debug)]
 struct UserTiming {
-    think_time: ThinkTime,
+    think_time: Think,
     random: RandomStream,
     stages: UserStages,
     worker: u64,
@@ -391,13 +392,11 @@ impl UserTiming {
 }
 
 /// The n-th pause drawn from a stream, in nanoseconds.
-pub(crate) fn pause(think_time: ThinkTime, random: RandomStream, n: u64) -> u64 {
+pub(crate) fn pause(think_time: Think, random: RandomStream, n: u64) -> u64 {
     match think_time {
-        ThinkTime::Fixed(length) => whole_nanoseconds(length),
-        ThinkTime::Exponential(mean) => {
-            (whole_nanoseconds(mean) as f64 * random.exponential(n)) as u64
-        }
-        ThinkTime::Uniform { from, to } => {
+        Think::Fixed(length) => whole_nanoseconds(length),
+        Think::Exponential(mean) => (whole_nanoseconds(mean) as f64 * random.exponential(n)) as u64,
+        Think::Uniform { from, to } => {
             let (from, to) = (whole_nanoseconds(from), whole_nanoseconds(to));
             from + ((to - from) as f64 * random.fraction(n)) as u64
         }
@@ -406,11 +405,11 @@ pub(crate) fn pause(think_time: ThinkTime, random: RandomStream, n: u64) -> u64 
 
 /// The rest of a pause at a random instant, at which the share `arrival` of it has passed. Longer pauses are hit more often, in
 /// proportion to their length; the rest of an exponential pause is distributed like a whole one.
-fn remaining_pause(think_time: ThinkTime, arrival: f64, random: RandomStream, n: u64) -> u64 {
+fn remaining_pause(think_time: Think, arrival: f64, random: RandomStream, n: u64) -> u64 {
     let whole = match think_time {
-        ThinkTime::Exponential(_) => return pause(think_time, random, n),
-        ThinkTime::Fixed(length) => whole_nanoseconds(length) as f64,
-        ThinkTime::Uniform { from, to } => {
+        Think::Exponential(_) => return pause(think_time, random, n),
+        Think::Fixed(length) => whole_nanoseconds(length) as f64,
+        Think::Uniform { from, to } => {
             let [from, to] = [from, to].map(|end| whole_nanoseconds(end) as f64);
             (from * from + random.fraction(n) * (to * to - from * from)).sqrt()
         }

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use waggle_spec::Arrivals;
+
 use super::*;
-use crate::job::{Arrivals, Rate, Stage};
+use crate::job::{Rate, Stage};
 
 fn open(arrivals: Arrivals, rate: &Rate, workers: usize, max_requests: u64) -> Pacer {
     let schedule = Schedule::new(arrivals, rate, 0, workers, 7);
@@ -18,7 +20,7 @@ fn open(arrivals: Arrivals, rate: &Rate, workers: usize, max_requests: u64) -> P
 
 /// Users with this think time and immediate answers: how many send in each tenth of the first two seconds; it must be as many as
 /// later, within six standard deviations.
-fn check_beginning(think_time: ThinkTime, mean_ms: f64) {
+fn check_beginning(think_time: Think, mean_ms: f64) {
     const USERS: u32 = 20_000;
     const TENTH_NS: u64 = 100_000_000;
     let timing = UserTiming {
@@ -50,9 +52,9 @@ fn check_beginning(think_time: ThinkTime, mean_ms: f64) {
 #[test]
 fn users_begin_as_if_they_had_been_active_before() {
     let [half, second, three] = [500, 1_000, 3_000].map(Duration::from_millis);
-    check_beginning(ThinkTime::Fixed(second), 1_000.0);
-    check_beginning(ThinkTime::Exponential(second), 1_000.0);
-    let uniform = |from, to| ThinkTime::Uniform { from, to };
+    check_beginning(Think::Fixed(second), 1_000.0);
+    check_beginning(Think::Exponential(second), 1_000.0);
+    let uniform = |from, to| Think::Uniform { from, to };
     check_beginning(uniform(Duration::ZERO, second), 500.0);
     check_beginning(uniform(half, three), 1_750.0);
     check_beginning(uniform(second, second), 1_000.0);
@@ -181,7 +183,7 @@ fn a_closed_load_is_due_when_it_is_sent() {
 #[test]
 fn a_user_is_due_a_pause_after_its_answer() {
     let timing = UserTiming {
-        think_time: ThinkTime::Fixed(Duration::from_millis(4)),
+        think_time: Think::Fixed(Duration::from_millis(4)),
         random: RandomStream::new(7, 0),
         stages: UserStages::new(&[]),
         worker: 0,

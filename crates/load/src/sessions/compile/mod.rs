@@ -5,18 +5,17 @@ mod request;
 
 use std::collections::HashMap;
 
+use waggle_spec::{FeedOrder, Think};
+
 use super::{
     link_path::path_of,
     program::{FlowProgram, LoopProgram, Operation, Program, RequestProgram},
     request_text::{Piece, Text},
 };
-use crate::{
-    requests::expect::ThinkTime,
-    scenario::{
-        model::{Action, Capture, FeedOrder, Flow, Scenario},
-        rows::Rows,
-        template::{Part, Template},
-    },
+use crate::scenario::{
+    model::{Action, Capture, Flow, Scenario},
+    rows::Rows,
+    template::{Part, Template},
 };
 
 /// Each step has three histograms in every interval, so their number is limited.
@@ -151,8 +150,8 @@ fn check_feeds(scenario: &Scenario) -> Result<(), ScenarioError> {
                     ));
                 }
             }
-            Rows::Generated(rows) if rows.values.len() != columns => {
-                let values = rows.values.len();
+            Rows::Generated(rows) if rows.columns.len() != columns => {
+                let values = rows.columns.len();
                 return refused(format!(
                     "a generated row has {values} values for {columns} columns"
                 ));
@@ -262,7 +261,7 @@ impl<'a> Compiler<'a> {
                     operations.push(Operation::Request(number));
                 }
                 Action::Pause(think_time) => {
-                    if let ThinkTime::Uniform { from, to } = think_time
+                    if let Think::Uniform { from, to } = think_time
                         && from > to
                     {
                         return self.refuse("the longest think time is shorter than the shortest");

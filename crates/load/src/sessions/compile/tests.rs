@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use waggle_spec::{FeedOrder, OnFailure};
+
 use super::*;
 use crate::{
     requests::expect::{BodyCheck, Expect},
     scenario::model::{
-        Check, Condition, Extractor, Feed, FeedOrder, OnFailure, Pattern, Repeat, Rounds,
-        StepRequest, Subject, WhileCaptured,
+        Check, Condition, Extractor, Feed, Pattern, Repeat, Rounds, StepRequest, Subject,
+        WhileCaptured,
     },
 };
 
@@ -28,7 +30,7 @@ fn step(path: &str) -> StepRequest {
         },
         checks: Vec::new(),
         captures: Vec::new(),
-        on_failure: OnFailure::End,
+        on_failure: OnFailure::EndSession,
         timeout: None,
     }
 }
@@ -216,7 +218,7 @@ fn stamps_of_checks_must_be_sent() {
 fn flows_must_do_something() {
     check(Vec::new(), "flow 'one': it sends no request");
     check(
-        vec![Action::Pause(ThinkTime::Fixed(Duration::ZERO))],
+        vec![Action::Pause(Think::Fixed(Duration::ZERO))],
         "flow 'one': it sends no request",
     );
     check(
@@ -232,7 +234,7 @@ fn flows_must_do_something() {
         deep = repeat(1, vec![deep]);
     }
     check(vec![deep], "flow 'one': more than 16 nested loops");
-    let backwards = ThinkTime::Uniform {
+    let backwards = Think::Uniform {
         from: Duration::from_secs(2),
         to: Duration::from_secs(1),
     };
@@ -344,7 +346,7 @@ fn walk(first: &str, max_rounds: u32, actions: Vec<Action>) -> Action {
             variable: "next".to_owned(),
             first: text(first),
             max_rounds,
-            on_limit: OnFailure::End,
+            on_limit: OnFailure::EndSession,
         }),
         offset_step: 10,
         actions,

@@ -14,8 +14,6 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
-use serde::{Deserialize, Serialize};
-
 use rustls::{
     ClientConfig,
     pki_types::{
@@ -23,8 +21,8 @@ use rustls::{
         pem::{self, PemObject},
     },
 };
-
-use super::settings::Protocol;
+use serde::{Deserialize, Serialize};
+use waggle_spec::Protocol;
 
 /// The settings of TLS.
 #[derive(Clone, Serialize, Deserialize)]

@@ -7,9 +7,11 @@ use std::{
     time::Duration,
 };
 
-use crate::support::{Ended, closed_model, expect, get, job, requests, run};
-use waggle_load::{BodyCheck, Job, Prepared, Protocol, Roots, Tls, TlsOptions};
+use waggle_load::{BodyCheck, Job, Prepared, Roots, Tls, TlsOptions};
+use waggle_spec::Protocol;
 use waggle_testkit::tls::Authority;
+
+use crate::support::{Ended, closed_model, expect, get, job, requests, run};
 
 const REQUESTS: u64 = 500;
 

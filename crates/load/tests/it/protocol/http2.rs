@@ -2,18 +2,20 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::support::{Ended, closed_model, expect, get, job, requests, run, run_until};
 use bytes::Bytes;
 use h2::Reason;
 use waggle_load::{
-    Arrivals, BodyCheck, Failure, HandshakeFailure, Job, Model, Prepared, Protocol, Rate, Roots,
-    Slot, Stamp, ThinkTime, Tls, TlsOptions, key_of, start,
+    BodyCheck, Failure, HandshakeFailure, Job, Model, Prepared, Rate, Roots, Slot, Stamp, Tls,
+    TlsOptions, key_of, start,
 };
+use waggle_spec::{Arrivals, Protocol, Think};
 use waggle_testkit::{
     http::Server,
     streams::{ReceivedRequest, Reply, Settings, StreamServer},
     tls::Authority,
 };
+
+use crate::support::{Ended, closed_model, expect, get, job, requests, run, run_until};
 
 const REQUESTS: u64 = 1_000;
 
@@ -67,7 +69,7 @@ fn every_request_is_answered_once_in_every_model() {
     };
     let users = Model::Users {
         users: 5,
-        think_time: ThinkTime::Fixed(Duration::from_micros(200)),
+        think_time: Think::Fixed(Duration::from_micros(200)),
         stages: Vec::new(),
     };
     let models = [
@@ -297,7 +299,7 @@ fn a_server_without_pending_answers_is_not_silent() {
     });
     let users = Model::Users {
         users: 2,
-        think_time: ThinkTime::Fixed(Duration::from_millis(2_250)),
+        think_time: Think::Fixed(Duration::from_millis(2_250)),
         stages: Vec::new(),
     };
     let mut job = http2_job(&server, users);

@@ -3,7 +3,8 @@
 use std::io::Write as _;
 
 use flate2::{Compression, write::GzEncoder};
-use waggle_load::{Failure, Inspect, InspectedCounts, InspectionFailure, Job, Protocol, What};
+use waggle_load::{Failure, Inspect, InspectedCounts, InspectionFailure, Job, What};
+use waggle_spec::Protocol;
 use waggle_testkit::streams::{self, Settings, StreamServer};
 
 use crate::support::{Ended, OK, Reply, Server, closed_model, job, run};

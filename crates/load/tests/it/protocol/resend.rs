@@ -8,11 +8,11 @@ use std::{
     time::Duration,
 };
 
-use crate::support::{OK, closed_model, job, requests, run, stamped::stamped_request};
-use waggle_load::{
-    Arrivals, Failure, Job, KEY_DIGITS, Model, Rate, RequestOutcome, TIME_DIGITS, key_of,
-};
+use waggle_load::{Failure, Job, KEY_DIGITS, Model, Rate, RequestOutcome, TIME_DIGITS, key_of};
+use waggle_spec::Arrivals;
 use waggle_testkit::{Listener, Socket};
+
+use crate::support::{OK, closed_model, job, requests, run, stamped::stamped_request};
 
 const REQUESTS: u64 = 200;
 

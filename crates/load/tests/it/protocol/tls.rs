@@ -5,16 +5,17 @@ use std::{
     time::Duration,
 };
 
-use crate::support::{OK, Reply, Server, closed_model, count_failures, job, run, run_until};
 use waggle_load::{
-    BodyCheck, Failure, HandshakeFailure, Job, Protocol, Roots, Tls, TlsError, TlsOptions,
-    Transport,
+    BodyCheck, Failure, HandshakeFailure, Job, Roots, Tls, TlsError, TlsOptions, Transport,
 };
+use waggle_spec::Protocol;
 use waggle_testkit::{
     DEADLINE, Listener, Socket,
     tls::{Authority, ClientAuth, Signed},
     wait_until,
 };
+
+use crate::support::{OK, Reply, Server, closed_model, count_failures, job, run, run_until};
 
 const REQUESTS: u64 = 300;
 

@@ -2,6 +2,12 @@
 
 use std::time::Duration;
 
+use waggle_load::{
+    Action, Condition, Expected, Extractor, Failure, FeedRow, Mismatch, Model, Pattern, Query,
+    Rate, SessionCounts, StepRequest, Subject, start,
+};
+use waggle_spec::{Arrivals, FeedOrder, OnFailure, Protocol, Think};
+
 use crate::support::{
     Ended, Reply, closed_model, run,
     scenarios::{
@@ -9,11 +15,6 @@ use crate::support::{
         step, text,
     },
     shop::Shop,
-};
-use waggle_load::{
-    Action, Arrivals, Condition, Expected, Extractor, Failure, FeedOrder, FeedRow, Mismatch, Model,
-    OnFailure, Pattern, Protocol, Query, Rate, SessionCounts, StepRequest, Subject, ThinkTime,
-    start,
 };
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 11\r\nETag: e1\r\n\r\n{\"id\": \"i\"}";
@@ -306,7 +307,7 @@ fn models() -> Vec<Model> {
         closed_model(5, 1),
         Model::Users {
             users: 5,
-            think_time: ThinkTime::Exponential(Duration::from_micros(200)),
+            think_time: Think::Exponential(Duration::from_micros(200)),
             stages: Vec::new(),
         },
         Model::Open {
@@ -335,7 +336,7 @@ fn counts_are_the_servers_counts_despite_cuts() {
                 },
             );
         let mut scenario = shopping_scenario();
-        let pause = ThinkTime::Uniform {
+        let pause = Think::Uniform {
             from: Duration::ZERO,
             to: Duration::from_micros(300),
         };

@@ -6,14 +6,13 @@ use std::{
     time::Duration,
 };
 
+use waggle_load::{KeptRows, Preparation, Retries, Rows, Scenario, SessionCounts, StepRequest};
+use waggle_spec::{FeedOrder, GeneratedRows, RowValue};
+
 use crate::support::{
     Ended, Reply, closed_model, run,
     scenarios::{capture, feed, flow, job, json, plain, request, scenario, step, text},
     shop::Shop,
-};
-use waggle_load::{
-    FeedOrder, GeneratedRows, KeptRows, Preparation, Retries, RowValue, Rows, Scenario,
-    SessionCounts, StepRequest,
 };
 
 const OBJECTS: u64 = 40;
@@ -45,7 +44,10 @@ fn making(preparation: Preparation) -> Scenario {
         rows: Rows::Generated(GeneratedRows {
             count: 1_000,
             seed: 1,
-            values: vec![RowValue::Numbered(vec!["o".to_owned(), String::new()])],
+            columns: vec![(
+                "id".to_owned(),
+                RowValue::Numbered(vec!["o".to_owned(), String::new()]),
+            )],
         }),
         order: FeedOrder::Once,
     }];

@@ -5,15 +5,17 @@ use std::{
     time::Duration,
 };
 
+use waggle_load::{
+    BodyCheck, Condition, Extractor, Failure, Job, Model, RequestOutcome, Roots, Scenario,
+    StepRequest, Subject, Tls, TlsOptions, Transport, worker_and_sequence,
+};
+use waggle_spec::{Protocol, Think};
+use waggle_testkit::{http::answer, tls::Authority};
+
 use crate::support::{
     Ended, Reply, Request, Server, closed_model, run,
     scenarios::{capture, check_of, flow, job, json, plain, request, scenario, step, text},
 };
-use waggle_load::{
-    BodyCheck, Condition, Extractor, Failure, Job, Model, Protocol, RequestOutcome, Roots,
-    Scenario, StepRequest, Subject, ThinkTime, Tls, TlsOptions, Transport, worker_and_sequence,
-};
-use waggle_testkit::{http::answer, tls::Authority};
 
 const WORKERS: usize = 2;
 const REQUESTS: u64 = 2_000;
@@ -151,7 +153,7 @@ fn each_record_has_its_own_key_and_the_outcome_of_its_answer() {
     check_model(closed_model(4, 1));
     check_model(Model::Users {
         users: 4,
-        think_time: ThinkTime::Exponential(Duration::from_micros(200)),
+        think_time: Think::Exponential(Duration::from_micros(200)),
         stages: Vec::new(),
     });
 }

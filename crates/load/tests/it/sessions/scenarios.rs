@@ -5,15 +5,15 @@ use std::{
     time::Duration,
 };
 
+use waggle_load::{Action, Job, Model, Rate, Scenario, SessionCounts};
+use waggle_spec::{Arrivals, FeedOrder, Think};
+use waggle_testkit::http::field;
+
 use crate::support::{
     Ended, Reply, closed_model, run,
     scenarios::{feed, flow, job, plain, repeat, scenario, shopping_scenario},
     shop::{Asked, Shop},
 };
-use waggle_load::{
-    Action, Arrivals, FeedOrder, Job, Model, Rate, Scenario, SessionCounts, ThinkTime,
-};
-use waggle_testkit::http::field;
 
 fn shop() -> Shop {
     Shop::start(|_| None)
@@ -232,14 +232,14 @@ fn a_pause_is_in_no_response_time() {
         closed_model(1, 1),
         Model::Users {
             users: 1,
-            think_time: ThinkTime::Fixed(Duration::ZERO),
+            think_time: Think::Fixed(Duration::ZERO),
             stages: Vec::new(),
         },
         open(2.0),
     ];
     for model in models {
         let shop = shop();
-        let pause = Action::Pause(ThinkTime::Fixed(PAUSE));
+        let pause = Action::Pause(Think::Fixed(PAUSE));
         let actions = vec![plain(0, "GET /open/a"), pause, plain(1, "GET /open/b")];
         let ended = run_changed(&shop, one_flow(2, actions), |job| {
             job.model = model.clone();
@@ -296,7 +296,7 @@ fn sessions_of_an_open_load_are_due_by_the_clock_and_steps_by_the_step_before() 
 /// The schedule ends with its last session, which is in its pause then.
 #[test]
 fn a_session_that_has_begun_is_completed() {
-    let pause = || Action::Pause(ThinkTime::Fixed(Duration::from_millis(50)));
+    let pause = || Action::Pause(Think::Fixed(Duration::from_millis(50)));
     let actions = vec![pause(), plain(0, "GET /open"), pause()];
     for model in [closed_model(1, 1), open(500.0)] {
         let shop = shop();

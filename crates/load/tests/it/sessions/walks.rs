@@ -2,14 +2,15 @@
 
 use std::sync::{Arc, Mutex};
 
+use waggle_load::{
+    Action, Capture, Extractor, Failure, Pattern, Repeat, Rounds, StepRequest, WhileCaptured,
+};
+use waggle_spec::OnFailure;
+
 use crate::support::{
     Ended, Reply, closed_model, run,
     scenarios::{capture, flow, job, json, request, scenario, step, text},
     shop::Shop,
-};
-use waggle_load::{
-    Action, Capture, Extractor, Failure, OnFailure, Pattern, Repeat, Rounds, StepRequest,
-    WhileCaptured,
 };
 
 const PAGES: usize = 4;
@@ -72,7 +73,7 @@ fn walk(
 /// Three walks, each of all pages.
 fn check(page: fn(Option<usize>) -> Reply, paths: (&str, &str), from: Extractor, asked: &[&str]) {
     let (shop, seen) = start(page);
-    let ended = walk(&shop, paths, from, (100, OnFailure::End));
+    let ended = walk(&shop, paths, from, (100, OnFailure::EndSession));
     assert_eq!(ended.failures(), []);
     let sessions = ended.counts().sessions;
     assert_eq!((sessions.completed, sessions.failed), (3, 0));
@@ -147,7 +148,7 @@ fn offsets_and_rounds_grow_from_page_to_page() {
         "/items?offset=200&page=3",
     ];
     let (shop, seen) = start(page);
-    let ended = walk(&shop, path, json("$[0]"), (3, OnFailure::End));
+    let ended = walk(&shop, path, json("$[0]"), (3, OnFailure::EndSession));
     assert_eq!(ended.counts().sessions.completed, 3);
     assert_eq!(*seen.lock().unwrap(), asked.repeat(3));
 }
@@ -168,7 +169,7 @@ fn a_walk_without_an_end_fails_or_is_left() {
         assert_eq!(durations.len(), ended.counts().sessions.completed);
         ended
     };
-    let ended = run(OnFailure::End);
+    let ended = run(OnFailure::EndSession);
     assert_eq!(ended.other_failures(), [(Failure::TooManyRounds, 3)]);
     assert_eq!(ended.failures(), []);
     assert_eq!(ended.counts().failed, 0, "each request succeeded");
@@ -194,7 +195,7 @@ fn a_walk_may_go_on_from_what_was_captured_before() {
             variable: "next".to_owned(),
             first: text("{{next}}"),
             max_rounds: 10,
-            on_limit: OnFailure::End,
+            on_limit: OnFailure::EndSession,
         }),
         offset_step: 0,
         actions: vec![request(step_of("{{next}}"))],

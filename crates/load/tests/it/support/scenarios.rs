@@ -3,9 +3,10 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use waggle_load::{
-    Action, Capture, Check, Condition, Expect, Extractor, Feed, FeedOrder, Flow, Job, Model,
-    OnFailure, Query, Repeat, Rounds, Scenario, StepRequest, Subject, Template, What,
+    Action, Capture, Check, Condition, Expect, Extractor, Feed, Flow, Job, Model, Query, Repeat,
+    Rounds, Scenario, StepRequest, Subject, Template, What,
 };
+use waggle_spec::{FeedOrder, OnFailure};
 
 pub(crate) fn text(text: &str) -> Template {
     Template::parse(text).unwrap()
@@ -23,7 +24,7 @@ pub(crate) fn step(step: usize, line: &str) -> StepRequest {
         expect: Expect::default(),
         checks: Vec::new(),
         captures: Vec::new(),
-        on_failure: OnFailure::End,
+        on_failure: OnFailure::EndSession,
         timeout: None,
     }
 }

@@ -1,9 +1,10 @@
 //! How it was measured, as pairs of term and text: what a reader needs to repeat it.
 
+use waggle_analysis::{Model, TrialModel, as_f64, external_components, is_external};
 use waggle_results::{
-    FeedInfo, ImportedInfo, LevelKind, LoadModel, QuietWaitInfo, RecoveryInfo, Restart, RunInfo,
-    ScenarioInfo, ScheduleInfo, SearchInfo, TrialOrder, WarmUpUntil,
+    FeedInfo, ImportedInfo, QuietWaitInfo, RecoveryInfo, RunInfo, ScenarioInfo, ScheduleInfo,
 };
+use waggle_spec::{LevelKind, LoadKind, Restart, Search, TrialOrder, WarmUpUntil};
 use waggle_stats::OTHER_CPU_MAX;
 
 use super::{artifacts, design, network, tls};
@@ -22,7 +23,6 @@ use crate::{
         imported,
     },
 };
-use waggle_analysis::{Model, TrialModel, as_f64, external_components, is_external};
 
 pub(crate) fn facts(model: &Model) -> Vec<Fact> {
     let info = &model.info;
@@ -216,7 +216,7 @@ fn fault_injection() -> &'static str {
      beginning, so delivered means visible at the end; steadiness, outages and backlog growth are not judged in such a trial"
 }
 
-fn search(asked: &SearchInfo) -> String {
+fn search(asked: &Search) -> String {
     let conditions: Vec<&str> = asked
         .conditions
         .iter()
@@ -288,16 +288,16 @@ fn scenario(told: &ScenarioInfo) -> String {
     text
 }
 
-fn load_model(model: LoadModel) -> &'static str {
+fn load_model(model: LoadKind) -> &'static str {
     match model {
-        LoadModel::Closed => "closed: each connection sends its next request after an answer",
-        LoadModel::Open => {
+        LoadKind::Closed => "closed: each connection sends its next request after an answer",
+        LoadKind::Open => {
             "open: requests fall due at the configured rate, whether answers come or not"
         }
-        LoadModel::Users => {
+        LoadKind::Users => {
             "users: each user waits for the think time between an answer and the next request"
         }
-        LoadModel::Clients => {
+        LoadKind::Clients => {
             "clients: each sends a number of requests over its own connections, one after the other on each, and ends; all begin at once"
         }
     }
@@ -309,10 +309,10 @@ fn response_time(info: &RunInfo) -> &'static str {
             "from due to the complete answer; the first request of a session is due at the start of the session, each later one after the \
              previous answer and the think time"
         }
-        LoadModel::Open => {
+        LoadKind::Open => {
             "from the instant at which a request was due to its complete answer, so client-side wait time counts"
         }
-        LoadModel::Closed | LoadModel::Users | LoadModel::Clients => {
+        LoadKind::Closed | LoadKind::Users | LoadKind::Clients => {
             "from due to the complete answer; in this load model a request is due when it is sent, and no sample is added"
         }
     }
@@ -365,7 +365,7 @@ fn schedule(info: &RunInfo) -> String {
     let ramp_up = schedule.ramp_up.map_or_else(String::new, |ramp_up| {
         format!(
             ", of which ramp-up {} at {} or less",
-            format::set_time_s(ramp_up.duration_s),
+            format::set_time_s(ramp_up.duration.as_secs_f64()),
             level(info.load_model.level_kind(), ramp_up.level)
         )
     });

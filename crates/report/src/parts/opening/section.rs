@@ -1,7 +1,8 @@
 //! The question, its answer, and the tiles: the few values that a reader looks for first.
 
+use waggle_analysis::{AnswerOf, AnswerRole, CellModel, MetricAnswer, Model, Number};
 use waggle_metrics::{Metric, Wish};
-use waggle_results::LoadModel;
+use waggle_spec::LoadKind;
 use waggle_stats::Estimate;
 
 use super::{asked_before, power, warnings, words};
@@ -14,7 +15,6 @@ use crate::{
         sentence::uncapitalise,
     },
 };
-use waggle_analysis::{AnswerOf, AnswerRole, CellModel, MetricAnswer, Model, Number};
 
 pub(crate) fn opening(model: &Model) -> Opening {
     let info = &model.info;
@@ -122,10 +122,8 @@ fn of_best(model: &Model, cell: &CellModel, asked: &[&MetricAnswer]) -> Vec<Figu
         let estimate = estimate.filter(|_| !is_asked(metric))?;
         Some(estimate_figure(format!("{what}{place}"), estimate, unit))
     };
-    let is_finding = matches!(
-        model.info.load_model,
-        LoadModel::Closed | LoadModel::Clients
-    ) || model.search.is_some();
+    let is_finding = matches!(model.info.load_model, LoadKind::Closed | LoadKind::Clients)
+        || model.search.is_some();
     let goodput = cell.goodput.as_ref().filter(|_| is_finding);
     let goodput = figure(
         Metric::Goodput,

@@ -1,7 +1,7 @@
 //! Warnings about the whole run, a sentence each.
 
 use waggle_analysis::{Model, SharedCpus, Warning, left_out_of_run};
-use waggle_results::SelectionInfo;
+use waggle_spec::Selection;
 
 use super::asked_before;
 use crate::{
@@ -95,7 +95,7 @@ fn few_windows(name: &str, windows: Option<u64>, (cells, total): (usize, usize))
     )
 }
 
-fn selection_sentences(selection: &SelectionInfo, ran: usize) -> String {
+fn selection_sentences(selection: &Selection, ran: usize) -> String {
     let quick = selection.quick.then(|| {
         "A smoke run (--quick): one repetition with the shortest phases shows whether the study works, not how fast the system is."
             .to_owned()

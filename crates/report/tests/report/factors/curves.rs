@@ -2,16 +2,18 @@
 
 use std::sync::LazyLock;
 
-use crate::{
-    seeded::{Seeded, Wrong, reference::column},
-    seeded_model,
-};
 use waggle_analysis::{
     Ahead, Compared, ComparisonModel, Curve, CurvePoint, CurvesModel, Found, Measure, Model,
     Without,
 };
 use waggle_report::{html, markdown, wording};
-use waggle_results::{FailureKind, ReferenceInfo, ReferenceRowInfo};
+use waggle_results::FailureKind;
+use waggle_spec::{Reference, ReferenceRow};
+
+use crate::{
+    seeded::{Seeded, Wrong, reference::column},
+    seeded_model,
+};
 
 /// Made once: many a test looks at it.
 static TRANSPORTS: LazyLock<Model> = LazyLock::new(|| seeded_model(&Seeded::transports()));
@@ -372,12 +374,12 @@ fn a_chart_is_labelled_by_its_metric_whatever_it_is_called() {
         ("Error rate", "generator.utilization"),
     ];
     let model = seeded_model(&Seeded {
-        reference: Some(ReferenceInfo {
+        reference: Some(Reference {
             title: "Table 1".to_owned(),
             source: "Measured somewhere else.".to_owned(),
             match_on: vec!["connections".to_owned()],
             columns: columns.map(|(name, path)| column(name, path)).to_vec(),
-            rows: vec![ReferenceRowInfo {
+            rows: vec![ReferenceRow {
                 levels: vec!["10".to_owned()],
                 values: vec![Some(1.0), Some(0.5)],
             }],

@@ -1,9 +1,11 @@
 //! Derived levels, and rows that are no complete grid: what is shown, and that no more is claimed than the design supports.
 
-use crate::seeded::Seeded;
 use waggle_analysis::{Model, model};
 use waggle_report::{csv, markdown};
-use waggle_results::{DerivedLevelInfo, Run, RunInfo};
+use waggle_results::{Run, RunInfo};
+use waggle_spec::DerivedLevel;
+
+use crate::seeded::Seeded;
 
 /// The report of a seeded grid of three connections and two depths, after a change to what was planned.
 fn changed_model(change: impl FnOnce(&mut Run)) -> Model {
@@ -24,7 +26,7 @@ fn changed_model(change: impl FnOnce(&mut Run)) -> Model {
 
 /// Gives each cell `n`, its connections times two.
 fn add_derived(info: &mut RunInfo) {
-    info.derived = vec![DerivedLevelInfo {
+    info.derived = vec![DerivedLevel {
         name: "n".to_owned(),
         formula: "${connections} * 2".to_owned(),
         factors: vec!["connections".to_owned()],

@@ -1,7 +1,8 @@
 //! A store that lists all of its objects: linear up to 32,000 of them and worse beyond, by two interfaces of which one is quicker
 //! while there are few.
 
-use waggle_results::{CellInfo, Comparison, PairInfo, ScalingInfo, ThresholdInfo};
+use waggle_results::CellInfo;
+use waggle_spec::{Comparison, Pair, Scaling, Threshold};
 
 use super::Seeded;
 
@@ -21,14 +22,14 @@ impl Seeded {
         Self {
             question: "How does the time to list all objects grow?".to_owned(),
             asks: vec![metric()],
-            scaling: Some(ScalingInfo {
-                bounds: vec![ThresholdInfo {
+            scaling: Some(Scaling {
+                bounds: vec![Threshold {
                     text: "put-readings.response_time.p50 < 20ms".to_owned(),
                     metric: metric(),
                     op: Comparison::Less,
                     value: 20e3,
                 }],
-                pairs: vec![PairInfo {
+                pairs: vec![Pair {
                     factor: "api".to_owned(),
                     levels: ["kubernetes", "steve"].map(str::to_owned),
                 }],

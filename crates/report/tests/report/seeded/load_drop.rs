@@ -1,8 +1,7 @@
 //! A load that drops after the measured phase, and cells that recover from it sooner, later or not at all.
 
-use waggle_results::{
-    ControlInfo, LoadDropInfo, PhaseInfo, PhaseName, RampUpInfo, RecoveryInfo, TrialKey,
-};
+use waggle_results::{ControlInfo, LoadDropInfo, PhaseInfo, PhaseName, RecoveryInfo, TrialKey};
+use waggle_spec::RampUp;
 
 use super::{Seeded, Wrong};
 
@@ -22,10 +21,12 @@ const CONTROL: ControlInfo = ControlInfo {
 };
 
 /// It ends when the control begins.
-pub(super) fn ramp_up(recovery: RecoveryInfo) -> RampUpInfo {
-    RampUpInfo {
+pub(super) fn ramp_up(recovery: RecoveryInfo) -> RampUp {
+    RampUp {
         level: 20.0,
-        duration_s: recovery.control.map_or(1.0, |control| control.start_s),
+        duration: std::time::Duration::from_secs_f64(
+            recovery.control.map_or(1.0, |control| control.start_s),
+        ),
     }
 }
 

@@ -24,10 +24,12 @@ mod trial;
 use std::path::Path;
 
 use waggle_results::{
-    AtStartInfo, BestAndWorstInfo, CellInfo, Comparison, ComponentInfo, FORMAT, FeedInfo,
-    FeedOrder, FlowInfo, Host, LevelKind, LoadModel, NamedText, OperatingPointsInfo, RecoveryInfo,
-    ReferenceInfo, Restart, RunFolder, RunInfo, ScalingInfo, ScenarioInfo, ScheduleInfo,
-    SearchInfo, SystemMetricInfo, ThresholdInfo, TrialKey, TrialOrder, WarmUpUntil,
+    AtStartInfo, CellInfo, ComponentInfo, FORMAT, FeedInfo, FlowInfo, Host, NamedText,
+    RecoveryInfo, RunFolder, RunInfo, ScenarioInfo, ScheduleInfo, SystemMetricInfo, TrialKey,
+};
+use waggle_spec::{
+    BestAndWorst, Comparison, FeedOrder, LevelKind, LoadKind, OperatingPoints, Reference, Restart,
+    Scaling, Threshold, TrialOrder, WarmUpUntil,
 };
 use waggle_stats::{Answer, Levels, Search, Settings};
 
@@ -52,11 +54,11 @@ pub(crate) struct Seeded {
     /// Records go by a broker, and its consumer's lag is read.
     pub(crate) has_broker: bool,
     /// Figures that somebody reference.
-    pub(crate) reference: Option<ReferenceInfo>,
+    pub(crate) reference: Option<Reference>,
     /// By what trials are the best and the worst of their cell.
-    pub(crate) best_and_worst: Option<BestAndWorstInfo>,
+    pub(crate) best_and_worst: Option<BestAndWorst>,
     /// What is asked of scaling curves.
-    pub(crate) scaling: Option<ScalingInfo>,
+    pub(crate) scaling: Option<Scaling>,
     /// The highest number of connections is searched for; `repeat` is how many trials a cell may have.
     pub(crate) is_searched: bool,
     /// The shares of the capacity of a search at which each cell has three further trials, which are the last ones of `repeat`.
@@ -346,7 +348,7 @@ impl Seeded {
         let keys = info.order.iter().filter(|key| key.cell == cell.cell);
         for key in keys {
             let level = asked
-                .operating_share(*key)
+                .operating_share(key.repetition)
                 .and_then(|share| waggle_analysis::operating_level(asked, answer, share));
             let Some(level) = level else { continue };
             let place = usize::try_from(info.position(*key).unwrap()).unwrap() - 1;
@@ -356,8 +358,8 @@ impl Seeded {
         }
     }
 
-    fn search_info(&self) -> Option<SearchInfo> {
-        let condition = |number: &str, op: Comparison, value: f64, shown: &str| ThresholdInfo {
+    fn search_info(&self) -> Option<waggle_spec::Search> {
+        let condition = |number: &str, op: Comparison, value: f64, shown: &str| Threshold {
             text: format!("{number} {op} {shown}"),
             metric: number.split('.').map(str::to_owned).collect(),
             op,
@@ -368,12 +370,12 @@ impl Seeded {
             false => 200e3,
         };
         let limit = format!("{}ms", limit_us / 1e3);
-        let points = (!self.operating_shares.is_empty()).then(|| OperatingPointsInfo {
+        let points = (!self.operating_shares.is_empty()).then(|| OperatingPoints {
             shares: self.operating_shares.clone(),
             repeat: 3,
         });
-        let shares = |points: &OperatingPointsInfo| u32::try_from(points.shares.len()).unwrap();
-        self.is_searched.then(|| SearchInfo {
+        let shares = |points: &OperatingPoints| u32::try_from(points.shares.len()).unwrap();
+        self.is_searched.then(|| waggle_spec::Search {
             maximize: match self.operating_shares.is_empty() {
                 true => LevelKind::Connections,
                 false => LevelKind::Users,
@@ -487,9 +489,9 @@ impl Seeded {
             },
             thresholds: self.thresholds(),
             load_model: if self.recovery.is_some() {
-                LoadModel::Open
+                LoadKind::Open
             } else {
-                LoadModel::Closed
+                LoadKind::Closed
             },
             host: Host {
                 idle_poll: self.idle_poll,
@@ -560,8 +562,8 @@ impl Seeded {
             .collect()
     }
 
-    fn thresholds(&self) -> Vec<ThresholdInfo> {
-        let threshold = |number: &str, op: Comparison, value: f64, shown: &str| ThresholdInfo {
+    fn thresholds(&self) -> Vec<Threshold> {
+        let threshold = |number: &str, op: Comparison, value: f64, shown: &str| Threshold {
             text: format!("{number} {op} {shown}"),
             metric: number.split('.').map(str::to_owned).collect(),
             op,

@@ -1,21 +1,21 @@
 //! What somebody else measured, with a gap.
 
-use waggle_results::{ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo};
+use waggle_spec::{Reference, ReferenceColumn, ReferenceRow};
 
 /// A column beside a number of the study.
-pub(crate) fn column(name: &str, number: &str) -> ReferenceColumnInfo {
-    ReferenceColumnInfo {
+pub(crate) fn column(name: &str, number: &str) -> ReferenceColumn {
+    ReferenceColumn {
         name: name.to_owned(),
         metric: number.split('.').map(str::to_owned).collect(),
     }
 }
 
-pub(super) fn reference_info() -> ReferenceInfo {
-    let row = |level: &str, values: [Option<f64>; 5]| ReferenceRowInfo {
+pub(super) fn reference_info() -> Reference {
+    let row = |level: &str, values: [Option<f64>; 5]| ReferenceRow {
         levels: vec![level.to_owned()],
         values: values.to_vec(),
     };
-    ReferenceInfo {
+    Reference {
         title: "Table 1".to_owned(),
         source: "Measured on three servers of a lab.".to_owned(),
         match_on: vec!["writer".to_owned()],

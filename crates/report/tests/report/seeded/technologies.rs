@@ -1,6 +1,7 @@
 //! One service in many technologies, at many numbers of connections and sizes of an answer: some fail above a number.
 
-use waggle_results::{BestAndWorstInfo, CellInfo, OrderedMetricInfo, SuccessesInfo, TrialKey};
+use waggle_results::{CellInfo, TrialKey};
+use waggle_spec::{BestAndWorst, OrderedMetric, Successes};
 
 use super::{Seeded, Wrong};
 
@@ -61,17 +62,17 @@ impl Seeded {
     }
 }
 
-fn best_and_worst(rows: &str) -> BestAndWorstInfo {
+fn best_and_worst(rows: &str) -> BestAndWorst {
     let path = |name: &str| vec!["put-readings".to_owned(), name.to_owned()];
-    let ordered = |name: &str, is_lowest_best: bool| OrderedMetricInfo {
+    let ordered = |name: &str, is_lowest_best: bool| OrderedMetric {
         metric: path(name),
         is_lowest_best,
     };
-    BestAndWorstInfo {
+    BestAndWorst {
         order: vec![ordered("succeeded", false), ordered("goodput", false)],
         rows: vec![rows.to_owned()],
         failures: Some(path("failed")),
-        successes: Some(SuccessesInfo {
+        successes: Some(Successes {
             metric: path("succeeded"),
             of: vec![path("succeeded"), path("failed")],
         }),

@@ -1,8 +1,7 @@
 //! A shop that talks in two ways: one is quicker, up to a number of users that it does not bear.
 
-use waggle_results::{
-    CellInfo, FailureCount, FailureKind, ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo,
-};
+use waggle_results::{CellInfo, FailureCount, FailureKind};
+use waggle_spec::{Reference, ReferenceColumn, ReferenceRow};
 
 use super::{Seeded, Wrong, reference::column};
 
@@ -71,13 +70,13 @@ pub(super) fn failures(failed: u64) -> Vec<FailureCount> {
 }
 
 /// By both factors; one of the twelve was not published, and one figure of another.
-fn reference_info() -> ReferenceInfo {
-    let columns: [ReferenceColumnInfo; 3] = [
+fn reference_info() -> Reference {
+    let columns: [ReferenceColumn; 3] = [
         column("Responses/s", "shopping.goodput"),
         column("Errors", "shopping.error_rate"),
         column("Mean time", "shopping.response_time.mean"),
     ];
-    let row = |transport: &str, users: &str, per_s: f64, errors: Option<f64>| ReferenceRowInfo {
+    let row = |transport: &str, users: &str, per_s: f64, errors: Option<f64>| ReferenceRow {
         levels: vec![transport.to_owned(), users.to_owned()],
         values: vec![
             Some(per_s),
@@ -85,7 +84,7 @@ fn reference_info() -> ReferenceInfo {
             errors.map(|errors| 2e3 + 60e3 * errors),
         ],
     };
-    ReferenceInfo {
+    Reference {
         title: "Figure 4 of a paper".to_owned(),
         source: "Measured on four servers of somebody else's.".to_owned(),
         match_on: vec!["transport".to_owned(), "users".to_owned()],

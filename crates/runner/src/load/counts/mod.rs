@@ -10,10 +10,11 @@ use std::{collections::BTreeMap, time::Duration};
 use hdrhistogram::Histogram;
 use waggle_load::{self as load, Counts, Failure, Interval, RequestOutcome};
 use waggle_results::{
-    Arrivals, CountsRow, FailureCount, FailureKind, GeneratorInfo, InspectedCounts, IntervalRow,
-    LagInfo, SessionCounts, StepCounts,
+    CountsRow, FailureCount, FailureKind, GeneratorInfo, InspectedCounts, IntervalRow, LagInfo,
+    SessionCounts, StepCounts,
 };
-use waggle_study::{self as study, Cell, LoadModel, Request, What};
+use waggle_spec::{Arrivals, LoadModel};
+use waggle_study::{Cell, Request, What};
 use waggle_system::failure_kind::failure_kind;
 
 use self::generators::GeneratorParts;
@@ -67,10 +68,7 @@ impl GeneratorSettings {
                     .then(|| u64::from(connections) * u64::from(pipelining)),
                 offered_per_s: Some(rate_per_s)
                     .filter(|_| cell.scenario().is_none() && !job::ends_by_itself(cell)),
-                arrivals: match arrivals {
-                    study::Arrivals::Poisson => Arrivals::Poisson,
-                    study::Arrivals::Uniform => Arrivals::Uniform,
-                },
+                arrivals,
                 ..settings
             },
             LoadModel::Closed {

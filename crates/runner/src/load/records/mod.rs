@@ -23,9 +23,8 @@ pub use text::RECORDS_FILE_MAX_BYTES;
 use text::read_text;
 use waggle_load::{Prepared, Template};
 use waggle_record::{Precision, Record};
-use waggle_study::{
-    BODY_MAX_BYTES, Body, RecordsBody, RecordsFormat, Request, Study, Table, Texts, What,
-};
+use waggle_spec::RecordsFormat;
+use waggle_study::{BODY_MAX_BYTES, Body, RecordsBody, Request, Study, Table, Texts, What};
 
 use crate::load::{
     feeds::{Turn, first_multiple_of_both},

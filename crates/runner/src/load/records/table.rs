@@ -6,9 +6,8 @@ use waggle_record::{
     Columns, Decimal, Format, Guess, Layout, Measurement, Precision, Problem, TimeColumn,
     TimeFormat, Zone,
 };
-use waggle_study::{
-    RecordDecimal, RecordMeasurement, RecordTime, RecordsBody, RecordsFormat, Table,
-};
+use waggle_spec::RecordsFormat;
+use waggle_study::{RecordDecimal, RecordMeasurement, RecordTime, RecordsBody, Table};
 
 use super::{error::RecordsError, text::read_text};
 

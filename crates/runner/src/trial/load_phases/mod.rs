@@ -11,7 +11,8 @@ use waggle_results::{
     ControlInfo, CountsRow, IntervalHistograms, PhaseName, RecoveryInfo, StepHistograms,
     StoppedInfo, TrialWriter,
 };
-use waggle_study::{Cell, Recovery, Schedule, WarmUpUntil};
+use waggle_spec::WarmUpUntil;
+use waggle_study::{Cell, Recovery, Schedule};
 use waggle_system::{
     components::driver::{Driver, Failure},
     host::usage::of_system,

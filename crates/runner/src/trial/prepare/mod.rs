@@ -6,8 +6,10 @@ mod sums;
 use std::{io, pin::pin, sync::Arc, time::Duration};
 
 use tokio::{task::spawn_blocking, time::Instant};
-use waggle_load::{self as load, Job, KeptRows, Protocol, Retries, What};
+use waggle_load as load;
+use waggle_load::{Job, KeptRows, Retries, What};
 use waggle_results::{PhaseName, PreparationInfo, PrepareLoadInfo};
+use waggle_spec::Protocol;
 use waggle_study::{Cell, Preparation, PrepareLoad, Scenario};
 use waggle_system::{
     components::driver::{Driver, Failure},

@@ -7,6 +7,8 @@ mod step;
 
 use std::collections::HashMap;
 
+use waggle_spec::{LoadModel, OnFailure};
+
 use super::{
     Checker,
     feeds::{self, NamedFeed},
@@ -15,7 +17,7 @@ use super::{
     variables::{Known, Named, Variables},
 };
 use crate::{
-    Action, Feed, Flow, LoadModel, OnFailure, Scenario,
+    Action, Feed, Flow, Scenario,
     mistake::{Finding, Position},
     raw,
 };
@@ -76,9 +78,7 @@ pub(crate) fn scenario(
     let path = Path::new(around.path);
     let name = name(checker, raw.name, &path);
     let feeds = feeds::feeds(checker, raw.feeds.unwrap_or_default(), &path, around.model);
-    let on_failure = raw
-        .on_failure
-        .map_or(OnFailure::EndSession, step::on_failure);
+    let on_failure = raw.on_failure.unwrap_or_default();
     let given = raw.flows.is_some() || checker.is_invalid(&path.child("flows").steps());
     if !given {
         let what = format!("{} lacks the key \"flows\"", path.to_text("the scenario"));

@@ -1,8 +1,8 @@
 //! Steps that are repeated: so many times, or as long as they leave something in a variable.
 
-use super::{Flows, captured_names, step};
+use super::{Flows, captured_names};
 use crate::{
-    Action, OnFailure, Rounds, WhileCaptured,
+    Action, Rounds, WhileCaptured,
     check::{path::Path, variables::Known},
     mistake::Finding,
     raw,
@@ -62,7 +62,7 @@ impl Flows<'_, '_> {
             variable: variable.clone(),
             first,
             max_rounds: raw.max_rounds.unwrap_or(MAX_ROUNDS),
-            on_limit: raw.on_limit.map_or(OnFailure::EndSession, step::on_failure),
+            on_limit: raw.on_limit.unwrap_or_default(),
         })
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Flows, captured_names, repeat};
 use crate::{
-    Action, OnFailure, Step,
+    Action, Step,
     check::{
         expect::expect,
         load::think_time,
@@ -34,13 +34,6 @@ const OF_REQUEST: [&str; 8] = [
 fn texts_of((_, target, headers, body): &Sends) -> Vec<&str> {
     let values = headers.iter().map(|(_, value)| value.as_str());
     values.chain([target.as_str(), body.as_str()]).collect()
-}
-
-pub(super) fn on_failure(raw: raw::OnFailure) -> OnFailure {
-    match raw {
-        raw::OnFailure::EndSession => OnFailure::EndSession,
-        raw::OnFailure::Continue => OnFailure::Continue,
-    }
 }
 
 /// What a step does.
@@ -177,7 +170,7 @@ impl Flows<'_, '_> {
             expect,
             checks: checks?,
             captures: captures?,
-            on_failure: raw.on_failure.map_or(self.on_failure, on_failure),
+            on_failure: raw.on_failure.unwrap_or(self.on_failure),
             timeout: timeout?,
             from_outside: Vec::new(),
         })

@@ -8,8 +8,8 @@ use waggle_report::wording::{
     findings,
 };
 use waggle_results::{CountsRow, FailureCount, FailureKind, GeneratorPartInfo};
+use waggle_spec::Threshold;
 use waggle_stats::Findings;
-use waggle_study::Threshold;
 use waggle_system::{cpus::Shares, host::host};
 
 use super::{drive::Observations, step_results};

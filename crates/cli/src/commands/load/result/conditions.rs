@@ -6,9 +6,9 @@ use waggle_analysis::{
     held_in_load, in_load,
 };
 use waggle_report::wording;
-use waggle_results::{SessionCounts, ThresholdInfo};
+use waggle_results::SessionCounts;
+use waggle_spec::Threshold;
 use waggle_stats::Reason;
-use waggle_study::Threshold;
 
 use super::summary::{LoadResult, ModelName, StepResult, ThresholdResult, Times};
 use crate::trial::aggregate::as_f64;
@@ -31,15 +31,9 @@ pub(crate) fn threshold(
     result: &LoadResult,
     reasons: &[Reason],
 ) -> ThresholdResult {
-    let condition = ThresholdInfo {
-        text: threshold.text.clone(),
-        metric: threshold.metric.clone(),
-        op: waggle_runner::comparison(threshold.op),
-        value: threshold.value,
-    };
     let observed = in_load(&threshold.metric, &numbers(result));
     let (held, reason) = match observed {
-        Some(value) => held_in_load(&condition, value, reasons),
+        Some(value) => held_in_load(threshold, value, reasons),
         None => (
             Decision::Undecided,
             Some(Shortcoming::NoMetric(threshold.metric.clone())),
@@ -47,7 +41,7 @@ pub(crate) fn threshold(
     };
     let unit = waggle_analysis::unit(&threshold.metric, &[]);
     ThresholdResult {
-        condition: condition.text,
+        condition: threshold.text.clone(),
         holds: held == Decision::Holds,
         undecided: held == Decision::Undecided,
         observed,

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use schemars::JsonSchema;
 use serde::Serialize;
 use waggle_report::wording::{format::plain, search::level};
-use waggle_results::LevelKind;
+use waggle_spec::LevelKind;
 use waggle_stats::{End, SearchTrial};
 
 use super::summary::LoadResult;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use waggle_report::wording::format::plural;
-use waggle_study::Think;
+use waggle_spec::Think;
 use waggle_units::format_duration;
 
 use crate::{

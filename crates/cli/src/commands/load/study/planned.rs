@@ -11,9 +11,10 @@ use std::{
 use anyhow::{Context, Result, bail};
 use waggle_convert::Target;
 use waggle_runner::files_beside;
+use waggle_spec::Threshold;
 use waggle_study::{
     Body, BodyExpect, Cell, Expect, Named, Pem, Request, Scenario, Source, Study, System,
-    TakenValue, Threshold, What,
+    TakenValue, What,
 };
 use waggle_units::format_duration;
 

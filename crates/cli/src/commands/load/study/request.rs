@@ -6,9 +6,10 @@ use anyhow::{Context, Result, bail};
 use waggle_convert::{Target, basic, input};
 use waggle_load::Prepared;
 use waggle_runner::RecordFiles;
+use waggle_spec::RecordsFormat;
 use waggle_study::{
-    Body, BodyExpect, Expect, RecordDecimal, RecordMeasurement, RecordTime, RecordsBody,
-    RecordsFormat, Request, Table, Texts,
+    Body, BodyExpect, Expect, RecordDecimal, RecordMeasurement, RecordTime, RecordsBody, Request,
+    Table, Texts,
 };
 
 use super::{run_folders::RunFolders, text::REQUEST_NAME};

@@ -12,10 +12,9 @@ use std::{
 };
 
 use waggle_convert::{Call, MARK, Target, json_string, literal, record_lines};
+use waggle_spec::Threshold;
 use waggle_stats::Settings as Levels;
-use waggle_study::{
-    Body, BodyExpect, Expect, MAX_INTERVALS, MAX_PHASE, RecordsBody, Request, Threshold,
-};
+use waggle_study::{Body, BodyExpect, Expect, MAX_INTERVALS, MAX_PHASE, RecordsBody, Request};
 use waggle_units::{format_duration, format_size};
 
 use super::{

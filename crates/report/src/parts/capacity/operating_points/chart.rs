@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use waggle_analysis::{CellModel, CellSearch, Model, Number, OperatingPointModel};
-use waggle_results::LevelKind;
+use waggle_spec::LevelKind;
 use waggle_stats::Estimate;
 
 use super::{table, words::place};

@@ -2,7 +2,7 @@
 
 use waggle_analysis::{CellModel, CellSearch, Model, OperatingCell, OperatingPointModel, headline};
 use waggle_metrics::{Metric, NamedMetric, Statistic};
-use waggle_results::LevelKind;
+use waggle_spec::LevelKind;
 
 use super::words::{self, capacity};
 use crate::{

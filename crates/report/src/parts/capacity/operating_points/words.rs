@@ -3,8 +3,7 @@
 use waggle_analysis::{
     AnswerOf, CellSearch, MetricAnswer, Model, OperatingPointModel, SearchModel,
 };
-
-use waggle_results::SearchInfo;
+use waggle_spec::Search;
 use waggle_stats::End;
 
 use crate::{
@@ -101,7 +100,7 @@ pub(crate) fn capacity(
 }
 
 /// What is tried after the search.
-pub(crate) fn methodology(asked: &SearchInfo) -> String {
+pub(crate) fn methodology(asked: &Search) -> String {
     let Some(points) = &asked.operating_points else {
         return String::new();
     };

@@ -1,10 +1,10 @@
 //! Levels that a search tried.
 
 use serde::Serialize;
-use waggle_results::LevelKind;
+use waggle_analysis::{CellSearch, Model, SearchModel, SearchStep, unit};
+use waggle_spec::LevelKind;
 
 use crate::words::{labels, names::cell_name};
-use waggle_analysis::{CellSearch, Model, SearchModel, SearchStep, unit};
 
 #[derive(Serialize)]
 pub(crate) struct Search<'a> {

@@ -1,6 +1,7 @@
 //! Capacity search: the answer of each cell, and every level that was tried.
 
-use waggle_results::LevelKind;
+use waggle_analysis::{CellModel, CellSearch, Model, SearchModel, SearchStep, unit};
+use waggle_spec::LevelKind;
 use waggle_stats::Evidence;
 
 use super::words::{end, fitted_levels, held_level, level, noun, shortfall};
@@ -12,8 +13,6 @@ use crate::{
         labels,
     },
 };
-
-use waggle_analysis::{CellModel, CellSearch, Model, SearchModel, SearchStep, unit};
 
 /// The search of one cell.
 type Row<'a> = (&'a CellModel, &'a CellSearch);

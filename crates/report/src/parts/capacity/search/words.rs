@@ -1,7 +1,7 @@
 //! The answer of a search, in a sentence that claims no more than the search showed.
 
 use waggle_analysis::Shortfall;
-use waggle_results::LevelKind;
+use waggle_spec::LevelKind;
 use waggle_stats::{Answer, End, FittedLevel};
 
 use crate::words::{conditions, findings, format};

@@ -1,15 +1,15 @@
 //! The best and the worst trial of each cell: failures and successes by rows and columns of levels, then each trial by name.
 
+use waggle_analysis::{
+    BestAndWorst, BestAndWorstModel, CellModel, Model, RankedTrial, SuccessCount, TableGrid,
+};
+use waggle_spec::Successes;
+
 use crate::{
     layout::table::{Column, Field, Head, Table},
     parts::columns::{are_numbers, place},
     words::{cell, format},
 };
-
-use waggle_analysis::{
-    BestAndWorst, BestAndWorstModel, CellModel, Model, RankedTrial, SuccessCount, TableGrid,
-};
-use waggle_results::SuccessesInfo;
 
 /// The trial is not the one that the other table shows.
 const OTHER_TRIAL: &str = "*";
@@ -45,7 +45,7 @@ pub(crate) fn least_and_most_failures(model: &Model) -> Option<Table> {
 /// The successes of the best and of the worst trial of each cell; `None` if the study does not ask for them.
 pub(crate) fn best_and_worst_successes(model: &Model) -> Option<Table> {
     let ranking = model.best_and_worst.as_ref()?;
-    let SuccessesInfo { metric, of: all } = ranking.info.successes.as_ref()?;
+    let Successes { metric, of: all } = ranking.info.successes.as_ref()?;
     let paths: Vec<String> = all.iter().map(|path| path.join(".")).collect();
     let all = match &paths[..] {
         [entry] => entry.clone(),

@@ -1,7 +1,9 @@
 //! Main effects and interactions in sentences that claim no more than the results show.
 
-use waggle_analysis::effects::{Largest, Strongest, Summary, WithoutEffects};
-use waggle_analysis::{Comparison, EffectsModel, Factor, OutcomeEffects, Shown};
+use waggle_analysis::{
+    Comparison, EffectsModel, Factor, OutcomeEffects, Shown,
+    effects::{Largest, Strongest, Summary, WithoutEffects},
+};
 use waggle_stats::{Estimate, Source, Variation};
 
 use crate::words::{format, labels};

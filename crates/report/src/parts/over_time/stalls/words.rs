@@ -1,7 +1,7 @@
 //! Stalls in sentences: in the answer, in the remarks of a test case, and in the note below their table.
 
 use waggle_analysis::{CellModel, CellStalls, Model, TrialModel, TrialRemark};
-use waggle_results::LoadModel;
+use waggle_spec::LoadKind;
 use waggle_stats::{Finding, SystemFinding};
 
 use crate::words::{
@@ -38,14 +38,14 @@ pub(crate) fn sentences(model: &Model, shown: &CellModel) -> Vec<String> {
         .collect()
 }
 
-fn omitted_text(load: LoadModel, stalls: &CellStalls) -> String {
+fn omitted_text(load: LoadKind, stalls: &CellStalls) -> String {
     let trials = match stalls.of {
         1 => "the trial".to_owned(),
         total => format!("{} of {total} trials", stalls.omitted),
     };
     let who = match load {
-        LoadModel::Users => "users that wait send",
-        LoadModel::Closed | LoadModel::Open | LoadModel::Clients => "a closed load sends",
+        LoadKind::Users => "users that wait send",
+        LoadKind::Closed | LoadKind::Open | LoadKind::Clients => "a closed load sends",
     };
     format!(
         "{trials} no request succeeded for up to {} at a time ({} of the measured phase in all), while {who} nothing: response times are \

@@ -1,5 +1,8 @@
 //! Every trial, with its main metrics.
 
+use waggle_analysis::{
+    CellModel, Model, TrialModel, TrialNumbers, TrialPercentile, TrialPercentiles,
+};
 use waggle_results::LedgerInfo;
 
 use crate::{
@@ -13,10 +16,6 @@ use crate::{
         format::{self, Unit},
         labels,
     },
-};
-
-use waggle_analysis::{
-    CellModel, Model, TrialModel, TrialNumbers, TrialPercentile, TrialPercentiles,
 };
 
 /// A trial and its cell.
@@ -34,7 +33,7 @@ pub(crate) fn trials(model: &Model) -> Table {
         }));
         if search.info.operating_points.is_some() {
             columns.push(Column::numbers("of capacity", |(_, trial): &Row<'_>| {
-                let share = search.info.operating_share(trial.key);
+                let share = search.info.operating_share(trial.key.repetition);
                 Field::optional(share.map(format::set_share))
             }));
         }

@@ -1,14 +1,13 @@
 //! What the system counts next to what the load generator counts.
 
-use waggle_results::ComparedCount;
+use waggle_analysis::{CellCounts, CellModel, CountComparisonModel, Model};
+use waggle_spec::ComparedCount;
 
 use crate::{
     layout::table::{Column, Field, Table},
     parts::columns::place,
     words::format,
 };
-
-use waggle_analysis::{CellCounts, CellModel, CountComparisonModel, Model};
 
 type Row<'a> = (&'a CellModel, &'a CountComparisonModel, &'a CellCounts);
 

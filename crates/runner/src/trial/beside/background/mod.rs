@@ -7,8 +7,9 @@ use std::{future::pending, time::Duration};
 use futures_util::future::{join_all, select_all};
 use tokio::{sync::watch, time::timeout};
 use waggle_load::Job;
-use waggle_results::{Arrivals, BackgroundInfo};
-use waggle_study::{BackgroundLoad, Cell, LoadModel};
+use waggle_results::BackgroundInfo;
+use waggle_spec::{Arrivals, LoadModel};
+use waggle_study::{BackgroundLoad, Cell};
 use waggle_system::components::driver::{Driver, Failure};
 
 pub(in crate::trial) use self::sums::MeasuredLoad;

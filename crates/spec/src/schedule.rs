@@ -1,6 +1,45 @@
-//! What ends the warm-up, as one value. On disk it is a word, and for `requests` also their number.
+//! The phases of a trial, and the order of trials.
+
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+use crate::seconds;
+
+/// The order of trials within each repetition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum TrialOrder {
+    /// At random, by the seed.
+    Shuffled,
+    /// As the file lists them.
+    AsListed,
+}
+
+/// How often the system is started from scratch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Restart {
+    /// For every trial.
+    #[default]
+    EveryTrial,
+    /// For every cell: its trials follow one another on the same processes and their files. After a trial that failed or left
+    /// records behind, the system is restarted nevertheless.
+    EveryCell,
+}
+
+/// A level before the load's own one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RampUp {
+    /// Requests per second if the load is open, else users; more than 0. A lower load does not change.
+    pub level: f64,
+    /// Whole intervals, less than the warm-up.
+    #[serde(rename = "duration_s", with = "seconds")]
+    pub duration: Duration,
+}
 
 /// What ends the warm-up before its time is up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

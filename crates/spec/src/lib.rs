@@ -1,0 +1,35 @@
+//! What is to be done, as plain checked values that serialise: one type for each noun, from the text of a study to the load engine
+//! and to `run.json`. Knows no text, no file, no clock; whether a value is allowed is checked where it is read.
+
+mod client_authentication;
+mod compared_count;
+mod conditions;
+mod derived_level;
+mod expected_verdict;
+mod feeds;
+mod load;
+mod on_failure;
+mod questions;
+mod records_format;
+mod schedule;
+mod search;
+mod seconds;
+mod selection;
+
+pub use client_authentication::ClientAuthentication;
+pub use compared_count::{ComparedCount, CountComparison};
+pub use conditions::{Comparison, Threshold};
+pub use derived_level::DerivedLevel;
+pub use expected_verdict::ExpectedVerdict;
+pub use feeds::{FeedOrder, GeneratedRows, RowValue};
+pub use load::{
+    Arrivals, LevelKind, LoadKind, LoadModel, LoadStage, OnSocketError, Protocol, Think,
+};
+pub use on_failure::OnFailure;
+pub use questions::{
+    BestAndWorst, OrderedMetric, Pair, Reference, ReferenceColumn, ReferenceRow, Scaling, Successes,
+};
+pub use records_format::RecordsFormat;
+pub use schedule::{RampUp, Restart, TrialOrder, WarmUpUntil};
+pub use search::{OperatingPoints, Search};
+pub use selection::Selection;
