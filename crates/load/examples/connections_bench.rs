@@ -27,17 +27,16 @@ use rustix::{
     time::{ClockId, clock_gettime},
 };
 use waggle_load::{
-    Expect, Interval, Job, Limits, Model, NullServer, Outcome, Prepared, Rate, Target, Transport,
-    What, start,
+    Expect, Interval, Job, Limits, NullServer, Outcome, Prepared, Target, Transport, What, start,
 };
-use waggle_spec::{Arrivals, OnSocketError};
+use waggle_spec::{Arrivals, LoadModel, OnSocketError};
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: bench\r\nConnection: close\r\n\r\n";
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
 /// The kernel takes as many as `net.core.somaxconn` allows.
 const BACKLOG: i32 = 65_535;
 /// Connections of the paced load, each of which is opened again for every request.
-const CONNECTIONS: usize = 50;
+const CONNECTIONS: u32 = 50;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -52,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         ["bare", address, count, rate] => bare(address.parse()?, count.parse()?, rate.parse()?),
         ["closed", address, count] => {
-            let model = Model::Closed {
+            let model = LoadModel::Closed {
                 connections: CONNECTIONS,
                 pipelining: 1,
             };
@@ -62,8 +61,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             Ok(())
         }
         ["engine", address, count, rate] => {
-            let model = Model::Open {
-                rate: Rate::Constant(rate.parse()?),
+            let model = LoadModel::Open {
+                rate_per_s: rate.parse()?,
                 arrivals: Arrivals::Uniform,
                 connections: CONNECTIONS,
                 pipelining: 1,
@@ -74,11 +73,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             Ok(())
         }
         ["burst", address, clients, connections, workers] => {
-            let model = Model::Clients {
+            let model = LoadModel::Clients {
                 clients: clients.parse()?,
                 connections: connections.parse()?,
                 requests: connections.parse()?,
-                on_error: OnSocketError::Count,
+                on_socket_error: OnSocketError::Count,
             };
             report(&run(job(address.parse()?, model, workers.parse()?))?);
             Ok(())
@@ -128,12 +127,13 @@ fn bare(address: SocketAddr, count: u32, rate: f64) -> Result<(), Box<dyn Error>
     Ok(())
 }
 
-fn job(address: SocketAddr, model: Model, workers: usize) -> Job {
+fn job(address: SocketAddr, model: LoadModel, workers: usize) -> Job {
     Job {
         name: "connect".to_owned(),
         targets: vec![Target { address }],
         transport: Transport::default(),
         model,
+        stages: Vec::new(),
         what: What::Requests {
             requests: vec![Prepared {
                 bytes: REQUEST.to_vec(),

@@ -16,10 +16,10 @@ use std::{error::Error, time::Duration};
 
 use hdrhistogram::Histogram;
 use waggle_load::{
-    BodyCheck, Expect, Inspect, Job, Limits, Model, Outcome, Prepared, Rate, Roots, Target, Tls,
-    TlsOptions, Transport, What, start,
+    BodyCheck, Expect, Inspect, Job, Limits, Outcome, Prepared, Roots, Target, Tls, TlsOptions,
+    Transport, What, start,
 };
-use waggle_spec::{Arrivals, Protocol, Think};
+use waggle_spec::{Arrivals, LoadModel, Protocol, Think};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -70,17 +70,16 @@ fn job(arguments: &[String]) -> Result<Job, Box<dyn Error>> {
         })
         .collect::<Result<_, _>>()?;
     let model = match rest.get(1).map(|rest| (rest, rest.strip_prefix("think="))) {
-        None => Model::Closed {
+        None => LoadModel::Closed {
             connections,
             pipelining,
         },
-        Some((_, Some(ms))) => Model::Users {
+        Some((_, Some(ms))) => LoadModel::Users {
             users: connections,
             think_time: Think::Exponential(Duration::from_secs_f64(ms.parse::<f64>()? / 1e3)),
-            stages: Vec::new(),
         },
-        Some((rate, None)) => Model::Open {
-            rate: Rate::Constant(rate.parse()?),
+        Some((rate, None)) => LoadModel::Open {
+            rate_per_s: rate.parse()?,
             arrivals: Arrivals::Poisson,
             connections,
             pipelining,
@@ -95,6 +94,7 @@ fn job(arguments: &[String]) -> Result<Job, Box<dyn Error>> {
         }],
         transport,
         model,
+        stages: Vec::new(),
         what: What::Requests {
             requests: vec![Prepared {
                 bytes,

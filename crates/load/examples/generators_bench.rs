@@ -22,9 +22,9 @@ use std::{
 };
 
 use waggle_load::{
-    Expect, Generators, Job, Limits, Link, Model, Outcome, Prepared, Target, Transport, What,
-    serve, start,
+    Expect, Generators, Job, Limits, Link, Outcome, Prepared, Target, Transport, What, serve, start,
 };
+use waggle_spec::LoadModel;
 
 const GENERATOR: &str = "generator";
 const WAIT: Duration = Duration::from_millis(100);
@@ -123,7 +123,7 @@ fn link() -> io::Result<Link> {
 
 fn job(
     address: std::net::SocketAddr,
-    connections: usize,
+    connections: u32,
     seconds: f64,
     cpus: &str,
 ) -> Result<Job, Box<dyn Error>> {
@@ -135,10 +135,11 @@ fn job(
         name: "get".to_owned(),
         targets: vec![Target { address }],
         transport: Transport::default(),
-        model: Model::Closed {
+        model: LoadModel::Closed {
             connections,
             pipelining: 1,
         },
+        stages: Vec::new(),
         what: What::Requests {
             requests: vec![Prepared {
                 bytes: format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n").into_bytes(),

@@ -11,10 +11,10 @@
 use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
 
 use waggle_load::{
-    Action, Capture, Expect, Extractor, Flow, Job, Limits, Model, NullServer, Prepared, Query,
-    Scenario, StepRequest, Target, Template, Transport, What, start,
+    Action, Capture, Expect, Extractor, Flow, Job, Limits, NullServer, Prepared, Query, Scenario,
+    StepRequest, Target, Template, Transport, What, start,
 };
-use waggle_spec::OnFailure;
+use waggle_spec::{LoadModel, OnFailure};
 
 const ANSWER: &[u8] =
     b"HTTP/1.1 200 OK\r\nContent-Length: 31\r\n\r\n{\"token\": \"0123456789abcdef01\"}";
@@ -33,10 +33,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             address: server.address(),
         }],
         transport: Transport::default(),
-        model: Model::Closed {
+        model: LoadModel::Closed {
             connections: connections.parse().unwrap_or(1),
             pipelining: 1,
         },
+        stages: Vec::new(),
         what,
         limits: Limits::default(),
         workers: vec![cpu],

@@ -137,7 +137,7 @@ impl SetUp {
                 emptied,
             },
             waiting,
-            connections_asked: job.model.connections() as u64,
+            connections_asked: u64::from(job.model.connections()),
             step_names: step_names(job),
             kept_columns: kept_columns(job),
             replace,

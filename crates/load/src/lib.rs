@@ -48,7 +48,7 @@ pub use generators::{
 };
 pub use inspection::Inspect;
 pub use job::{
-    Job, Limits, Model, Rate, Stage, Target, UserStage, What,
+    Job, Limits, Target, What,
     share::{Share, shares},
 };
 pub use pacing::due_times::DueTimes;

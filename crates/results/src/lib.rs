@@ -68,8 +68,8 @@ pub use trial::{
     GeneratorPartInfo, InspectedCounts, InstantsInfo, IntervalRow, LagInfo, LedgerInfo,
     LoadDropInfo, MachineInfo, MeasuredRecords, NetworkCounts, NetworkInfo, PhaseInfo, PhaseName,
     PreparationInfo, PrepareLoadInfo, PrepareStepInfo, ProbeInfo, QuietWaitInfo, ResourceRow,
-    SampleInfo, SessionCounts, SessionsInfo, SnapshotInfo, StageInfo, StepCounts, StepInfo,
-    StopNumber, StoppedInfo, SystemMetricRow, TrialEnd, TrialInfo,
+    SampleInfo, SessionCounts, SessionsInfo, SnapshotInfo, StepCounts, StepInfo, StopNumber,
+    StoppedInfo, SystemMetricRow, TrialEnd, TrialInfo,
     limit::{CpuLimit, LimitInfo, LimitMeans, MemoryLimit, ThrottlingInfo},
 };
 

@@ -128,6 +128,28 @@ impl LoadModel {
         }
     }
 
+    /// Most requests in flight on each connection.
+    #[must_use]
+    pub fn pipelining(&self) -> u32 {
+        match self {
+            Self::Closed { pipelining, .. } | Self::Open { pipelining, .. } => *pipelining,
+            Self::Users { .. } | Self::Clients { .. } => 1,
+        }
+    }
+
+    /// Connections that belong together: how many groups there are, and the connections of each. Those of a client are a group.
+    #[must_use]
+    pub fn groups(&self) -> (u32, u32) {
+        match self {
+            Self::Clients {
+                clients,
+                connections,
+                ..
+            } => (*clients, *connections),
+            Self::Closed { .. } | Self::Open { .. } | Self::Users { .. } => (self.connections(), 1),
+        }
+    }
+
     /// An open load with so many connections; another load as it is.
     #[must_use]
     pub fn with_connections(&self, size: u32) -> Self {
@@ -214,6 +236,7 @@ pub enum Protocol {
 
 /// A stretch of time in which the level of the load changes evenly to another one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LoadStage {
     /// 0: the level changes at once.
     #[serde(rename = "duration_s", with = "seconds")]

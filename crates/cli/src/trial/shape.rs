@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use waggle_load as load;
 use waggle_runner::counts::{GeneratorSettings, TlsObstacle};
-use waggle_spec::LoadModel as Model;
+use waggle_spec::LoadKind;
 use waggle_stats::LoadModel;
 use waggle_study::{Cell, Scenario, What};
 
@@ -48,11 +48,11 @@ impl Shape {
                 Self::of_what(&load::What::Scenario(Arc::new(bare)))
             }
         };
-        let model = match cell.load {
-            Model::Closed { .. } => LoadModel::Closed,
-            Model::Open { .. } => LoadModel::Open,
-            Model::Users { .. } => LoadModel::Users,
-            Model::Clients { .. } => LoadModel::Clients,
+        let model = match cell.load.kind() {
+            LoadKind::Closed => LoadModel::Closed,
+            LoadKind::Open => LoadModel::Open,
+            LoadKind::Users => LoadModel::Users,
+            LoadKind::Clients => LoadModel::Clients,
         };
         let workers = workers.min(cell.load.connections() as usize);
         Self {

@@ -4,10 +4,9 @@ use std::{collections::HashMap, time::Duration};
 
 use hdrhistogram::Histogram;
 use waggle_load::{
-    BodyCheck, Expect, Job, Limits, Model, Rate, Target, Transport, What, start,
-    worker_and_sequence,
+    BodyCheck, Expect, Job, Limits, Target, Transport, What, start, worker_and_sequence,
 };
-use waggle_spec::{Arrivals, Think};
+use waggle_spec::{Arrivals, LoadModel, Think};
 
 use crate::{
     Least, Pair,
@@ -23,7 +22,7 @@ const THINK: Duration = Duration::from_millis(4);
 /// One load.
 pub(crate) struct Load {
     pub(crate) name: &'static str,
-    model: Model,
+    model: LoadModel,
     workers: usize,
     since: Since,
 }
@@ -50,20 +49,19 @@ pub(crate) struct Measured {
 }
 
 pub(crate) fn loads() -> Vec<Load> {
-    let closed = |connections, pipelining| Model::Closed {
+    let closed = |connections, pipelining| LoadModel::Closed {
         connections,
         pipelining,
     };
-    let open = |connections| Model::Open {
-        rate: Rate::Constant(RATE_PER_S),
+    let open = |connections| LoadModel::Open {
+        rate_per_s: RATE_PER_S,
         arrivals: Arrivals::Uniform,
         connections,
         pipelining: 1,
     };
-    let users = Model::Users {
+    let users = LoadModel::Users {
         users: 40,
         think_time: Think::Fixed(THINK),
-        stages: Vec::new(),
     };
     let load = |name, model, workers, since| Load {
         name,
@@ -112,6 +110,7 @@ impl Load {
             }],
             transport: Transport::default(),
             model: self.model.clone(),
+            stages: Vec::new(),
             what: What::Requests {
                 requests: vec![stamped_request()],
                 expect: Expect {

@@ -12,13 +12,13 @@ use std::{
 };
 
 use rustix::thread::{CpuSet, sched_setaffinity};
-use waggle_spec::Protocol;
+use waggle_spec::{LoadModel, Protocol};
 
 use super::null_server::NullServer;
 use crate::{
     control::validate::StartError,
     engine::{Running, start},
-    job::{Job, Model, Target, What},
+    job::{Job, Target, What},
     recording::outcome::Interval,
     requests::expect::{BodyCheck, Expect},
 };
@@ -78,10 +78,11 @@ pub fn calibrate(job: &Job, server_cpus: &[usize]) -> Result<Capacity, Calibrati
         targets: vec![Target {
             address: server.address(),
         }],
-        model: Model::Closed {
+        model: LoadModel::Closed {
             connections,
             pipelining,
         },
+        stages: Vec::new(),
         what: What::Requests {
             requests: requests.clone(),
             expect: Expect {
@@ -103,7 +104,7 @@ pub fn calibrate(job: &Job, server_cpus: &[usize]) -> Result<Capacity, Calibrati
     let cpu_us_per_request = cheapest.ok_or(CalibrationError::NoAnswer)?;
     Ok(Capacity {
         cpu_us_per_request,
-        requests_per_s: 1e6 / cpu_us_per_request * cpus_of(&job.workers, connections),
+        requests_per_s: 1e6 / cpu_us_per_request * cpus_of(&job.workers, connections as usize),
     })
 }
 

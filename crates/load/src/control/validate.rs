@@ -6,10 +6,10 @@ use rustix::{
     io::Errno,
     process::{Resource, Rlimit, getrlimit, setrlimit},
 };
-use waggle_spec::{FeedOrder, Protocol, Think};
+use waggle_spec::{FeedOrder, LoadModel, LoadStage, Protocol, Think};
 
 use crate::{
-    job::{Job, Model, Rate, Stage, Target, UserStage, What},
+    job::{Job, Target, What},
     machine::source_address,
     protocol::http2::request::{RequestError, Requests},
     requests::prepared::{Prepared, Stamp},
@@ -63,7 +63,7 @@ pub enum StartError {
     #[error(
         "each of the clients has {connections} connections and {requests} requests; it needs at least as many"
     )]
-    FewRequests { connections: usize, requests: u64 },
+    FewRequests { connections: u32, requests: u64 },
     #[error("clients send requests over HTTP/1.1, not sessions of a scenario and not HTTP/2")]
     ClientsRequests,
     #[error("the rate must be a number above 0, not {0}")]
@@ -75,11 +75,7 @@ pub enum StartError {
     )]
     StageRate { stage: usize, to_per_s: f64 },
     #[error("stage {stage} needs {to} users, but there are at most {users}")]
-    StageUsers {
-        stage: usize,
-        to: usize,
-        users: usize,
-    },
+    StageUsers { stage: usize, to: f64, users: u32 },
     #[error("the stages of the load have no length")]
     NoLength,
     #[error("the stages of the load have no requests: all of them stay at 0")]
@@ -89,7 +85,7 @@ pub enum StartError {
     #[error("scenario: {0}")]
     Scenario(#[from] ScenarioError),
     #[error("sessions of a scenario send one request at a time: pipelining must be 1, not {0}")]
-    ScenarioPipelining(usize),
+    ScenarioPipelining(u32),
     #[error("scenarios support HTTP/1.1, not HTTP/2")]
     ScenarioHttp2,
     #[error("feed '{feed}' has {rows} rows, but each of {users} users needs its own row")]
@@ -124,8 +120,8 @@ pub(crate) fn check(job: &Job) -> Result<(), StartError> {
         return Err(StartError::Interval);
     }
     check_sources(job)?;
-    check_model(&job.model)?;
-    if matches!(job.model, Model::Clients { .. })
+    check_model(&job.model, &job.stages)?;
+    if matches!(job.model, LoadModel::Clients { .. })
         && (matches!(job.what, What::Scenario(_)) || job.transport.protocol == Protocol::Http2)
     {
         return Err(StartError::ClientsRequests);
@@ -151,25 +147,26 @@ fn check_sources(job: &Job) -> Result<(), StartError> {
     Ok(())
 }
 
-fn check_model(model: &Model) -> Result<(), StartError> {
+fn check_model(model: &LoadModel, stages: &[LoadStage]) -> Result<(), StartError> {
     match (model.connections(), model.pipelining()) {
         (0, _) => return Err(StartError::NoConnection),
         (_, 0) => return Err(StartError::NoPipelining),
         _ => {}
     }
     match model {
-        Model::Closed { .. } => Ok(()),
-        Model::Open { rate, .. } => check_rate(rate),
-        Model::Users {
+        LoadModel::Closed { .. } => Ok(()),
+        LoadModel::Open { rate_per_s, .. } if stages.is_empty() => check_rate(*rate_per_s),
+        LoadModel::Open { .. } => check_stages(stages),
+        LoadModel::Users {
             think_time: Think::Uniform { from, to },
             ..
         } if from > to => Err(StartError::ThinkTime),
-        Model::Users { users, stages, .. } => check_user_stages(*users, stages),
-        &Model::Clients {
+        LoadModel::Users { users, .. } => check_user_stages(*users, stages),
+        &LoadModel::Clients {
             connections,
             requests,
             ..
-        } => match requests < connections as u64 {
+        } => match requests < u64::from(connections) {
             true => Err(StartError::FewRequests {
                 connections,
                 requests,
@@ -179,53 +176,57 @@ fn check_model(model: &Model) -> Result<(), StartError> {
     }
 }
 
-fn check_rate(rate: &Rate) -> Result<(), StartError> {
-    match rate {
-        Rate::Constant(per_s) if !(per_s.is_finite() && *per_s > 0.0) => {
-            Err(StartError::Rate(*per_s))
-        }
-        Rate::Constant(per_s) if *per_s > RATE_MAX_PER_S => Err(StartError::RateTooHigh(*per_s)),
-        Rate::Constant(_) => Ok(()),
-        Rate::Stages(stages) => check_stages(stages),
+fn check_rate(per_s: f64) -> Result<(), StartError> {
+    match per_s {
+        _ if !(per_s.is_finite() && per_s > 0.0) => Err(StartError::Rate(per_s)),
+        _ if per_s > RATE_MAX_PER_S => Err(StartError::RateTooHigh(per_s)),
+        _ => Ok(()),
     }
 }
 
-fn check_stages(stages: &[Stage]) -> Result<(), StartError> {
-    for (stage, &Stage { to_per_s, .. }) in stages.iter().enumerate() {
-        if !(0.0..=RATE_MAX_PER_S).contains(&to_per_s) {
-            return Err(StartError::StageRate { stage, to_per_s });
+fn check_stages(stages: &[LoadStage]) -> Result<(), StartError> {
+    for (stage, &LoadStage { target, .. }) in stages.iter().enumerate() {
+        if !(0.0..=RATE_MAX_PER_S).contains(&target) {
+            return Err(StartError::StageRate {
+                stage,
+                to_per_s: target,
+            });
         }
     }
-    if stages.iter().all(|stage| stage.over.is_zero()) {
+    if stages.iter().all(|stage| stage.duration.is_zero()) {
         return Err(StartError::NoLength);
     }
     let mut from_per_s = 0.0;
-    for &Stage { to_per_s, over } in stages {
-        if f64::max(from_per_s, to_per_s) > 0.0 && !over.is_zero() {
+    for &LoadStage { target, duration } in stages {
+        if f64::max(from_per_s, target) > 0.0 && !duration.is_zero() {
             return Ok(());
         }
-        from_per_s = to_per_s;
+        from_per_s = target;
     }
     Err(StartError::NothingDue)
 }
 
-fn check_user_stages(users: usize, stages: &[UserStage]) -> Result<(), StartError> {
-    for (stage, &UserStage { to, .. }) in stages.iter().enumerate() {
-        if to > users {
-            return Err(StartError::StageUsers { stage, to, users });
+fn check_user_stages(users: u32, stages: &[LoadStage]) -> Result<(), StartError> {
+    for (stage, &LoadStage { target, .. }) in stages.iter().enumerate() {
+        if !(0.0..=f64::from(users)).contains(&target) {
+            return Err(StartError::StageUsers {
+                stage,
+                to: target,
+                users,
+            });
         }
     }
-    if !stages.is_empty() && stages.iter().all(|stage| stage.over.is_zero()) {
+    if !stages.is_empty() && stages.iter().all(|stage| stage.duration.is_zero()) {
         return Err(StartError::NoLength);
     }
-    if !stages.is_empty() && stages.iter().all(|stage| stage.to == 0) {
+    if !stages.is_empty() && stages.iter().all(|stage| stage.target < 0.5) {
         return Err(StartError::NothingDue);
     }
     Ok(())
 }
 
 fn check_scenario(job: &Job, scenario: &Scenario) -> Result<(), StartError> {
-    let (users, pipelining) = (job.model.connections(), job.model.pipelining());
+    let (users, pipelining) = (job.model.connections() as usize, job.model.pipelining());
     if pipelining != 1 {
         return Err(StartError::ScenarioPipelining(pipelining));
     }

@@ -146,12 +146,15 @@ mod tests {
     use std::{sync::Arc, time::Duration};
 
     use proptest::prelude::*;
-    use waggle_spec::{Arrivals, FeedOrder, GeneratedRows, OnFailure, Protocol, RowValue, Think};
+    use waggle_spec::{
+        Arrivals, FeedOrder, GeneratedRows, LoadModel, LoadStage, OnFailure, Protocol, RowValue,
+        Think,
+    };
 
     use super::*;
     use crate::{
         inspection::Inspect,
-        job::{Job, Limits, Model, Rate, Stage, Target, UserStage, What},
+        job::{Job, Limits, Target, What},
         requests::{
             expect::{BodyCheck, Expect},
             prepared::{Prepared, Slot, Stamp},
@@ -185,7 +188,7 @@ mod tests {
         assert_ne!(digest(&other).unwrap(), digest(job).unwrap());
     }
 
-    fn job(model: Model, what: What) -> Job {
+    fn job(model: LoadModel, stages: Vec<LoadStage>, what: What) -> Job {
         let options = TlsOptions {
             server_name: "shop.test".to_owned(),
             roots: Roots::Unchecked,
@@ -204,6 +207,7 @@ mod tests {
                 ..Transport::default()
             },
             model,
+            stages,
             what,
             limits: Limits::default(),
             workers: vec![Some(1), None],
@@ -349,16 +353,15 @@ mod tests {
                 keeps: vec!["x".to_owned()],
             }),
         };
-        let stages = vec![UserStage {
-            to: 3,
-            over: Duration::from_secs(2),
+        let stages = vec![LoadStage {
+            target: 3.0,
+            duration: Duration::from_secs(2),
         }];
-        let users = Model::Users {
+        let users = LoadModel::Users {
             users: 3,
             think_time,
-            stages,
         };
-        check(&job(users, What::Scenario(Arc::new(scenario))));
+        check(&job(users, stages, What::Scenario(Arc::new(scenario))));
     }
 
     #[test]
@@ -389,18 +392,18 @@ mod tests {
             }),
         };
         for rate in [0.1 + 0.2, f64::MIN_POSITIVE, 1e7 / 3.0] {
-            let stages = Rate::Stages(vec![Stage {
-                to_per_s: rate,
-                over: Duration::from_nanos(1),
-            }]);
-            for rate in [Rate::Constant(rate), stages] {
-                let model = Model::Open {
-                    rate,
+            let stage = LoadStage {
+                target: rate,
+                duration: Duration::from_nanos(1),
+            };
+            for stages in [vec![], vec![stage]] {
+                let model = LoadModel::Open {
+                    rate_per_s: rate,
                     arrivals: Arrivals::Poisson,
                     connections: 9,
                     pipelining: 2,
                 };
-                check(&job(model, what.clone()));
+                check(&job(model, stages, what.clone()));
             }
         }
     }

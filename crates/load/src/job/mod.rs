@@ -7,7 +7,7 @@ pub(crate) mod share;
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
-use waggle_spec::{Arrivals, OnSocketError, Think};
+use waggle_spec::{LoadModel, LoadStage};
 
 use crate::{
     inspection::Inspect,
@@ -24,7 +24,11 @@ pub struct Job {
     /// Connections are spread evenly over these; never empty.
     pub targets: Vec<Target>,
     pub transport: Transport,
-    pub model: Model,
+    pub model: LoadModel,
+    /// How the level of an open load, or of users, changes in order, beginning at 0; empty: it is always that of the model, which
+    /// is the highest otherwise. The load ends with the last stage: requests that were due but not sent by then count as skipped,
+    /// and a user that is no longer needed finishes what it has begun.
+    pub stages: Vec<LoadStage>,
     pub what: What,
     pub limits: Limits,
     /// One worker thread for each entry, but never more than there are connections; `Some(n)` pins that thread to CPU n.
@@ -47,7 +51,7 @@ impl Job {
     #[must_use]
     pub fn sending_workers(&self) -> usize {
         let (groups, _) = self.model.groups();
-        self.workers.len().min(groups)
+        self.workers.len().min(groups as usize)
     }
 }
 
@@ -69,105 +73,6 @@ pub enum What {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     pub address: SocketAddr,
-}
-
-/// The load model: what makes the next request due. Latencies of different models are never compared.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Model {
-    /// Each connection keeps `pipelining` requests in flight; the next one is sent when an answer is complete.
-    Closed {
-        connections: usize,
-        pipelining: usize,
-    },
-    /// Requests fall due by the clock, independent of answers.
-    Open {
-        rate: Rate,
-        arrivals: Arrivals,
-        connections: usize,
-        pipelining: usize,
-    },
-    /// Each user has its own connection: send, wait for the answer, pause for the think time.
-    Users {
-        /// Highest number of users at a time.
-        users: usize,
-        think_time: Think,
-        /// Number of active users over time; empty: all of them, from the start on. A user that is no longer needed finishes what
-        /// it has begun and becomes idle. The run ends with the last stage.
-        stages: Vec<UserStage>,
-    },
-    /// Each client sends its requests over its own connections, one at a time on each, and ends. All begin at the start of the load,
-    /// which ends with the last of them. For requests, not for a scenario, over HTTP/1.1.
-    Clients {
-        clients: usize,
-        /// Of each client.
-        connections: usize,
-        /// Of each client; at least as many as connections.
-        requests: u64,
-        on_error: OnSocketError,
-    },
-}
-
-impl Model {
-    /// Number of connections; each user has one.
-    #[must_use]
-    pub fn connections(&self) -> usize {
-        match self {
-            Self::Closed { connections, .. } | Self::Open { connections, .. } => *connections,
-            Self::Users { users, .. } => *users,
-            Self::Clients {
-                clients,
-                connections,
-                ..
-            } => clients.saturating_mul(*connections),
-        }
-    }
-
-    /// Connections that belong together, so that they are of the same worker: how many groups there are, and the connections of each.
-    pub(crate) fn groups(&self) -> (usize, usize) {
-        match self {
-            Self::Clients {
-                clients,
-                connections,
-                ..
-            } => (*clients, *connections),
-            Self::Closed { .. } | Self::Open { .. } | Self::Users { .. } => (self.connections(), 1),
-        }
-    }
-
-    /// Most requests in flight on each connection.
-    #[must_use]
-    pub fn pipelining(&self) -> usize {
-        match self {
-            Self::Closed { pipelining, .. } | Self::Open { pipelining, .. } => *pipelining,
-            Self::Users { .. } | Self::Clients { .. } => 1,
-        }
-    }
-}
-
-/// Rate of an open load, in requests per second.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Rate {
-    /// The same from start to end; above 0.
-    Constant(f64),
-    /// Stages in order, beginning at a rate of 0. The run ends with the last one; requests that were due but not sent by then
-    /// count as skipped.
-    Stages(Vec<Stage>),
-}
-
-/// A stretch of time in which the rate changes linearly to `to_per_s`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Stage {
-    pub to_per_s: f64,
-    /// 0: a jump.
-    pub over: Duration,
-}
-
-/// A stretch of time in which the number of active users changes linearly to `to`, from 0 at first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UserStage {
-    pub to: usize,
-    /// 0: a jump.
-    pub over: Duration,
 }
 
 /// The limits of a run. Each has a default in [`Limits::default`].

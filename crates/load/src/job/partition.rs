@@ -2,7 +2,9 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use super::{Job, Model, What, share::Share};
+use waggle_spec::LoadModel;
+
+use super::{Job, What, share::Share};
 
 /// One worker's part of a job.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,12 +51,14 @@ fn route(job: &Job, connection: usize) -> Route {
 
 pub(crate) fn due_of(job: &Job) -> Due {
     match (&job.model, &job.what) {
-        (Model::Closed { .. }, What::Requests { .. }) | (Model::Clients { .. }, _) => {
+        (LoadModel::Closed { .. }, What::Requests { .. }) | (LoadModel::Clients { .. }, _) => {
             Due::AtSending
         }
-        (Model::Open { .. }, _) => Due::BySchedule,
+        (LoadModel::Open { .. }, _) => Due::BySchedule,
         // A step of a session is due when the step before it and its pause have ended.
-        (Model::Users { .. }, _) | (Model::Closed { .. }, What::Scenario(_)) => Due::AfterPause,
+        (LoadModel::Users { .. }, _) | (LoadModel::Closed { .. }, What::Scenario(_)) => {
+            Due::AfterPause
+        }
     }
 }
 
@@ -69,6 +73,7 @@ pub(crate) fn partitions(job: &Job, share: Share) -> Vec<Partition> {
 
 fn partition(job: &Job, worker: usize) -> Partition {
     let (groups, size) = job.model.groups();
+    let (groups, size) = (groups as usize, size as usize);
     let workers = job.sending_workers();
     let part = |whole: u64| {
         let (worker, workers) = (worker as u64, workers as u64);
@@ -82,7 +87,7 @@ fn partition(job: &Job, worker: usize) -> Partition {
             .flat_map(|group| group * size..(group + 1) * size)
             .map(|connection| route(job, connection))
             .collect(),
-        pipelining: job.model.pipelining(),
+        pipelining: job.model.pipelining() as usize,
         max_requests: job.max_requests.map_or(u64::MAX, part),
         due: due_of(job),
         steps: match &job.what {
@@ -97,11 +102,12 @@ mod tests {
     use std::time::Duration;
 
     use proptest::prelude::*;
+    use waggle_spec::LoadModel;
 
     use super::partitions;
     use crate::{
         job::{
-            Job, Limits, Model, Target, What,
+            Job, Limits, Target, What,
             share::{Share, shares},
         },
         requests::prepared::Prepared,
@@ -132,10 +138,11 @@ mod tests {
                     .collect(),
                 ..Transport::default()
             },
-            model: Model::Closed {
-                connections,
+            model: LoadModel::Closed {
+                connections: u32::try_from(connections).unwrap(),
                 pipelining: 1,
             },
+            stages: Vec::new(),
             what: What::Requests {
                 requests: vec![get],
                 expect: crate::requests::expect::Expect::default(),

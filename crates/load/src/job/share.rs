@@ -26,7 +26,9 @@ impl Share {
 
     /// Connections of its workers.
     pub(crate) fn connections(self, job: &Job) -> usize {
-        let ((groups, size), workers) = (job.model.groups(), job.sending_workers().max(1));
+        let (groups, size) = job.model.groups();
+        let (groups, size, workers) =
+            (groups as usize, size as usize, job.sending_workers().max(1));
         let with_one_more = groups % workers;
         let all = self.first_worker..self.end();
         let groups = all.map(|worker| groups / workers + usize::from(worker < with_one_more));

@@ -45,19 +45,19 @@ impl Clients {
     /// The clients with these numbers; each has `connections`, and at least as many requests.
     pub(crate) fn new(
         numbers: impl Iterator<Item = usize>,
-        connections: usize,
+        connections: u32,
         requests: u64,
         on_error: OnSocketError,
     ) -> Self {
-        let unreserved = requests.saturating_sub(connections as u64);
+        let unreserved = requests.saturating_sub(u64::from(connections));
         let clients: Vec<Client> = numbers
             .map(|number| Client::new(number, unreserved))
             .collect();
         Self {
-            connections: u32::try_from(connections).expect("more connections than sockets exist"),
+            connections,
             requests,
             on_error,
-            reserved: vec![true; connections * clients.len()],
+            reserved: vec![true; connections as usize * clients.len()],
             running: clients.len(),
             clients,
         }
@@ -216,7 +216,7 @@ impl Client {
 mod tests {
     use super::*;
 
-    fn clients(connections: usize, requests: u64, on_error: OnSocketError) -> Clients {
+    fn clients(connections: u32, requests: u64, on_error: OnSocketError) -> Clients {
         Clients::new([3, 5].into_iter(), connections, requests, on_error)
     }
 

@@ -5,8 +5,13 @@
 
 use std::collections::VecDeque;
 
-use super::schedule::{Schedule, Walk};
-use crate::job::{Job, Model, What};
+use waggle_spec::LoadModel;
+
+use super::{
+    rate_profile::RateProfile,
+    schedule::{Schedule, Walk},
+};
+use crate::job::{Job, What};
 
 /// Due instants that are made at once.
 const CHUNK: u64 = 1_024;
@@ -32,14 +37,20 @@ impl DueTimes {
     /// `None` if requests fall due by something else than a schedule.
     #[must_use]
     pub fn new(job: &Job) -> Option<Self> {
-        let Model::Open { rate, arrivals, .. } = &job.model else {
+        let LoadModel::Open {
+            rate_per_s,
+            arrivals,
+            ..
+        } = job.model
+        else {
             return None;
         };
         if matches!(job.what, What::Scenario(_)) {
             return None;
         }
         let workers = job.sending_workers();
-        let schedule = |worker| Schedule::new(*arrivals, rate, worker, workers, job.seed);
+        let course = RateProfile::new(rate_per_s, &job.stages);
+        let schedule = |worker| Schedule::new(arrivals, course.clone(), worker, workers, job.seed);
         Some(Self {
             workers: (0..workers)
                 .map(|worker| WorkerDueTimes::new(schedule(worker)))
@@ -95,11 +106,10 @@ mod tests {
     use waggle_spec::Arrivals;
 
     use super::*;
-    use crate::job::Rate;
 
     fn due_times(arrivals: Arrivals, workers: usize) -> (DueTimes, Vec<Vec<u64>>) {
-        let rate = Rate::Constant(50_000.0);
-        let schedule = |worker| Schedule::new(arrivals, &rate, worker, workers, 7);
+        let rate = RateProfile::constant(50_000.0);
+        let schedule = |worker| Schedule::new(arrivals, rate.clone(), worker, workers, 7);
         let dues = |worker| {
             let mut walk = schedule(worker).walk();
             let next = |_| {

@@ -5,10 +5,9 @@
 
 use std::sync::Arc;
 
-use crate::{
-    job::{Rate, Stage},
-    machine::clock::{NS_PER_S, whole_nanoseconds},
-};
+use waggle_spec::LoadStage;
+
+use crate::machine::clock::{NS_PER_S, whole_nanoseconds};
 
 /// The instant of a request that never falls due.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -37,28 +36,33 @@ struct Segment {
 }
 
 impl RateProfile {
-    pub(crate) fn new(rate: &Rate) -> Self {
-        match rate {
-            Rate::Constant(per_s) => Self {
-                segments: Arc::new([Segment {
-                    start: 0,
-                    end: NEVER,
-                    before: 0,
-                    rate_per_s: *per_s,
-                    slope: 0.0,
-                }]),
-                total: u128::MAX,
-                end: NEVER,
-            },
-            Rate::Stages(stages) => Self::of_stages(stages),
+    /// The same rate from start to end, above 0; with stages theirs.
+    pub(crate) fn new(per_s: f64, stages: &[LoadStage]) -> Self {
+        match stages.is_empty() {
+            true => Self::constant(per_s),
+            false => Self::with_stages(stages),
         }
     }
 
-    fn of_stages(stages: &[Stage]) -> Self {
+    pub(crate) fn constant(per_s: f64) -> Self {
+        Self {
+            segments: Arc::new([Segment {
+                start: 0,
+                end: NEVER,
+                before: 0,
+                rate_per_s: per_s,
+                slope: 0.0,
+            }]),
+            total: u128::MAX,
+            end: NEVER,
+        }
+    }
+
+    pub(crate) fn with_stages(stages: &[LoadStage]) -> Self {
         let mut segments = Vec::with_capacity(stages.len());
         let (mut start, mut before, mut rate_per_s) = (0, 0, 0.0);
         for stage in stages {
-            let length = whole_nanoseconds(stage.over);
+            let length = whole_nanoseconds(stage.duration);
             let end = u64::saturating_add(start, length);
             if length > 0 {
                 segments.push(Segment {
@@ -66,13 +70,13 @@ impl RateProfile {
                     end,
                     before,
                     rate_per_s,
-                    slope: (stage.to_per_s - rate_per_s) / length as f64,
+                    slope: (stage.target - rate_per_s) / length as f64,
                 });
-                let mean = f64::midpoint(rate_per_s, stage.to_per_s);
+                let mean = f64::midpoint(rate_per_s, stage.target);
                 before += (mean * length as f64).round() as u128;
             }
             start = end;
-            rate_per_s = stage.to_per_s;
+            rate_per_s = stage.target;
         }
         Self {
             segments: segments.into(),
@@ -158,14 +162,11 @@ mod tests {
     use super::*;
 
     fn course(stages: &[(f64, f64)]) -> RateProfile {
-        let stages = stages
-            .iter()
-            .map(|&(to_per_s, seconds)| Stage {
-                to_per_s,
-                over: Duration::from_secs_f64(seconds),
-            })
-            .collect();
-        RateProfile::new(&Rate::Stages(stages))
+        let stages = stages.iter().map(|&(target, seconds)| LoadStage {
+            target,
+            duration: Duration::from_secs_f64(seconds),
+        });
+        RateProfile::with_stages(&stages.collect::<Vec<_>>())
     }
 
     fn instants(course: &RateProfile) -> Vec<u64> {

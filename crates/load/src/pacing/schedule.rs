@@ -9,7 +9,7 @@
 use waggle_spec::Arrivals;
 
 use super::rate_profile::{RateProfile, position_of};
-use crate::{job::Rate, machine::clock::NS_PER_S, random::stream::RandomStream};
+use crate::{machine::clock::NS_PER_S, random::stream::RandomStream};
 
 /// The due instants of one worker.
 #[derive(Debug, Clone)]
@@ -23,17 +23,17 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// The part of `worker` (counted from 0) out of `workers`, for a total load of `rate`.
+    /// The part of `worker` (counted from 0) out of `workers` of the total load.
     pub(crate) fn new(
         arrivals: Arrivals,
-        rate: &Rate,
+        course: RateProfile,
         worker: usize,
         workers: usize,
         seed: u64,
     ) -> Self {
         Self {
             arrivals,
-            course: RateProfile::new(rate),
+            course,
             worker: worker as u64,
             workers: workers as u64,
             gaps: RandomStream::new(seed, worker as u64),
@@ -136,9 +136,9 @@ mod tests {
     use std::time::Duration;
 
     use proptest::prelude::*;
+    use waggle_spec::LoadStage;
 
     use super::*;
-    use crate::job::Stage;
 
     fn dues(schedule: &Schedule, count: usize) -> Vec<u64> {
         let mut walk = schedule.walk();
@@ -155,7 +155,13 @@ mod tests {
     fn uniform_arrivals_are_at_index_over_rate() {
         let check = |rate: f64, worker, workers, expected: &[u64]| {
             let instants = dues(
-                &Schedule::new(Arrivals::Uniform, &Rate::Constant(rate), worker, workers, 1),
+                &Schedule::new(
+                    Arrivals::Uniform,
+                    RateProfile::constant(rate),
+                    worker,
+                    workers,
+                    1,
+                ),
                 expected.len(),
             );
             assert_eq!(
@@ -171,7 +177,8 @@ mod tests {
 
     #[test]
     fn uniform_arrivals_do_not_drift_in_ten_million() {
-        let mut walk = Schedule::new(Arrivals::Uniform, &Rate::Constant(30_000.0), 0, 1, 1).walk();
+        let mut walk =
+            Schedule::new(Arrivals::Uniform, RateProfile::constant(30_000.0), 0, 1, 1).walk();
         for _ in 0..9_000_000 {
             walk.advance();
         }
@@ -186,7 +193,7 @@ mod tests {
             let all = dues(
                 &Schedule::new(
                     Arrivals::Poisson,
-                    &Rate::Constant(rate),
+                    RateProfile::constant(rate),
                     workers - 1,
                     workers,
                     seed,
@@ -217,7 +224,13 @@ mod tests {
     fn seeds_and_workers_have_their_own_arrivals() {
         let first = |seed, worker| {
             dues(
-                &Schedule::new(Arrivals::Poisson, &Rate::Constant(100.0), worker, 2, seed),
+                &Schedule::new(
+                    Arrivals::Poisson,
+                    RateProfile::constant(100.0),
+                    worker,
+                    2,
+                    seed,
+                ),
                 10,
             )
         };
@@ -229,18 +242,15 @@ mod tests {
     fn poisson_arrivals_follow_the_stages() {
         // 1,000/s for 20 s, nothing for 10 s, 10,000/s for 2 s: each stage within four standard deviations of its mean.
         let stages = [(1e3, 0), (1e3, 20), (0.0, 0), (0.0, 10), (1e4, 0), (1e4, 2)];
-        let rate = Rate::Stages(
-            stages
-                .map(|(to_per_s, seconds)| Stage {
-                    to_per_s,
-                    over: Duration::from_secs(seconds),
-                })
-                .to_vec(),
-        );
+        let rate = RateProfile::with_stages(&stages.map(|(target, seconds)| LoadStage {
+            target,
+            duration: Duration::from_secs(seconds),
+        }));
         for workers in [1, 2, 3] {
             let all: Vec<u64> = (0..workers)
                 .flat_map(|worker| {
-                    let schedule = Schedule::new(Arrivals::Poisson, &rate, worker, workers, 5);
+                    let schedule =
+                        Schedule::new(Arrivals::Poisson, rate.clone(), worker, workers, 5);
                     dues(&schedule, 50_000)
                 })
                 .collect();
@@ -259,14 +269,14 @@ mod tests {
         }
     }
 
-    fn any_rate() -> impl Strategy<Value = Rate> {
-        let stage = (0.0_f64..1e5, 0_u64..200).prop_map(|(to_per_s, ms)| Stage {
-            to_per_s,
-            over: Duration::from_millis(ms),
+    fn any_rate() -> impl Strategy<Value = RateProfile> {
+        let stage = (0.0_f64..1e5, 0_u64..200).prop_map(|(target, ms)| LoadStage {
+            target,
+            duration: Duration::from_millis(ms),
         });
         prop_oneof![
-            (0.1_f64..1e6).prop_map(Rate::Constant),
-            prop::collection::vec(stage, 1..6).prop_map(Rate::Stages),
+            (0.1_f64..1e6).prop_map(RateProfile::constant),
+            prop::collection::vec(stage, 1..6).prop_map(|stages| RateProfile::with_stages(&stages)),
         ]
     }
 
@@ -276,7 +286,7 @@ mod tests {
             rate in any_rate(), worker in 0_usize..4, more in 0_usize..4, seed: u64, poisson: bool
         ) {
             let arrivals = if poisson { Arrivals::Poisson } else { Arrivals::Uniform };
-            let schedule = Schedule::new(arrivals, &rate, worker, worker + 1 + more, seed);
+            let schedule = Schedule::new(arrivals, rate.clone(), worker, worker + 1 + more, seed);
             let once = dues(&schedule, 500);
             prop_assert!(once.is_sorted());
             prop_assert_eq!(once, dues(&schedule, 500));
@@ -284,9 +294,9 @@ mod tests {
 
         #[test]
         fn the_parts_of_uniform_workers_make_up_the_whole(rate in any_rate(), workers in 1_usize..5) {
-            let whole = dues(&Schedule::new(Arrivals::Uniform, &rate, 0, 1, 0), 60 * workers);
+            let whole = dues(&Schedule::new(Arrivals::Uniform, rate.clone(), 0, 1, 0), 60 * workers);
             let mut partitions: Vec<u64> = (0..workers)
-                .flat_map(|worker| dues(&Schedule::new(Arrivals::Uniform, &rate, worker, workers, 0), 60))
+                .flat_map(|worker| dues(&Schedule::new(Arrivals::Uniform, rate.clone(), worker, workers, 0), 60))
                 .collect();
             partitions.sort_unstable();
             prop_assert_eq!(whole, partitions);

@@ -3,7 +3,9 @@
 //! The number of active users follows the stages; user n (counted from 0) is active while that number is above n. Integer
 //! arithmetic, so that every worker computes the same instants.
 
-use crate::{job::UserStage, machine::clock::whole_nanoseconds};
+use waggle_spec::LoadStage;
+
+use crate::machine::clock::whole_nanoseconds;
 
 /// Which users are active when.
 #[derive(Debug, Clone)]
@@ -22,10 +24,10 @@ pub(crate) struct ActivePeriod {
 }
 
 impl UserStages {
-    pub(crate) fn new(stages: &[UserStage]) -> Self {
+    pub(crate) fn new(stages: &[LoadStage]) -> Self {
         let stages: Vec<(u64, u64)> = stages
             .iter()
-            .map(|stage| (stage.to as u64, whole_nanoseconds(stage.over)))
+            .map(|stage| (users(stage.target), whole_nanoseconds(stage.duration)))
             .collect();
         let end = if stages.is_empty() {
             u64::MAX
@@ -75,6 +77,17 @@ impl UserStages {
     }
 }
 
+/// A number of users, which a study has whole.
+fn users(target: f64) -> u64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked: from 0 to the most users; the cast saturates"
+    )]
+    let users = target.round() as u64;
+    users
+}
+
 /// `length × numerator ÷ denominator`; the part must not be longer than the whole.
 fn part(length: u64, numerator: u64, denominator: u64) -> u64 {
     let part = u128::from(length) * u128::from(numerator) / u128::from(denominator);
@@ -91,11 +104,11 @@ mod tests {
 
     /// Stages `(users, seconds)`; the periods of each user, in seconds.
     fn check(stages: &[(usize, u64)], user: u64, expected: &[(u64, u64)]) {
-        let stages: Vec<UserStage> = stages
+        let stages: Vec<LoadStage> = stages
             .iter()
-            .map(|&(to, seconds)| UserStage {
-                to,
-                over: Duration::from_secs(seconds),
+            .map(|&(to, seconds)| LoadStage {
+                target: to as f64,
+                duration: Duration::from_secs(seconds),
             })
             .collect();
         let stages = UserStages::new(&stages);

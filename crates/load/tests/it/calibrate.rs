@@ -2,11 +2,13 @@
 
 use std::net::TcpListener;
 
-use crate::support::job;
-use waggle_load::{Model, calibrate};
+use waggle_load::calibrate;
+use waggle_spec::LoadModel;
 
-fn closed_model(pipelining: usize) -> Model {
-    Model::Closed {
+use crate::support::job;
+
+fn closed_model(pipelining: u32) -> LoadModel {
+    LoadModel::Closed {
         connections: 10,
         pipelining,
     }

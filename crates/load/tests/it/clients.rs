@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
-use waggle_load::{ClientEnd, Failure, Job, Model, NullServer, StartError, start};
-use waggle_spec::OnSocketError;
+use waggle_load::{ClientEnd, Failure, Job, NullServer, StartError, start};
+use waggle_spec::{LoadModel, OnSocketError};
 use waggle_testkit::free_port;
 
 use crate::support::{Ended, OK, Reply, Server, job, requests, run};
 
-const CLIENTS: usize = 5;
-const CONNECTIONS: usize = 20;
+const CLIENTS: u32 = 5;
+const CONNECTIONS: u32 = 20;
 
-fn clients_model(requests: u64, on_error: OnSocketError) -> Model {
-    Model::Clients {
+fn clients_model(requests: u64, on_socket_error: OnSocketError) -> LoadModel {
+    LoadModel::Clients {
         clients: CLIENTS,
         connections: CONNECTIONS,
         requests,
-        on_error,
+        on_socket_error,
     }
 }
 
@@ -49,12 +49,12 @@ fn each_client_sends_its_requests_and_ends() {
         job.workers = vec![None; workers];
         let ended = run(job);
         ended.check_sums();
-        let all = CLIENTS as u64 * requests;
+        let all = u64::from(CLIENTS) * requests;
         assert_eq!((ended.counts().sent, ended.counts().succeeded), (all, all));
         let connects = if closes {
             all
         } else {
-            (CLIENTS * CONNECTIONS) as u64
+            u64::from(CLIENTS * CONNECTIONS)
         };
         assert_eq!(ended.counts().connects, connects);
         let clients = &ended.outcome.clients;
@@ -110,7 +110,7 @@ fn a_client_that_counts_errors_sends_all_of_its_requests() {
     });
     let ended = run(job(server.address, clients_model(40, OnSocketError::Count)));
     ended.check_sums();
-    assert_eq!(ends(&ended), [ClientEnd::Finished; CLIENTS]);
+    assert_eq!(ends(&ended), [ClientEnd::Finished; CLIENTS as usize]);
     let counts = ended.counts();
     assert_eq!((counts.sent, counts.failed), (200, 50));
     assert_eq!(ended.failures(), [(Failure::Reset, 50)]);
@@ -135,10 +135,13 @@ fn a_server_that_is_not_there_ends_every_client() {
     let address = ([127, 0, 0, 1], free_port()).into();
     let ended = run(job(address, clients_model(20, OnSocketError::EndClient)));
     ended.check_sums();
-    assert_eq!(ends(&ended), [ClientEnd::Failed(Failure::Refused); CLIENTS]);
+    assert_eq!(
+        ends(&ended),
+        [ClientEnd::Failed(Failure::Refused); CLIENTS as usize]
+    );
     assert_eq!(ended.counts().sent, 0);
     let ended = run(job(address, clients_model(20, OnSocketError::Count)));
-    assert_eq!(ends(&ended), [ClientEnd::Finished; CLIENTS]);
+    assert_eq!(ends(&ended), [ClientEnd::Finished; CLIENTS as usize]);
     assert_eq!(ended.other_failures(), [(Failure::Refused, 100)]);
     assert_eq!(ended.failures(), []);
 }
@@ -167,7 +170,7 @@ fn the_end_of_the_load_stops_clients() {
     job.max_duration = Duration::from_millis(100);
     job.limits.finish = Duration::from_millis(100);
     let ended = run(job);
-    assert_eq!(ends(&ended), [ClientEnd::Stopped; CLIENTS]);
+    assert_eq!(ends(&ended), [ClientEnd::Stopped; CLIENTS as usize]);
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::{
     time::Duration,
 };
 
-use waggle_load::{Failure, KEY_DIGITS, Model, Rate, Stage, UserStage};
-use waggle_spec::{Arrivals, Think};
+use waggle_load::{Failure, KEY_DIGITS};
+use waggle_spec::{Arrivals, LoadModel, LoadStage, Think};
 use waggle_testkit::wait_until;
 
 use crate::support::{
@@ -16,9 +16,9 @@ use crate::support::{
 
 const REQUESTS: u64 = 2_000;
 
-fn models() -> Vec<Model> {
-    let open = |arrivals, connections, pipelining| Model::Open {
-        rate: Rate::Constant(10_000.0),
+fn models() -> Vec<LoadModel> {
+    let open = |arrivals, connections, pipelining| LoadModel::Open {
+        rate_per_s: 10_000.0,
         arrivals,
         connections,
         pipelining,
@@ -30,28 +30,29 @@ fn models() -> Vec<Model> {
         closed_model(3, 16),
         open(Arrivals::Uniform, 8, 1),
         open(Arrivals::Poisson, 8, 4),
-        Model::Users {
+        LoadModel::Users {
             users: 5,
             think_time: Think::Fixed(pause),
-            stages: Vec::new(),
         },
-        Model::Users {
+        LoadModel::Users {
             users: 5,
             think_time: Think::Exponential(pause),
-            stages: Vec::new(),
         },
-        Model::Users {
+        LoadModel::Users {
             users: 5,
             think_time: Think::Uniform {
                 from: Duration::ZERO,
                 to: pause,
             },
-            stages: Vec::new(),
         },
     ]
 }
 
-fn check(model: Model, workers: usize, reply: fn(u64) -> Reply) -> (Server, crate::support::Ended) {
+fn check(
+    model: LoadModel,
+    workers: usize,
+    reply: fn(u64) -> Reply,
+) -> (Server, crate::support::Ended) {
     let server = Server::start(move |request| reply(request.number));
     let mut job = job(server.address, model);
     job.workers = vec![None; workers];
@@ -181,24 +182,25 @@ fn every_request_of_the_stages_is_sent_and_their_end_is_the_end() {
     let due = 200 + 400 + 1_000 + 50;
     for workers in [1, 2] {
         let server = Server::start(|_| Reply::Answer(OK.to_vec()));
-        let stages = stages.map(|(to_per_s, ms)| Stage {
-            to_per_s,
-            over: Duration::from_millis(ms),
+        let stages = stages.map(|(target, ms)| LoadStage {
+            target,
+            duration: Duration::from_millis(ms),
         });
         let stages_of = |rest| [&stages[..], &[rest]].concat();
-        let model = |stages| Model::Open {
-            rate: Rate::Stages(stages),
+        let model = LoadModel::Open {
+            rate_per_s: 20_000.0,
             arrivals: Arrivals::Uniform,
             connections: 8,
             // Room for all, for any speed of the server: what is due is sent.
             pipelining: 1_000,
         };
-        let rest = |seconds| Stage {
-            to_per_s: 0.0,
-            over: Duration::from_secs(seconds),
+        let rest = |seconds| LoadStage {
+            target: 0.0,
+            duration: Duration::from_secs(seconds),
         };
         // A last stage that is long enough for any machine to send what is due.
-        let mut job = job(server.address, model(stages_of(rest(3_600))));
+        let mut job = job(server.address, model);
+        job.stages = stages_of(rest(3_600));
         job.workers = vec![None; workers];
         let ended = run_until(job.clone(), |counts| counts.succeeded == due);
         ended.check_sums();
@@ -207,7 +209,7 @@ fn every_request_of_the_stages_is_sent_and_their_end_is_the_end() {
         assert_eq!(totals, (due, due, 0), "{workers} workers");
         assert_eq!(server.received_count(), due, "{workers} workers");
         // Without that stage, requests that are due at the end are skipped.
-        job.model = model(stages_of(rest(0)));
+        job.stages = stages_of(rest(0));
         let ended = run(job);
         ended.check_sums();
         let counts = ended.counts();
@@ -234,23 +236,23 @@ fn users_start_and_stop_by_stages() {
             notes.lock().unwrap().push((request.connection, time));
             Reply::Answer(OK.to_vec())
         });
-        let stage = |to, seconds| UserStage {
-            to,
-            over: Duration::from_millis(seconds),
+        let stage = |target, ms| LoadStage {
+            target,
+            duration: Duration::from_millis(ms),
         };
-        let model = Model::Users {
+        let model = LoadModel::Users {
             users: 6,
             think_time: Think::Fixed(Duration::from_millis(10)),
-            stages: vec![
-                stage(2, 0),
-                stage(2, 200),
-                stage(6, 0),
-                stage(6, 200),
-                stage(0, 0),
-                stage(0, 3_600_000),
-            ],
         };
         let mut job = job(server.address, model);
+        job.stages = vec![
+            stage(2.0, 0),
+            stage(2.0, 200),
+            stage(6.0, 0),
+            stage(6.0, 200),
+            stage(0.0, 0),
+            stage(0.0, 3_600_000),
+        ];
         *requests(&mut job) = vec![stamped_request()];
         job.workers = vec![None; workers];
         let users = || -> BTreeSet<u64> {
@@ -288,15 +290,16 @@ fn users_start_and_stop_by_stages() {
 #[test]
 fn users_end_with_their_stages() {
     let server = Server::start(|_| Reply::Answer(OK.to_vec()));
-    let model = Model::Users {
+    let model = LoadModel::Users {
         users: 2,
         think_time: Think::Fixed(Duration::from_millis(10)),
-        stages: vec![UserStage {
-            to: 2,
-            over: Duration::from_millis(100),
-        }],
     };
-    let ended = run(job(server.address, model));
+    let mut job = job(server.address, model);
+    job.stages = vec![LoadStage {
+        target: 2.0,
+        duration: Duration::from_millis(100),
+    }];
+    let ended = run(job);
     ended.check_sums();
     assert!(ended.outcome.ran_for >= Duration::from_millis(100));
 }

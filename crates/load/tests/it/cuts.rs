@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use waggle_load::{Failure, Interval, Model, Rate, RequestOutcome, key_of, start};
-use waggle_spec::{Arrivals, Think};
+use waggle_load::{Failure, Interval, RequestOutcome, key_of, start};
+use waggle_spec::{Arrivals, LoadModel, Think};
 use waggle_testkit::DEADLINE;
 
 use crate::support::{
@@ -24,9 +24,9 @@ enum End {
     Hand,
 }
 
-fn models() -> Vec<Model> {
-    let open = |arrivals, connections, pipelining| Model::Open {
-        rate: Rate::Constant(5_000.0),
+fn models() -> Vec<LoadModel> {
+    let open = |arrivals, connections, pipelining| LoadModel::Open {
+        rate_per_s: 5_000.0,
         arrivals,
         connections,
         pipelining,
@@ -36,10 +36,9 @@ fn models() -> Vec<Model> {
         closed_model(3, 16),
         open(Arrivals::Uniform, 8, 1),
         open(Arrivals::Poisson, 3, 8),
-        Model::Users {
+        LoadModel::Users {
             users: 8,
             think_time: Think::Exponential(Duration::from_micros(500)),
-            stages: Vec::new(),
         },
     ]
 }
@@ -48,7 +47,7 @@ fn has_failures(interval: &Interval) -> bool {
     interval.counts.failed > 0
 }
 
-fn run(server: &Cutter, model: Model, end: End) -> Ended {
+fn run(server: &Cutter, model: LoadModel, end: End) -> Ended {
     let mut job = job(server.address, model);
     *requests(&mut job) = vec![stamped_request()];
     job.workers = vec![None; WORKERS];

@@ -8,10 +8,10 @@ use std::{
 };
 
 use waggle_load::{
-    Generators, GeneratorsError, Job, KEY_DIGITS, Link, Model, Preparation, Rate, RequestOutcome,
-    Retries, ServeError, Share, UserStage, serve, shares, worker_and_sequence,
+    Generators, GeneratorsError, Job, KEY_DIGITS, Link, Preparation, RequestOutcome, Retries,
+    ServeError, Share, serve, shares, worker_and_sequence,
 };
-use waggle_spec::{Arrivals, FeedOrder, Think};
+use waggle_spec::{Arrivals, FeedOrder, LoadModel, LoadStage, Think};
 use waggle_testkit::http::answer;
 
 use crate::support::{
@@ -84,16 +84,15 @@ fn run(job: &Job, generators: usize) -> Ended {
 #[test]
 fn every_request_is_sent_once_and_answered_in_every_model() {
     let pause = Duration::from_micros(200);
-    let open = |arrivals| Model::Open {
-        rate: Rate::Constant(10_000.0),
+    let open = |arrivals| LoadModel::Open {
+        rate_per_s: 10_000.0,
         arrivals,
         connections: 8,
         pipelining: 2,
     };
-    let users = Model::Users {
+    let users = LoadModel::Users {
         users: 5,
         think_time: Think::Exponential(pause),
-        stages: Vec::new(),
     };
     let models = [
         closed_model(7, 4),
@@ -246,8 +245,8 @@ fn what_sessions_keep_is_in_the_order_of_all_sessions() {
 #[test]
 fn open_load_has_the_rate_of_all_generators_together() {
     let server = Server::start(|_| Reply::Answer(OK.to_vec()));
-    let model = Model::Open {
-        rate: Rate::Constant(1_000.0),
+    let model = LoadModel::Open {
+        rate_per_s: 1_000.0,
         arrivals: Arrivals::Uniform,
         connections: 9,
         pipelining: 4,
@@ -266,16 +265,21 @@ fn open_load_has_the_rate_of_all_generators_together() {
 #[test]
 fn users_start_and_stop_by_the_stages_of_the_whole_load() {
     let server = Server::start(|_| Reply::Answer(OK.to_vec()));
-    let stage = |to, ms| UserStage {
-        to,
-        over: Duration::from_millis(ms),
+    let stage = |target, ms| LoadStage {
+        target,
+        duration: Duration::from_millis(ms),
     };
-    let model = Model::Users {
+    let model = LoadModel::Users {
         users: 6,
         think_time: Think::Fixed(Duration::from_millis(5)),
-        stages: vec![stage(6, 200), stage(6, 200), stage(1, 0), stage(1, 300)],
     };
     let mut job = job(server.address, model);
+    job.stages = vec![
+        stage(6.0, 200),
+        stage(6.0, 200),
+        stage(1.0, 0),
+        stage(1.0, 300),
+    ];
     job.workers = vec![None; 3];
     let ended = run(&job, 3);
     let sent = |from: u64, to: u64| -> u64 {

@@ -11,8 +11,8 @@ use std::{
 };
 
 use rustix::net::{AddressFamily, SocketType, sockopt::set_socket_reuseport};
-use waggle_load::{Counts, Failure, Interval, Job, Model, Prepared, Rate, Running, start};
-use waggle_spec::{Arrivals, Protocol};
+use waggle_load::{Counts, Failure, Interval, Job, Prepared, Running, start};
+use waggle_spec::{Arrivals, LoadModel, Protocol};
 use waggle_testkit::{Listener, Socket, free_port, random::random};
 
 use crate::support::{
@@ -294,7 +294,7 @@ fn take_until(running: &Running, taken: &mut Vec<Interval>, wish: impl Fn(&Count
     panic!("nothing as wished in {} intervals", taken.len());
 }
 
-fn check_gone_and_back(model: Model) {
+fn check_gone_and_back(model: LoadModel) {
     let (first, second) = two_listeners();
     let mut job = job(first.local_addr().unwrap(), model);
     job.limits.reconnect_max = Duration::from_millis(50);
@@ -332,8 +332,8 @@ fn check_gone_and_back(model: Model) {
 #[test]
 fn a_server_that_restarts_is_reconnected() {
     check_gone_and_back(closed_model(3, 1));
-    check_gone_and_back(Model::Open {
-        rate: Rate::Constant(2_000.0),
+    check_gone_and_back(LoadModel::Open {
+        rate_per_s: 2_000.0,
         arrivals: Arrivals::Poisson,
         connections: 3,
         pipelining: 1,

@@ -8,10 +8,10 @@ use std::{
 
 use bytes::Bytes;
 use waggle_load::{
-    BodyCheck, Counts, Interval, Job, Model, Prepared, ReplaceError, Running, Scenario, Slot,
-    Stamp, StepRequest, What, start,
+    BodyCheck, Counts, Interval, Job, Prepared, ReplaceError, Running, Scenario, Slot, Stamp,
+    StepRequest, What, start,
 };
-use waggle_spec::{Protocol, Think};
+use waggle_spec::{LoadModel, Protocol, Think};
 use waggle_testkit::streams::{self, Settings, StreamServer};
 
 use crate::{
@@ -139,11 +139,10 @@ fn join(running: Running) -> Counts {
     counts
 }
 
-fn users() -> Model {
-    Model::Users {
+fn users() -> LoadModel {
+    LoadModel::Users {
         users: 4,
         think_time: Think::Fixed(Duration::from_millis(1)),
-        stages: Vec::new(),
     }
 }
 

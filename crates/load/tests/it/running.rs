@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use waggle_load::{Job, Model, NullServer, Prepared, Rate, Slot, Stage, Stamp, UserStage, start};
-use waggle_spec::{Arrivals, Think};
+use waggle_load::{Job, NullServer, Prepared, Slot, Stamp, start};
+use waggle_spec::{Arrivals, LoadModel, LoadStage, Think};
 use waggle_testkit::{DEADLINE, wait_until};
 
 use crate::support::{
@@ -23,8 +23,8 @@ fn check(change: impl Fn(&mut Job), expected: &str) {
 
 #[test]
 fn impossible_jobs_are_refused() {
-    let open = |rate_per_s| Model::Open {
-        rate: Rate::Constant(rate_per_s),
+    let open = |rate_per_s| LoadModel::Open {
+        rate_per_s,
         arrivals: Arrivals::Uniform,
         connections: 1,
         pipelining: 1,
@@ -76,10 +76,9 @@ fn impossible_jobs_are_refused() {
     };
     check(
         |job| {
-            job.model = Model::Users {
+            job.model = LoadModel::Users {
                 users: 1,
                 think_time,
-                stages: Vec::new(),
             }
         },
         "the longest think time is shorter than the shortest",
@@ -88,26 +87,26 @@ fn impossible_jobs_are_refused() {
 
 #[test]
 fn impossible_stages_are_refused() {
-    let rate = |stages: &[(f64, u64)], expected| {
-        let stages: Vec<Stage> = stages
-            .iter()
-            .map(|&(to_per_s, seconds)| Stage {
-                to_per_s,
-                over: Duration::from_secs(seconds),
-            })
-            .collect();
+    let check = |model: &LoadModel, stages: &[(f64, u64)], expected| {
+        let stage = |&(target, seconds): &(f64, u64)| LoadStage {
+            target,
+            duration: Duration::from_secs(seconds),
+        };
         check(
             |job| {
-                job.model = Model::Open {
-                    rate: Rate::Stages(stages.clone()),
-                    arrivals: Arrivals::Poisson,
-                    connections: 1,
-                    pipelining: 1,
-                }
+                job.model = model.clone();
+                job.stages = stages.iter().map(stage).collect();
             },
             expected,
         );
     };
+    let open = LoadModel::Open {
+        rate_per_s: 5.0,
+        arrivals: Arrivals::Poisson,
+        connections: 1,
+        pipelining: 1,
+    };
+    let rate = |stages: &[(f64, u64)], expected| check(&open, stages, expected);
     rate(
         &[(1.0, 1), (-1.0, 1)],
         "the rate at the end of stage 1 must be a number from 0 to 10000000, not -1",
@@ -115,36 +114,21 @@ fn impossible_stages_are_refused() {
     rate(&[(f64::INFINITY, 1)], "end of stage 0 must be a number");
     rate(&[(f64::NAN, 1)], "end of stage 0 must be a number");
     rate(&[(5.0, 0)], "the stages of the load have no length");
-    rate(&[], "the stages of the load have no length");
     rate(
         &[(5.0, 0), (0.0, 0), (0.0, 9)],
         "the stages of the load have no requests",
     );
-    let users = |stages: &[(usize, u64)], expected| {
-        let stages: Vec<UserStage> = stages
-            .iter()
-            .map(|&(to, seconds)| UserStage {
-                to,
-                over: Duration::from_secs(seconds),
-            })
-            .collect();
-        check(
-            |job| {
-                job.model = Model::Users {
-                    users: 5,
-                    think_time: Think::Fixed(Duration::ZERO),
-                    stages: stages.clone(),
-                }
-            },
-            expected,
-        );
+    let five = LoadModel::Users {
+        users: 5,
+        think_time: Think::Fixed(Duration::ZERO),
     };
+    let users = |stages: &[(f64, u64)], expected| check(&five, stages, expected);
     users(
-        &[(5, 1), (6, 1)],
+        &[(5.0, 1), (6.0, 1)],
         "stage 1 needs 6 users, but there are at most 5",
     );
-    users(&[(5, 0)], "the stages of the load have no length");
-    users(&[(0, 9)], "the stages of the load have no requests");
+    users(&[(5.0, 0)], "the stages of the load have no length");
+    users(&[(0.0, 9)], "the stages of the load have no requests");
 }
 
 #[test]

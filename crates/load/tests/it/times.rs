@@ -10,16 +10,16 @@ use std::{
 };
 
 use hdrhistogram::Histogram;
-use waggle_load::{Interval, Model, Rate, start};
-use waggle_spec::{Arrivals, Think};
+use waggle_load::{Interval, start};
+use waggle_spec::{Arrivals, LoadModel, Think};
 use waggle_testkit::{DEADLINE, random::fraction, wait_until};
 
 use crate::support::{Ended, OK, Reply, Server, closed_model, job, run, take_all};
 
 /// A thousand requests per second, uniform: number n is due n milliseconds after the start.
-fn thousand_per_s(connections: usize, pipelining: usize) -> Model {
-    Model::Open {
-        rate: Rate::Constant(1_000.0),
+fn thousand_per_s(connections: u32, pipelining: u32) -> LoadModel {
+    LoadModel::Open {
+        rate_per_s: 1_000.0,
         arrivals: Arrivals::Uniform,
         connections,
         pipelining,
@@ -66,7 +66,7 @@ fn values(histogram: &Histogram<u64>) -> Vec<u64> {
 
 /// A run whose server keeps each request for a time drawn by its number: the service time is never below what the server knows to
 /// have passed, and the response time never below the service time.
-fn check_times(model: Model) {
+fn check_times(model: LoadModel) {
     const REQUESTS: u64 = 300;
     let held = Arc::new(Mutex::new(Vec::new()));
     let notes = Arc::clone(&held);
@@ -94,10 +94,9 @@ fn no_time_is_below_what_the_server_took() {
     check_times(closed_model(4, 1));
     check_times(closed_model(2, 3));
     check_times(thousand_per_s(4, 1));
-    check_times(Model::Users {
+    check_times(LoadModel::Users {
         users: 4,
         think_time: Think::Fixed(Duration::from_millis(1)),
-        stages: Vec::new(),
     });
 }
 
@@ -157,13 +156,12 @@ fn a_server_slower_than_the_rate_shows_in_response_time_and_not_in_service_time(
 #[test]
 fn nothing_is_sent_after_the_end() {
     let server = Server::start(|_| Reply::Answer(OK.to_vec()));
-    let users = Model::Users {
+    let users = LoadModel::Users {
         users: 4,
         think_time: Think::Fixed(Duration::ZERO),
-        stages: Vec::new(),
     };
-    let open = Model::Open {
-        rate: Rate::Constant(10_000.0),
+    let open = LoadModel::Open {
+        rate_per_s: 10_000.0,
         arrivals: Arrivals::Poisson,
         connections: 4,
         pipelining: 1,
@@ -185,8 +183,8 @@ fn nothing_is_sent_after_the_end() {
 #[test]
 fn too_many_waiting_requests_are_skipped_and_counted() {
     let server = Server::start(|_| Reply::After(Duration::from_millis(20), OK.to_vec()));
-    let model = Model::Open {
-        rate: Rate::Constant(2_000.0),
+    let model = LoadModel::Open {
+        rate_per_s: 2_000.0,
         arrivals: Arrivals::Poisson,
         connections: 1,
         pipelining: 1,

@@ -1,5 +1,6 @@
 //! `trial.json`, and the row types of the files next to it.
 
+use waggle_spec::LoadStage;
 mod background;
 mod clients;
 mod cool_down;
@@ -85,7 +86,7 @@ pub struct TrialInfo {
     pub machine: Option<MachineInfo>,
     /// How the level of the load changed; empty: it was always the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stages: Vec<StageInfo>,
+    pub stages: Vec<LoadStage>,
     /// What ended the trial early because the study asks for it; `None`: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StoppedInfo>,
@@ -110,16 +111,6 @@ pub struct TrialInfo {
     /// What is known of a trial that another tool measured; `None`: waggle did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedTrialInfo>,
-}
-
-/// A stretch of time in which the level of the load changed evenly to another one; it is 0 at first.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StageInfo {
-    /// 0: the level changed at once.
-    pub duration_s: f64,
-    /// Requests per second in open load, else users.
-    pub target: f64,
 }
 
 /// The CPUs that waggle may use, over a stretch of time, as shares of 1. The rest is work.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use waggle_load::{self as load, Job, Limits, Target, Transport, What};
-use waggle_spec::{LoadModel, WarmUpUntil};
+use waggle_spec::{LoadModel, LoadStage, WarmUpUntil};
 use waggle_study as study;
 use waggle_study::{BodyExpect, Cell, Schedule};
 use waggle_system::http::peer::Peer;
@@ -40,7 +40,8 @@ pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
             tls,
             source_addresses: cell.source_addresses.clone(),
         },
-        model: model(cell),
+        model: cell.load.clone(),
+        stages: stages(cell),
         max_tracked_requests: cell.delivery.as_ref().map(|_| requests_accounted(cell)),
         what: parts.what,
         limits: Limits {
@@ -62,7 +63,7 @@ pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
 #[derive(Debug)]
 pub(crate) struct OtherLoad<'a> {
     pub(crate) name: &'a str,
-    pub(crate) model: load::Model,
+    pub(crate) model: LoadModel,
     pub(crate) request_timeout: Duration,
     pub(crate) max_duration: Duration,
 }
@@ -72,6 +73,7 @@ pub(crate) fn other_job(cell: &Cell, parts: Parts, other: OtherLoad<'_>) -> Job 
     Job {
         name: other.name.to_owned(),
         model: other.model,
+        stages: Vec::new(),
         limits: Limits {
             request_timeout: other.request_timeout,
             connect_timeout: cell.connect_timeout,
@@ -175,102 +177,18 @@ pub(crate) fn falls_after(cell: &Cell) -> Option<Duration> {
     Some(cell.schedule.interval.saturating_mul(intervals))
 }
 
-/// A load that does not change, in the engine's form.
-pub(crate) fn model_of(load: &LoadModel) -> load::Model {
-    match *load {
-        LoadModel::Closed {
-            connections,
-            pipelining,
-        } => load::Model::Closed {
-            connections: connections as usize,
-            pipelining: pipelining as usize,
-        },
-        LoadModel::Open {
-            rate_per_s,
-            arrivals,
-            connections,
-            pipelining,
-        } => load::Model::Open {
-            rate: load::Rate::Constant(rate_per_s),
-            arrivals,
-            connections: connections as usize,
-            pipelining: pipelining as usize,
-        },
-        LoadModel::Users { users, think_time } => load::Model::Users {
-            users: users as usize,
-            think_time,
-            stages: Vec::new(),
-        },
-        LoadModel::Clients {
-            clients,
-            connections,
-            requests,
-            on_socket_error,
-        } => load::Model::Clients {
-            clients: clients as usize,
-            connections: connections as usize,
-            requests,
-            on_error: on_socket_error,
-        },
-    }
-}
-
-/// The load of a cell, with its stages and stretches.
-fn model(cell: &Cell) -> load::Model {
-    let mut model = model_of(&cell.load);
-    match (&mut model, &cell.load) {
-        (load::Model::Open { rate, .. }, LoadModel::Open { rate_per_s, .. }) => {
-            *rate = self::rate(cell, *rate_per_s);
-        }
-        (load::Model::Users { stages, .. }, LoadModel::Users { users, .. }) => {
-            *stages = user_stages(cell, *users);
-        }
-        _ => {}
-    }
-    model
-}
-
-/// The rate of a cell; in stages if it is not constant.
-fn rate(cell: &Cell, per_s: f64) -> load::Rate {
-    if !cell.stages.is_empty() {
-        let stages = cell.stages.iter().map(|stage| load::Stage {
-            to_per_s: stage.target,
-            over: stage.duration,
-        });
-        return load::Rate::Stages(stages.collect());
-    }
-    let stretches = stretches(cell, per_s);
-    if stretches.is_empty() {
-        return load::Rate::Constant(per_s);
-    }
-    let stages = stretches.into_iter().flat_map(|(to_per_s, over)| {
-        [Duration::ZERO, over].map(|over| load::Stage { to_per_s, over })
-    });
-    load::Rate::Stages(stages.collect())
-}
-
-/// The stages of a number of users; empty if it is constant.
-fn user_stages(cell: &Cell, users: u32) -> Vec<load::UserStage> {
-    if !cell.stages.is_empty() {
-        let stages = cell.stages.iter();
-        return stages
-            .map(|stage| user_stage(stage.target, stage.duration))
-            .collect();
-    }
-    let stages = stretches(cell, f64::from(users)).into_iter();
-    stages
-        .flat_map(|(level, over)| [Duration::ZERO, over].map(|over| user_stage(level, over)))
-        .collect()
-}
-
-fn user_stage(level: f64, over: Duration) -> load::UserStage {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a study has a whole number of users there; the cast saturates"
-    )]
-    let to = level.round() as usize;
-    load::UserStage { to, over }
+/// How the level of a cell's load changes; empty if it does not.
+fn stages(cell: &Cell) -> Vec<LoadStage> {
+    let cell_level = match cell.load {
+        _ if !cell.stages.is_empty() => return cell.stages.clone(),
+        LoadModel::Open { rate_per_s, .. } => rate_per_s,
+        LoadModel::Users { users, .. } => f64::from(users),
+        LoadModel::Closed { .. } | LoadModel::Clients { .. } => return Vec::new(),
+    };
+    let stretches = stretches(cell, cell_level).into_iter();
+    let jump_and_stay =
+        |(target, time)| [Duration::ZERO, time].map(|duration| LoadStage { duration, target });
+    stretches.flat_map(jump_and_stay).collect()
 }
 
 /// The levels of a load and how long each lasts; the runner ends it before the last is over. Empty if it is `cell_level` all the time.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use waggle_load::{Model, Rate, Stage, UserStage};
-use waggle_results::{PhaseName, StageInfo, Trial, TrialEnd};
+use waggle_results::{PhaseName, Trial, TrialEnd};
+use waggle_spec::{LoadModel, LoadStage};
 
 use super::{Bench, STUDY, Then, world};
 
@@ -12,7 +12,7 @@ const WARM_UP: &str = "  warm_up: 1s\n";
 const MEASURE: &str = "  measure: 2s\n";
 
 /// Runs the study with these changes; returns its trials and the models of the load.
-async fn run_study(changes: &[(&str, &str)]) -> (Vec<Trial>, Vec<Model>) {
+async fn run_study(changes: &[(&str, &str)]) -> (Vec<Trial>, Vec<(LoadModel, Vec<LoadStage>)>) {
     let mut study = STUDY.to_owned();
     for (old, new) in changes {
         assert!(study.contains(old), "{old}");
@@ -41,18 +41,19 @@ async fn a_rate_that_goes_through_stages_is_measured_from_beginning_to_end() {
     let load = "  model: open\n  connections: ${connections}\n  stages: [{ duration: 1s, target: 400/s }, \
                 { duration: 0s, target: 800/s }, { duration: 500ms, target: 0/s }]\n";
     let (trials, models) = run_study(&[(CLOSED, load), (WARM_UP, ""), (MEASURE, "")]).await;
-    let stage = |to_per_s, ms| Stage {
-        to_per_s,
-        over: Duration::from_millis(ms),
+    let stage = |target, ms| LoadStage {
+        target,
+        duration: Duration::from_millis(ms),
     };
-    let expected = Rate::Stages(vec![stage(400.0, 1_000), stage(800.0, 0), stage(0.0, 500)]);
-    for model in &models {
-        assert!(
-            matches!(model, Model::Open { rate, .. } if *rate == expected),
-            "{model:?}"
-        );
+    let expected = [stage(400.0, 1_000), stage(800.0, 0), stage(0.0, 500)];
+    for (model, stages) in &models {
+        assert!(matches!(model, LoadModel::Open { .. }), "{model:?}");
+        assert_eq!(stages, &expected);
     }
-    let info = |duration_s, target| StageInfo { duration_s, target };
+    let info = |duration_s, target| LoadStage {
+        duration: Duration::from_secs_f64(duration_s),
+        target,
+    };
     for trial in &trials {
         assert_eq!(measured_phase(trial), (0.0, 1.5, 600));
         assert_eq!(
@@ -68,13 +69,16 @@ async fn the_first_stages_can_be_left_out_as_a_warm_up() {
     let load = "  model: users\n  think_time: 1s\n  stages: [{ duration: 1s, target: 40 }, { duration: 1s, target: 40 }]\n  \
                 workers: ${connections}\n";
     let (trials, models) = run_study(&[(CLOSED, load), (MEASURE, "")]).await;
-    let over = Duration::from_secs(1);
-    let expected = [UserStage { to: 40, over }; 2];
-    for model in &models {
+    let expected = [LoadStage {
+        duration: Duration::from_secs(1),
+        target: 40.0,
+    }; 2];
+    for (model, stages) in &models {
         assert!(
-            matches!(model, Model::Users { users: 40, stages, .. } if *stages == expected),
+            matches!(model, LoadModel::Users { users: 40, .. }),
             "{model:?}"
         );
+        assert_eq!(stages, &expected);
     }
     for trial in &trials {
         assert_eq!(measured_phase(trial), (1.0, 2.0, 400));

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use waggle_load::{Model, Rate, Stage, UserStage};
 use waggle_results::{ControlInfo, LoadDropInfo, PhaseName, RecoveryInfo, TrialEnd};
-use waggle_spec::RampUp;
+use waggle_spec::{LoadModel, LoadStage, RampUp};
 
 use super::{
     Bench, STUDY, Then, phases, world,
@@ -37,56 +36,33 @@ fn open_with(more: &str) -> Bench {
 }
 
 /// Stages of a load of 3 s that drops, with a margin at the end.
-fn stages<T>(levels: [T; 2], stage: impl Fn(T, Duration) -> Stages) -> Vec<Stages>
-where
-    T: Copy,
-{
-    let over = [3_000, 1_500 + 30_000].map(Duration::from_millis);
+fn stages(levels: [f64; 2]) -> Vec<LoadStage> {
+    let times = [3_000, 1_500 + 30_000].map(Duration::from_millis);
+    let stage = |target| move |duration| LoadStage { duration, target };
+    let levels = levels.into_iter().zip(times);
     levels
-        .into_iter()
-        .zip(over)
-        .flat_map(|(to, over)| [stage(to, Duration::ZERO), stage(to, over)])
+        .flat_map(|(target, time)| [Duration::ZERO, time].map(stage(target)))
         .collect()
-}
-
-#[derive(Debug, PartialEq)]
-enum Stages {
-    Rate(Stage),
-    Users(UserStage),
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_engine_gets_the_time_of_the_drop() {
     let (bench, fake) = (open(), world(None));
     bench.run(&fake, Then::Nothing).await.0.unwrap();
-    for model in &fake.borrow().models {
-        let Model::Open {
-            rate: Rate::Stages(given),
-            ..
-        } = model
-        else {
-            panic!("{model:?}");
-        };
-        let given: Vec<Stages> = given.iter().copied().map(Stages::Rate).collect();
-        let rate = |to_per_s, over| Stages::Rate(Stage { to_per_s, over });
-        assert_eq!(given, stages([400.0, 100.0], rate));
+    for (model, given) in &fake.borrow().models {
+        assert!(matches!(model, LoadModel::Open { .. }), "{model:?}");
+        assert_eq!(given, &stages([400.0, 100.0]));
     }
     let load = "  model: users\n  think_time: 1s\n  users: 40\n  workers: ${connections}\n";
     let (bench, fake) = (bench_with_recovery(load, "users: 10"), world(None));
     bench.run(&fake, Then::Nothing).await.0.unwrap();
     assert_eq!(fake.borrow().models.len(), 4);
-    for model in &fake.borrow().models {
-        let Model::Users {
-            users,
-            stages: given,
-            ..
-        } = model
-        else {
-            panic!("{model:?}");
-        };
-        let given: Vec<Stages> = given.iter().copied().map(Stages::Users).collect();
-        let users_stage = |to, over| Stages::Users(UserStage { to, over });
-        assert_eq!((*users, given), (40, stages([40, 10], users_stage)));
+    for (model, given) in &fake.borrow().models {
+        assert!(
+            matches!(model, LoadModel::Users { users: 40, .. }),
+            "{model:?}"
+        );
+        assert_eq!(given, &stages([40.0, 10.0]));
     }
 }
 
@@ -104,19 +80,13 @@ async fn engine_rates(bench: &Bench) -> Vec<Vec<(f64, u128)>> {
     let fake = world(None);
     bench.run(&fake, Then::Nothing).await.0.unwrap();
     let models = &fake.borrow().models;
-    let given = |model: &Model| match model {
-        Model::Open {
-            rate: Rate::Stages(stages),
-            ..
-        } => stages
+    let given = |(model, stages): &(LoadModel, Vec<LoadStage>)| match model {
+        LoadModel::Open { rate_per_s, .. } if stages.is_empty() => vec![(*rate_per_s, 0)],
+        LoadModel::Open { .. } => stages
             .iter()
-            .filter(|stage| !stage.over.is_zero())
-            .map(|stage| (stage.to_per_s, stage.over.as_millis()))
+            .filter(|stage| !stage.duration.is_zero())
+            .map(|stage| (stage.target, stage.duration.as_millis()))
             .collect(),
-        Model::Open {
-            rate: Rate::Constant(per_s),
-            ..
-        } => vec![(*per_s, 0)],
         other => panic!("{other:?}"),
     };
     models.iter().map(given).collect()
@@ -206,15 +176,12 @@ async fn the_engine_gets_the_control_of_users() {
     let bench = falling_with(load, "users: 10, control: 250ms", "");
     let fake = world(None);
     bench.run(&fake, Then::Nothing).await.0.unwrap();
-    for model in &fake.borrow().models {
-        let Model::Users { stages, .. } = model else {
-            panic!("{model:?}");
-        };
-        let held = stages.iter().filter(|stage| !stage.over.is_zero());
+    for (_, stages) in &fake.borrow().models {
+        let held = stages.iter().filter(|stage| !stage.duration.is_zero());
         let held: Vec<_> = held
-            .map(|stage| (stage.to, stage.over.as_millis()))
+            .map(|stage| (stage.target, stage.duration.as_millis()))
             .collect();
-        assert_eq!(held, [(10, 250), (40, 2_750), (10, 31_500)]);
+        assert_eq!(held, [(10.0, 250), (40.0, 2_750), (10.0, 31_500)]);
     }
 }
 

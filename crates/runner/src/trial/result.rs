@@ -8,8 +8,8 @@ use waggle_results::{
     BackgroundInfo, ClientEndInfo, ClientInfo, ConnectingInfo, CoolDownInfo, CountsRow,
     DeliveryInfo, FORMAT, FaultInfo, GeneratorInfo, LedgerInfo, LimitInfo, LoadDropInfo,
     MachineInfo, NetworkCounts, NetworkInfo, PhaseInfo, PhaseName, PreparationInfo, ProbeInfo,
-    QuietWaitInfo, SessionsInfo, StageInfo, StepCounts, StepInfo, StoppedInfo, ThrottlingInfo,
-    TrialEnd, TrialInfo, TrialKey,
+    QuietWaitInfo, SessionsInfo, StepCounts, StepInfo, StoppedInfo, ThrottlingInfo, TrialEnd,
+    TrialInfo, TrialKey,
 };
 use waggle_spec::LoadStage;
 use waggle_study::Cell;
@@ -63,7 +63,7 @@ pub(crate) struct Report {
     pub(crate) network: Option<NetworkInfo>,
     /// Of the measured phase, by replica.
     throttling: Vec<(String, ThrottlingInfo)>,
-    stages: Vec<StageInfo>,
+    stages: Vec<LoadStage>,
     stopped: Option<StoppedInfo>,
     ledger: Option<LedgerInfo>,
     delivery: Option<DeliveryInfo>,
@@ -135,11 +135,7 @@ impl Report {
         cell: &Cell,
         possible_per_s: Option<f64>,
     ) {
-        let stage = |stage: &LoadStage| StageInfo {
-            duration_s: stage.duration.as_secs_f64(),
-            target: stage.target,
-        };
-        self.stages = cell.stages.iter().map(stage).collect();
+        self.stages.clone_from(&cell.stages);
         if let Some(scenario) = cell.scenario() {
             let step = |name: &String| StepInfo {
                 name: name.clone(),

@@ -4,10 +4,10 @@ use std::{fmt::Display, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 use waggle_load::{
-    Action, Failures, Flow, Job, Model, Outcome, Repeat, Rounds, Scenario, What, WhileCaptured,
+    Action, Failures, Flow, Job, Outcome, Repeat, Rounds, Scenario, What, WhileCaptured,
 };
 use waggle_results::PhaseName;
-use waggle_spec::OnFailure;
+use waggle_spec::{LoadModel, OnFailure};
 use waggle_study as study;
 use waggle_system::{
     components::driver::{Driver, Failure},
@@ -129,7 +129,7 @@ async fn send_once<L: Load>(
     until: Instant,
 ) -> Result<Outcome, Failure> {
     let job = Job {
-        model: Model::Closed {
+        model: LoadModel::Closed {
             connections: 1,
             pipelining: 1,
         },

@@ -6,19 +6,16 @@ use std::{
     ops::Range,
 };
 
-use waggle_spec::Think;
+use waggle_spec::{LoadModel, Think};
 
 use super::{
     clients::Clients,
-    rate_profile::NEVER,
+    rate_profile::{NEVER, RateProfile},
     schedule::{Schedule, Walk},
     user_stages::UserStages,
 };
 use crate::{
-    failure::Failure,
-    job::{Job, Model},
-    machine::clock::whole_nanoseconds,
-    random::stream::RandomStream,
+    failure::Failure, job::Job, machine::clock::whole_nanoseconds, random::stream::RandomStream,
     recording::outcome::ClientOutcome,
 };
 
@@ -87,9 +84,14 @@ impl Pacer {
         max_requests: u64,
     ) -> Self {
         match &job.model {
-            Model::Closed { .. } => Self::Closed,
-            Model::Open { rate, arrivals, .. } => {
-                let schedule = Schedule::new(*arrivals, rate, worker, workers, job.seed);
+            LoadModel::Closed { .. } => Self::Closed,
+            LoadModel::Open {
+                rate_per_s,
+                arrivals,
+                ..
+            } => {
+                let course = RateProfile::new(*rate_per_s, &job.stages);
+                let schedule = Schedule::new(*arrivals, course, worker, workers, job.seed);
                 Self::Open(Box::new(Open {
                     ahead: schedule.walk(),
                     behind: schedule.walk(),
@@ -98,23 +100,21 @@ impl Pacer {
                     with_room: VecDeque::with_capacity(connections),
                 }))
             }
-            &Model::Clients {
+            &LoadModel::Clients {
                 clients,
                 connections,
                 requests,
-                on_error,
+                on_socket_error,
             } => {
-                let numbers = (worker..clients).step_by(workers);
-                let clients = Clients::new(numbers, connections, requests, on_error);
+                let numbers = (worker..clients as usize).step_by(workers);
+                let clients = Clients::new(numbers, connections, requests, on_socket_error);
                 Self::Clients(Box::new(clients))
             }
-            Model::Users {
-                think_time, stages, ..
-            } => Self::Users(Box::new(Users::new(
+            LoadModel::Users { think_time, .. } => Self::Users(Box::new(Users::new(
                 UserTiming {
                     think_time: *think_time,
                     random: RandomStream::new(job.seed, worker as u64),
-                    stages: UserStages::new(stages),
+                    stages: UserStages::new(&job.stages),
                     worker: worker as u64,
                     workers: workers as u64,
                 },

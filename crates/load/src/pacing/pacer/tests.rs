@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use waggle_spec::Arrivals;
+use waggle_spec::{Arrivals, LoadStage};
 
 use super::*;
-use crate::job::{Rate, Stage};
 
-fn open(arrivals: Arrivals, rate: &Rate, workers: usize, max_requests: u64) -> Pacer {
-    let schedule = Schedule::new(arrivals, rate, 0, workers, 7);
+fn open(arrivals: Arrivals, rate: &RateProfile, workers: usize, max_requests: u64) -> Pacer {
+    let schedule = Schedule::new(arrivals, rate.clone(), 0, workers, 7);
     Pacer::Open(Box::new(Open {
         ahead: schedule.walk(),
         behind: schedule.walk(),
@@ -63,11 +62,11 @@ fn users_begin_as_if_they_had_been_active_before() {
 #[test]
 fn a_worker_that_falls_behind_continues_in_cycles_and_counts_all_at_the_end() {
     let hours_ns = 3_600_000_000_000;
-    let ramp = Rate::Stages(vec![Stage {
-        to_per_s: 1e7,
-        over: Duration::from_secs(3_600),
+    let ramp = RateProfile::with_stages(&[LoadStage {
+        target: 1e7,
+        duration: Duration::from_secs(3_600),
     }]);
-    let check = |arrivals, rate: &Rate, workers, most, expected: u64, off: u64| {
+    let check = |arrivals, rate: &RateProfile, workers, most, expected: u64, off: u64| {
         let mut pacer = open(arrivals, rate, workers, most);
         let first = pacer.collect_due(hours_ns - 1);
         let turn = DueCounts {
@@ -80,7 +79,7 @@ fn a_worker_that_falls_behind_continues_in_cycles_and_counts_all_at_the_end() {
         assert_eq!(due, first.skipped + end.skipped, "{arrivals:?} {rate:?}");
         assert!(due.abs_diff(expected) <= off, "{due}, not {expected}");
     };
-    let flat = Rate::Constant(1e7);
+    let flat = RateProfile::constant(1e7);
     let all = u64::MAX;
     check(Arrivals::Uniform, &flat, 1, all, 36_000_000_000, 0);
     check(Arrivals::Uniform, &flat, 4, all, 9_000_000_000, 0);
@@ -120,7 +119,12 @@ fn drive(pacer: &mut Pacer, end_ms: u64, answered: impl Fn(u64) -> u64) -> Vec<T
 
 /// A thousand per second, uniform, of which any number may wait.
 fn thousand_per_s(max_requests: u64) -> Pacer {
-    let mut pacer = open(Arrivals::Uniform, &Rate::Constant(1_000.0), 1, max_requests);
+    let mut pacer = open(
+        Arrivals::Uniform,
+        &RateProfile::constant(1_000.0),
+        1,
+        max_requests,
+    );
     if let Pacer::Open(open) = &mut pacer {
         open.due_max = ALL;
     }

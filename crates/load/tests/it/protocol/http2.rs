@@ -5,10 +5,10 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use h2::Reason;
 use waggle_load::{
-    BodyCheck, Failure, HandshakeFailure, Job, Model, Prepared, Rate, Roots, Slot, Stamp, Tls,
-    TlsOptions, key_of, start,
+    BodyCheck, Failure, HandshakeFailure, Job, Prepared, Roots, Slot, Stamp, Tls, TlsOptions,
+    key_of, start,
 };
-use waggle_spec::{Arrivals, Protocol, Think};
+use waggle_spec::{Arrivals, LoadModel, Protocol, Think};
 use waggle_testkit::{
     http::Server,
     streams::{ReceivedRequest, Reply, Settings, StreamServer},
@@ -26,7 +26,7 @@ fn ok() -> Reply {
     }
 }
 
-fn http2_job(server: &StreamServer, model: Model) -> Job {
+fn http2_job(server: &StreamServer, model: LoadModel) -> Job {
     let mut job = job(server.address, model);
     job.transport.protocol = Protocol::Http2;
     job.max_requests = Some(REQUESTS);
@@ -61,16 +61,15 @@ fn check_all_answered(server: &StreamServer, ended: &Ended, requests: u64) {
 
 #[test]
 fn every_request_is_answered_once_in_every_model() {
-    let open = |pipelining| Model::Open {
-        rate: Rate::Constant(10_000.0),
+    let open = |pipelining| LoadModel::Open {
+        rate_per_s: 10_000.0,
         arrivals: Arrivals::Poisson,
         connections: 3,
         pipelining,
     };
-    let users = Model::Users {
+    let users = LoadModel::Users {
         users: 5,
         think_time: Think::Fixed(Duration::from_micros(200)),
-        stages: Vec::new(),
     };
     let models = [
         closed_model(1, 1),
@@ -297,10 +296,9 @@ fn a_server_without_pending_answers_is_not_silent() {
     let server = StreamServer::start(Settings::default(), move |_| {
         Reply::After(Duration::from_millis(50), ok.clone())
     });
-    let users = Model::Users {
+    let users = LoadModel::Users {
         users: 2,
         think_time: Think::Fixed(Duration::from_millis(2_250)),
-        stages: Vec::new(),
     };
     let mut job = http2_job(&server, users);
     job.max_requests = Some(4);

@@ -8,8 +8,8 @@ use std::{
     time::Duration,
 };
 
-use waggle_load::{Failure, Job, KEY_DIGITS, Model, Rate, RequestOutcome, TIME_DIGITS, key_of};
-use waggle_spec::Arrivals;
+use waggle_load::{Failure, Job, KEY_DIGITS, RequestOutcome, TIME_DIGITS, key_of};
+use waggle_spec::{Arrivals, LoadModel};
 use waggle_testkit::{Listener, Socket};
 
 use crate::support::{OK, closed_model, job, requests, run, stamped::stamped_request};
@@ -45,7 +45,7 @@ fn serve(mut socket: Socket, (every, closing): (u64, &[u8]), done: &Mutex<BTreeM
     }
 }
 
-fn check(model: Model, every: u64, closing: &'static [u8]) {
+fn check(model: LoadModel, every: u64, closing: &'static [u8]) {
     let done = Arc::new(Mutex::new(BTreeMap::new()));
     let theirs = Arc::clone(&done);
     let server = Listener::start(move |socket, _| serve(socket, (every, closing), &theirs));
@@ -100,8 +100,8 @@ fn stamped_job(mut job: Job) -> Job {
 
 #[test]
 fn requests_behind_a_closing_answer_are_processed_once() {
-    let open = Model::Open {
-        rate: Rate::Constant(5_000.0),
+    let open = LoadModel::Open {
+        rate_per_s: 5_000.0,
         arrivals: Arrivals::Uniform,
         connections: 2,
         pipelining: 8,

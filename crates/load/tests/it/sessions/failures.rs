@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use waggle_load::{
-    Action, Condition, Expected, Extractor, Failure, FeedRow, Mismatch, Model, Pattern, Query,
-    Rate, SessionCounts, StepRequest, Subject, start,
+    Action, Condition, Expected, Extractor, Failure, FeedRow, Mismatch, Pattern, Query,
+    SessionCounts, StepRequest, Subject, start,
 };
-use waggle_spec::{Arrivals, FeedOrder, OnFailure, Protocol, Think};
+use waggle_spec::{Arrivals, FeedOrder, LoadModel, OnFailure, Protocol, Think};
 
 use crate::support::{
     Ended, Reply, closed_model, run,
@@ -302,16 +302,15 @@ fn a_connection_that_ends_in_order_does_not_end_the_session() {
     assert_eq!(shop.server.connections(), 4);
 }
 
-fn models() -> Vec<Model> {
+fn models() -> Vec<LoadModel> {
     vec![
         closed_model(5, 1),
-        Model::Users {
+        LoadModel::Users {
             users: 5,
             think_time: Think::Exponential(Duration::from_micros(200)),
-            stages: Vec::new(),
         },
-        Model::Open {
-            rate: Rate::Constant(5_000.0),
+        LoadModel::Open {
+            rate_per_s: 5_000.0,
             arrivals: Arrivals::Poisson,
             connections: 5,
             pipelining: 1,
@@ -416,7 +415,7 @@ fn complete_requests_are_counted_exactly() {
 }
 
 /// A job that is invalid by its model and protocol, and the error.
-fn check_refused(model: Model, protocol: Protocol, expected: &str) {
+fn check_refused(model: LoadModel, protocol: Protocol, expected: &str) {
     let mut scenario = shopping_scenario();
     scenario.feeds = vec![feed("rows", 2, FeedOrder::PerUser)];
     let mut job = job(([127, 0, 0, 1], 9).into(), model, scenario);

@@ -6,10 +6,10 @@ use std::{
 };
 
 use waggle_load::{
-    BodyCheck, Condition, Extractor, Failure, Job, Model, RequestOutcome, Roots, Scenario,
-    StepRequest, Subject, Tls, TlsOptions, Transport, worker_and_sequence,
+    BodyCheck, Condition, Extractor, Failure, Job, RequestOutcome, Roots, Scenario, StepRequest,
+    Subject, Tls, TlsOptions, Transport, worker_and_sequence,
 };
-use waggle_spec::{Protocol, Think};
+use waggle_spec::{LoadModel, Protocol, Think};
 use waggle_testkit::{http::answer, tls::Authority};
 
 use crate::support::{
@@ -99,7 +99,7 @@ fn states(ended: &Ended, worker: usize) -> Vec<RequestOutcome> {
         .collect()
 }
 
-fn check_model(model: Model) {
+fn check_model(model: LoadModel) {
     let server = Server::start(reply);
     let mut job = job(server.address, model.clone(), ordering_scenario());
     job.workers = vec![None; WORKERS];
@@ -151,10 +151,9 @@ fn check_model(model: Model) {
 #[test]
 fn each_record_has_its_own_key_and_the_outcome_of_its_answer() {
     check_model(closed_model(4, 1));
-    check_model(Model::Users {
+    check_model(LoadModel::Users {
         users: 4,
         think_time: Think::Exponential(Duration::from_micros(200)),
-        stages: Vec::new(),
     });
 }
 

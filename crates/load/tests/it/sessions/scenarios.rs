@@ -5,8 +5,8 @@ use std::{
     time::Duration,
 };
 
-use waggle_load::{Action, Job, Model, Rate, Scenario, SessionCounts};
-use waggle_spec::{Arrivals, FeedOrder, Think};
+use waggle_load::{Action, Job, Scenario, SessionCounts};
+use waggle_spec::{Arrivals, FeedOrder, LoadModel, Think};
 use waggle_testkit::http::field;
 
 use crate::support::{
@@ -230,10 +230,9 @@ const PAUSE: Duration = Duration::from_millis(300);
 fn a_pause_is_in_no_response_time() {
     let models = [
         closed_model(1, 1),
-        Model::Users {
+        LoadModel::Users {
             users: 1,
             think_time: Think::Fixed(Duration::ZERO),
-            stages: Vec::new(),
         },
         open(2.0),
     ];
@@ -260,9 +259,9 @@ fn a_pause_is_in_no_response_time() {
     }
 }
 
-fn open(per_s: f64) -> Model {
-    Model::Open {
-        rate: Rate::Constant(per_s),
+fn open(per_s: f64) -> LoadModel {
+    LoadModel::Open {
+        rate_per_s: per_s,
         arrivals: Arrivals::Uniform,
         connections: 1,
         pipelining: 1,

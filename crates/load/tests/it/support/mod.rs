@@ -10,9 +10,10 @@ use std::{net::SocketAddr, time::Duration};
 
 use hdrhistogram::Histogram;
 use waggle_load::{
-    BodyCheck, Counts, Expect, Failure, Interval, Job, Limits, Model, Outcome, Prepared, Running,
+    BodyCheck, Counts, Expect, Failure, Interval, Job, Limits, Outcome, Prepared, Running,
     StepCounts, Target, Transport, What, start,
 };
+use waggle_spec::LoadModel;
 pub(crate) use waggle_testkit::http::{Reply, Request, Server};
 
 pub(crate) const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
@@ -27,12 +28,13 @@ pub(crate) fn get() -> Prepared {
 }
 
 /// A job of GETs that ends after ten minutes at the latest.
-pub(crate) fn job(address: SocketAddr, model: Model) -> Job {
+pub(crate) fn job(address: SocketAddr, model: LoadModel) -> Job {
     Job {
         name: "get".to_owned(),
         targets: vec![Target { address }],
         transport: Transport::default(),
         model,
+        stages: Vec::new(),
         what: What::Requests {
             requests: vec![get()],
             expect: Expect {
@@ -67,10 +69,10 @@ pub(crate) fn expect(job: &mut Job) -> &mut Expect {
     }
 }
 
-pub(crate) fn closed_model(connections: usize, pipelining: usize) -> Model {
-    Model::Closed {
-        connections,
-        pipelining,
+pub(crate) fn closed_model(connections: usize, pipelining: usize) -> LoadModel {
+    LoadModel::Closed {
+        connections: u32::try_from(connections).unwrap(),
+        pipelining: u32::try_from(pipelining).unwrap(),
     }
 }
 

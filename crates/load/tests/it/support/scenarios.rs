@@ -3,10 +3,10 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use waggle_load::{
-    Action, Capture, Check, Condition, Expect, Extractor, Feed, Flow, Job, Model, Query, Repeat,
-    Rounds, Scenario, StepRequest, Subject, Template, What,
+    Action, Capture, Check, Condition, Expect, Extractor, Feed, Flow, Job, Query, Repeat, Rounds,
+    Scenario, StepRequest, Subject, Template, What,
 };
-use waggle_spec::{FeedOrder, OnFailure};
+use waggle_spec::{FeedOrder, LoadModel, OnFailure};
 
 pub(crate) fn text(text: &str) -> Template {
     Template::parse(text).unwrap()
@@ -123,7 +123,7 @@ pub(crate) fn shopping_scenario() -> Scenario {
 }
 
 /// A job that runs a scenario.
-pub(crate) fn job(address: SocketAddr, model: Model, scenario: Scenario) -> Job {
+pub(crate) fn job(address: SocketAddr, model: LoadModel, scenario: Scenario) -> Job {
     Job {
         what: What::Scenario(Arc::new(scenario)),
         interval: Duration::from_millis(200),

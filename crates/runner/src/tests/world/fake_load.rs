@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use waggle_load::{Job, Model, Rate};
+use waggle_load::Job;
+use waggle_spec::LoadModel;
 
 use crate::tests::world::PER_INTERVAL;
 
@@ -47,17 +48,17 @@ pub(super) fn mark_in(request: &[u8]) -> Option<String> {
 }
 
 /// How many connections a model has.
-pub(super) fn connections(model: &Model) -> u64 {
-    model.connections() as u64
+pub(super) fn connections(model: &LoadModel) -> u64 {
+    u64::from(model.connections())
 }
 
 /// How many requests a closed load keeps in flight; 0: another load.
-pub(super) fn keeps_in_flight(model: &Model) -> u32 {
+pub(super) fn keeps_in_flight(model: &LoadModel) -> u32 {
     match model {
-        Model::Closed {
+        LoadModel::Closed {
             connections,
             pipelining,
-        } => u32::try_from(connections * pipelining).unwrap(),
+        } => connections * pipelining,
         _ => 0,
     }
 }
@@ -79,19 +80,10 @@ pub(super) struct LoadEnd {
 
 impl LoadEnd {
     pub(super) fn from_job(job: &Job) -> Self {
-        let end: Option<Duration> = match &job.model {
-            Model::Open {
-                rate: Rate::Stages(stages),
-                ..
-            } => Some(stages.iter().map(|stage| stage.over).sum()),
-            Model::Users { stages, .. } if !stages.is_empty() => {
-                Some(stages.iter().map(|stage| stage.over).sum())
-            }
-            _ => None,
-        };
+        let end = job.stages.iter().map(|stage| stage.duration).sum();
         Self {
             requests_left: job.max_requests.unwrap_or(u64::MAX),
-            at: end,
+            at: (!job.stages.is_empty()).then_some(end),
         }
     }
 

@@ -1,6 +1,7 @@
 //! A fake system with its load and its network, under the clock of the test. It keeps records in memory, serves them as a store
 //! would, and can fail in each phase.
 
+use waggle_spec::LoadStage;
 mod fake_http;
 pub(super) mod fake_load;
 pub(super) mod fake_run;
@@ -12,8 +13,9 @@ use tokio::{
     sync::watch,
     time::{Instant, sleep, sleep_until},
 };
-use waggle_load::{Job, Model, RequestOutcomes, What};
+use waggle_load::{Job, RequestOutcomes, What};
 use waggle_results::PhaseName;
+use waggle_spec::LoadModel;
 use waggle_system::{
     components::{
         driver::{Death, Deaths, Driver, Failure, LimitReading, Setup},
@@ -106,7 +108,7 @@ pub(crate) struct World {
     pub(super) loads_started: Vec<Instant>,
     begun: Instant,
     /// The model of each load that was started.
-    pub(crate) models: Vec<Model>,
+    pub(crate) models: Vec<(LoadModel, Vec<LoadStage>)>,
     /// The connections for which room was made before each trial's loads, those beside it included.
     pub(super) reserved: Vec<u64>,
     /// What replaced what a load sends.
@@ -404,7 +406,7 @@ impl Load for Fake {
         let connections = connections(&job.model);
         let keeps_in_flight = keeps_in_flight(&job.model);
         world.loads_started.push(Instant::now());
-        world.models.push(job.model.clone());
+        world.models.push((job.model.clone(), job.stages.clone()));
         world.at_most.push(job.max_duration);
         if let Some(mark) = mark.filter(|mark| !mark.is_empty()) {
             world.mark = mark;

@@ -1,5 +1,6 @@
 //! Prepares a system before its load: the loads of a preparation, their checks, and a pause.
 
+use waggle_spec::LoadModel;
 mod settle;
 mod sums;
 
@@ -83,7 +84,7 @@ impl Prepared {
 struct Sent<'a> {
     scenario: &'a Scenario,
     preparation: load::Preparation,
-    model: load::Model,
+    model: LoadModel,
     max_duration: Duration,
 }
 
@@ -287,7 +288,7 @@ impl Trial<'_> {
                 },
                 keeps: load.keep.clone(),
             },
-            model: job::model_of(&load.model),
+            model: load.model.clone(),
             max_duration: load.timeout,
         };
         let (job, content) = self.preparation_job(environment, load, sent).await?;
@@ -350,7 +351,7 @@ impl Trial<'_> {
                 },
                 keeps: Vec::new(),
             },
-            model: load::Model::Closed {
+            model: LoadModel::Closed {
                 connections: 1,
                 pipelining: 1,
             },

@@ -134,7 +134,7 @@ pub(in crate::trial) async fn start<'a, L: Load>(
 fn job_of(cell: &Cell, parts: Parts, load: &BackgroundLoad, model: &LoadModel) -> Job {
     let other = OtherLoad {
         name: load.name(),
-        model: job::model_of(model),
+        model: model.clone(),
         request_timeout: load.request.timeout,
         max_duration: cell.schedule.warm_up + cell.schedule.measure + SPARE,
     };
