@@ -77,15 +77,11 @@ impl Sessions {
     ) -> Result<Self, ScenarioError> {
         let program = compile(scenario)?;
         let (rows, variables) = (scenario.feeds.len(), program.variables);
-        let sessions = (0..partition.routes.len() as u64)
-            .map(|id| {
-                let user = id * partition.workers as u64 + partition.worker as u64;
-                Session::new(user, rows, variables)
-            })
-            .collect();
+        let (worker, workers) = (partition.worker as u64, partition.workers as u64);
+        let users = (0..partition.routes.len() as u64).map(|id| id * workers + worker);
+        let sessions = users.map(|user| Session::new(user, rows, variables));
         let preparation = scenario.preparation.as_ref();
         let done = preparation.map_or(0, |preparation| preparation.done);
-        let (worker, workers) = (partition.worker as u64, partition.workers as u64);
         let feeds = Feeds::new(
             &scenario.feeds,
             done,
@@ -102,7 +98,7 @@ impl Sessions {
             kept: Kept::new(program.keeps.len()),
             mismatches: FirstMismatches::default(),
             program,
-            sessions,
+            sessions: sessions.collect(),
             feeds,
             records: Records::new(partition),
             pausing: BinaryHeap::with_capacity(partition.routes.len()),
