@@ -425,7 +425,7 @@ fn cell_verdict(node: &Node, path: &str, findings: &mut Vec<Finding>) -> Option<
     let mut node = node.clone();
     let schema = &STUDY["properties"]["expect_verdict"];
     findings.extend(validate(schema, &mut node, path));
-    ExpectedVerdict::deserialize(NodeReader(&node)).ok()
+    ExpectedVerdict::deserialize(NodeReader::new(&node)).ok()
 }
 
 /// A row's levels in the order of the first row's keys.

@@ -1,8 +1,11 @@
-//! Tree → raw types: serde reads a [`Node`] as it would any other format. Invalid nodes are left out.
+//! Tree → raw types: serde reads a [`Node`] as it would any other format. Invalid nodes are left out, but where a type asks for the
+//! places of its values ([`crate::at::Key`]).
+
+use std::rc::Rc;
 
 use serde::{
     de::{
-        Deserializer, IntoDeserializer, Visitor,
+        DeserializeSeed, Deserializer, IntoDeserializer, SeqAccess, Visitor,
         value::{Error, MapDeserializer, SeqDeserializer},
     },
     forward_to_deserialize_any,
@@ -10,11 +13,80 @@ use serde::{
 
 use crate::{
     Level,
-    tree::{Node, Value},
+    at::WITH_PLACE,
+    mistake::Position,
+    tree::{Entry, Node, Value},
 };
 
-#[derive(Clone, Copy)]
-pub(crate) struct NodeReader<'a>(pub &'a Node);
+/// The keys and indices that lead to a node.
+#[derive(Debug)]
+struct Path<'a> {
+    around: Option<Rc<Self>>,
+    step: Step<'a>,
+}
+
+#[derive(Debug)]
+enum Step<'a> {
+    Key(&'a str),
+    /// Counted from 0.
+    Index(usize),
+}
+
+impl Path<'_> {
+    /// As messages show it: entries of lists are counted from 1.
+    fn write(&self, out: &mut String) {
+        if let Some(around) = &self.around {
+            around.write(out);
+        }
+        match self.step {
+            Step::Key(key) if out.is_empty() => out.push_str(key),
+            Step::Key(key) => out.extend([".", key]),
+            Step::Index(index) => out.push_str(&format!("[{}]", index + 1)),
+        }
+    }
+}
+
+/// Reads a node.
+#[derive(Debug, Clone)]
+pub(crate) struct NodeReader<'a> {
+    node: &'a Node,
+    /// The position of its key; of an entry of a list its own.
+    key: Position,
+    /// `None`: the root.
+    path: Option<Rc<Path<'a>>>,
+}
+
+impl<'a> NodeReader<'a> {
+    pub(crate) fn new(root: &'a Node) -> Self {
+        Self {
+            node: root,
+            key: root.position,
+            path: None,
+        }
+    }
+
+    fn child(&self, node: &'a Node, key: Position, step: Step<'a>) -> Self {
+        let around = self.path.clone();
+        Self {
+            node,
+            key,
+            path: Some(Rc::new(Path { around, step })),
+        }
+    }
+
+    fn entry(&self, entry: &'a Entry) -> (&'a str, Self) {
+        let reader = self.child(&entry.node, entry.position, Step::Key(&entry.key));
+        (&entry.key, reader)
+    }
+
+    fn path_text(&self) -> String {
+        let mut out = String::new();
+        if let Some(path) = &self.path {
+            path.write(&mut out);
+        }
+        out
+    }
+}
 
 impl<'de> IntoDeserializer<'de, Error> for NodeReader<'_> {
     type Deserializer = Self;
@@ -32,29 +104,46 @@ impl<'de> Deserializer<'de> for NodeReader<'_> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match &self.0.value {
+        match &self.node.value {
             Value::Invalid | Value::Null => visitor.visit_unit(),
             Value::Scalar(Level::Boolean(truth)) => visitor.visit_bool(*truth),
             Value::Scalar(Level::Integer(number)) => visitor.visit_i64(*number),
             Value::Scalar(Level::Float(number)) => visitor.visit_f64(*number),
             Value::Scalar(Level::Text(text)) => visitor.visit_str(text),
-            Value::List(items) => visitor.visit_seq(SeqDeserializer::new(
-                items.iter().filter(|item| is_known(item)).map(NodeReader),
-            )),
-            Value::Map(entries) => visitor.visit_map(MapDeserializer::new(
-                entries
-                    .iter()
-                    .filter(|entry| is_known(&entry.node))
-                    .map(|entry| (entry.key.as_str(), NodeReader(&entry.node))),
-            )),
+            Value::List(items) => {
+                let known = items.iter().enumerate().filter(|(_, item)| is_known(item));
+                let readers =
+                    known.map(|(index, item)| self.child(item, item.position, Step::Index(index)));
+                visitor.visit_seq(SeqDeserializer::new(readers))
+            }
+            Value::Map(entries) => {
+                let known = entries.iter().filter(|entry| is_known(&entry.node));
+                visitor.visit_map(MapDeserializer::new(known.map(|entry| self.entry(entry))))
+            }
+        }
+    }
+
+    /// Every key, also one whose value is invalid.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        match &self.node.value {
+            Value::Map(entries) => {
+                let readers = entries.iter().map(|entry| self.entry(entry));
+                visitor.visit_map(MapDeserializer::new(readers))
+            }
+            _ => self.deserialize_any(visitor),
         }
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        if is_known(self.0) {
+        if is_known(self.node) {
             visitor.visit_some(self)
         } else {
-            visitor.visit_none()
+            visitor.visit_unit()
         }
     }
 
@@ -64,7 +153,7 @@ impl<'de> Deserializer<'de> for NodeReader<'_> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        match &self.0.value {
+        match &self.node.value {
             Value::Scalar(level) => level
                 .to_string()
                 .as_str()
@@ -74,16 +163,52 @@ impl<'de> Deserializer<'de> for NodeReader<'_> {
         }
     }
 
+    /// With the place: path, the positions of key and value, and the value.
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
-        _name: &'static str,
+        name: &'static str,
         visitor: V,
     ) -> Result<V::Value, Error> {
-        visitor.visit_newtype_struct(self)
+        if name != WITH_PLACE {
+            return visitor.visit_newtype_struct(self);
+        }
+        visitor.visit_seq(PlaceReader {
+            reader: self,
+            parts_read: 0,
+        })
     }
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
-        seq tuple tuple_struct map struct identifier ignored_any
+        seq tuple tuple_struct map identifier ignored_any
+    }
+}
+
+/// The parts of a value with its place, one after the other.
+struct PlaceReader<'a> {
+    reader: NodeReader<'a>,
+    parts_read: usize,
+}
+
+impl<'de> SeqAccess<'de> for PlaceReader<'_> {
+    type Error = Error;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Error> {
+        self.parts_read += 1;
+        let numbers = |position: Position| SeqDeserializer::new(position.numbers().into_iter());
+        match self.parts_read {
+            1 => seed
+                .deserialize(self.reader.path_text().into_deserializer())
+                .map(Some),
+            2 => seed.deserialize(numbers(self.reader.key)).map(Some),
+            3 => seed
+                .deserialize(numbers(self.reader.node.position))
+                .map(Some),
+            4 => seed.deserialize(self.reader.clone()).map(Some),
+            _ => Ok(None),
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Study file → checked study → plan of trials. Pure: text in, plan out; reads no file, starts nothing.
 
+mod at;
 mod background;
 mod cells;
 mod check;
@@ -27,6 +28,7 @@ mod network;
 mod oauth2;
 mod origin;
 mod parameters;
+mod parts;
 mod phases;
 mod place;
 mod plan;

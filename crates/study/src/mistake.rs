@@ -95,6 +95,21 @@ impl Position {
         column: 1,
         width: 1,
     };
+
+    /// File, line, column and width.
+    pub(crate) fn numbers(self) -> [u32; 4] {
+        [self.file.into(), self.line, self.column, self.width]
+    }
+
+    /// The position that has these [`Self::numbers`].
+    pub(crate) fn from_numbers([file, line, column, width]: [u32; 4]) -> Self {
+        Self {
+            file: u16::try_from(file).expect("files are counted by 16 bits"),
+            line,
+            column,
+            width,
+        }
+    }
 }
 
 /// A mistake that is not yet attached to its file.

@@ -414,7 +414,7 @@ impl Examined {
 }
 
 fn read_raw<'de, T: Deserialize<'de>>(root: &Node, findings: &mut Vec<Finding>) -> Option<T> {
-    match T::deserialize(NodeReader(root)) {
+    match T::deserialize(NodeReader::new(root)) {
         Ok(raw) => Some(raw),
         Err(error) => {
             // The validation has better messages; this one is for a mistake that the validation missed.

@@ -8,8 +8,9 @@ use crate::{
     Cell, Delivery, HeaderLimits, Level, Preparation, Schedule, System, What,
     cells::Levels,
     check,
-    check::{Around, Carries, Checker, Stage},
+    check::{Around, Checker, Stage},
     mistake::{Finding, Position},
+    parts::delivery::{Carries, delivery},
     raw,
 };
 
@@ -62,7 +63,7 @@ pub(crate) fn cell(
     let protocol = connections.as_ref().map(|settings| settings.protocol);
     let background = check::background(checker, raw.background.take(), system, protocol);
     let carries = records_of(what.as_ref(), of_request);
-    let delivery = check::delivery(checker, raw.delivery.as_ref(), system, carries);
+    let delivery = delivery(checker, &raw.delivery, system, carries);
     let followed = delivery.as_ref().and_then(Option::as_ref);
     let measured = MeasuredLoad {
         model: model.as_ref(),

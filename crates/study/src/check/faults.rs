@@ -98,9 +98,8 @@ fn refuse_probes(
     system: &System,
     faults: &[(usize, Fault)],
 ) {
-    let delivery = raw.delivery.as_ref();
-    let named = delivery.and_then(|delivery| delivery.probes.as_ref());
-    let named = named.map_or(&[][..], raw::OneOrSeveral::texts);
+    let delivery = raw.delivery.value();
+    let named = delivery.map(raw::Delivery::probes).unwrap_or_default();
     let is_named = |probe: &&Probe| named.contains(&probe.name);
     for probe in system.probes.iter().filter(is_named) {
         let is_read_again = match &probe.kind {

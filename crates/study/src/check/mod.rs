@@ -6,7 +6,6 @@ mod best_and_worst;
 mod cell;
 mod components;
 mod cool_down;
-mod delivery;
 mod expect;
 mod external;
 mod faults;
@@ -50,7 +49,6 @@ mod watch;
 
 pub(crate) use background::background;
 pub(crate) use cell::{CellRow, cell};
-pub(crate) use delivery::{Carries, delivery};
 pub use expect::MAX_BODY_TEXTS;
 pub(crate) use external::{ExternalParts, external_parts};
 pub(crate) use faults::{Stage, faults};

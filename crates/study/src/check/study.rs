@@ -234,8 +234,7 @@ fn first_write_method(node: &Node) -> Option<Position> {
 /// The parts of a study that have metrics.
 fn sent_names(tree: &Node, raw: &raw::Study, system: Option<&System>) -> Sent {
     let load = tree.child("load").map(names_of_sent).unwrap_or_default();
-    let delivery = raw.delivery.as_ref();
-    let probes = delivery.and_then(|delivery| delivery.probes.as_ref());
+    let delivery = raw.delivery.value();
     let components = system.map_or(&[][..], |system| &system.components);
     let external = external_names(raw.system.as_ref(), system);
     // CPU and memory of what runs already are not known.
@@ -251,7 +250,7 @@ fn sent_names(tree: &Node, raw: &raw::Study, system: Option<&System>) -> Sent {
     Sent {
         background: names_of_background(tree),
         prepare_loads: names.map(|raw::Name(name)| name).collect(),
-        probes: probes.map_or_else(Vec::new, |probes| probes.texts().to_vec()),
+        probes: delivery.map(raw::Delivery::probes).unwrap_or_default(),
         components: components
             .iter()
             .filter(is_sampled)

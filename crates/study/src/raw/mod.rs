@@ -22,6 +22,7 @@ mod study;
 mod system;
 mod system_metric;
 
+pub(crate) use crate::parts::delivery::Delivery;
 pub(crate) use background::Background;
 pub(crate) use components::{
     Arguments, Artifact, Conditions, Levels, SetupStep, Undo, VerifyCapture,
@@ -48,7 +49,7 @@ pub(crate) use schedule::{
     MeasuredRequests, RampUp, Recovery, RepeatUntil, Schedule, SettleUntil, StopWhen, WarmUpUntil,
 };
 pub(crate) use study::{
-    BestAndWorst, Delivery, Fault, Kubeconfig, Maximize, Reference, ReferenceColumn, Search, Study,
+    BestAndWorst, Fault, Kubeconfig, Maximize, Reference, ReferenceColumn, Search, Study,
     Successes, Tls, UseSystem,
 };
 pub(crate) use system::{

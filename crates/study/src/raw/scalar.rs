@@ -10,6 +10,8 @@ use serde::{
 
 use waggle_units::{parse_duration, parse_number, parse_rate, parse_share, parse_size};
 
+use std::marker::PhantomData;
+
 use super::{CoolDownUntil, MeasuredRequests, RandomColumn, RepeatUntil, SettleUntil, WarmUpUntil};
 use crate::Level;
 
@@ -116,9 +118,9 @@ pub(crate) struct Status(pub Vec<u16>);
 
 /// One text or several, in their order: the names of probes or factors, addresses.
 #[derive(Debug, Clone)]
-pub(crate) enum OneOrSeveral {
+pub(crate) enum OneOrSeveral<T = String> {
     One(String),
-    Several(Vec<String>),
+    Several(Vec<T>),
 }
 
 impl OneOrSeveral {
@@ -277,18 +279,18 @@ impl<'de> Deserialize<'de> for Status {
     }
 }
 
-impl<'de> Deserialize<'de> for OneOrSeveral {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrSeveral<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OneOrSeveralVisitor;
-        impl<'de> Visitor<'de> for OneOrSeveralVisitor {
-            type Value = OneOrSeveral;
+        struct OneOrSeveralVisitor<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for OneOrSeveralVisitor<T> {
+            type Value = OneOrSeveral<T>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a name or a list of them")
             }
-            fn visit_str<E: Error>(self, name: &str) -> Result<OneOrSeveral, E> {
+            fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
                 Ok(OneOrSeveral::One(name.to_owned()))
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut names: A) -> Result<OneOrSeveral, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut names: A) -> Result<Self::Value, A::Error> {
                 let mut all = Vec::new();
                 while let Some(name) = names.next_element()? {
                     all.push(name);
@@ -296,7 +298,7 @@ impl<'de> Deserialize<'de> for OneOrSeveral {
                 Ok(OneOrSeveral::Several(all))
             }
         }
-        deserializer.deserialize_any(OneOrSeveralVisitor)
+        deserializer.deserialize_any(OneOrSeveralVisitor(PhantomData))
     }
 }
 
@@ -345,12 +347,22 @@ inline_schema!(Status, _generator => json_schema!({
         { "type": "array", "items": { "type": "integer", "minimum": 100, "maximum": 599 }, "minItems": 1 }
     ]
 }));
-inline_schema!(OneOrSeveral, _generator => json_schema!({
-    "anyOf": [
-        { "type": "string" },
-        { "type": "array", "items": { "type": "string" }, "minItems": 1 }
-    ]
-}));
+impl<T> JsonSchema for OneOrSeveral<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "OneOrSeveral".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [
+                { "type": "string" },
+                { "type": "array", "items": { "type": "string" }, "minItems": 1 }
+            ]
+        })
+    }
+}
 
 /// Reads a scalar in one variant of a type, or a mapping in another.
 macro_rules! scalar_or_mapping {

@@ -9,7 +9,7 @@ use super::{
     Background, DurationText, Limits, Load, LoadLevel, Name, Network, Oauth2, OneOrSeveral,
     Prepare, Scaling, Schedule, Share,
 };
-use crate::Level;
+use crate::{Level, at::Key, parts::delivery::Delivery};
 
 pub(crate) type Factors = IndexMap<String, Vec<Level>>;
 pub(crate) type Rows = Vec<IndexMap<String, Level>>;
@@ -69,7 +69,7 @@ pub(crate) struct Study {
     /// Faults: components that are killed in mid-trial and restarted.
     pub faults: Option<Vec<Fault>>,
     /// Delivery accounting: accepted records are followed until a probe sees them.
-    pub delivery: Option<Delivery>,
+    pub delivery: Key<Delivery>,
     /// Capacity search: the highest level of the load at which conditions hold, in every cell.
     pub search: Option<Search>,
     /// Reference results: figures from elsewhere, shown next to the study's own.
@@ -295,18 +295,4 @@ pub(crate) struct Tls {
     pub server_name: Option<String>,
     /// Whether a handshake may resume an earlier session; true by default.
     pub session_resumption: Option<bool>,
-}
-
-/// Delivery accounting: accepted records are followed until a probe sees them.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Delivery {
-    /// Name of one of the system's probes, or a list of them in the order in which records arrive: at the last one they must
-    /// arrive.
-    #[schemars(required)]
-    pub probes: Option<OneOrSeveral>,
-    /// Time between two polls; 100ms by default.
-    pub poll_interval: Option<DurationText>,
-    /// A record seen later than this after it was sent is late; none is by default.
-    pub late_threshold: Option<DurationText>,
 }

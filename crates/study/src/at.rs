@@ -1,0 +1,188 @@
+//! Values of a file with their places: what a part of a study is read into, so that a check says what is wrong and where without
+//! naming the path of a key.
+
+use std::{fmt, marker::PhantomData, rc::Rc, time::Duration};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, SeqAccess, Visitor},
+};
+use waggle_units::format_duration;
+
+use crate::{
+    mistake::{Finding, Position},
+    raw::{DurationText, OneOrSeveral},
+};
+
+/// The name by which [`crate::de::NodeReader`] knows that a place is asked for.
+pub(crate) const WITH_PLACE: &str = "$waggle::At";
+
+/// Where a value is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// As messages name it: `verify[1].get`.
+    pub path: Rc<str>,
+    pub key: Position,
+    pub value: Position,
+}
+
+impl Place {
+    /// A mistake in the value; `what` follows its path, such as `is 5s`.
+    pub(crate) fn mistake(&self, what: impl fmt::Display) -> Finding {
+        Finding::new(self.value, format!("{} {what}", self.path))
+    }
+
+    /// A mistake of the key; `what` follows its path.
+    pub(crate) fn key_mistake(&self, what: impl fmt::Display) -> Finding {
+        Finding::new(self.key, format!("{} {what}", self.path))
+    }
+}
+
+/// A value and where it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct At<T> {
+    pub place: Place,
+    pub value: T,
+}
+
+/// A key of a mapping, and what the file has for it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum Key<T> {
+    #[default]
+    Missing,
+    /// Its mistake was reported.
+    Invalid,
+    Given(At<T>),
+}
+
+impl<T> Key<T> {
+    pub(crate) fn content(&self) -> Option<&At<T>> {
+        match self {
+            Self::Given(content) => Some(content),
+            Self::Missing | Self::Invalid => None,
+        }
+    }
+
+    pub(crate) fn value(&self) -> Option<&T> {
+        self.content().map(|content| &content.value)
+    }
+}
+
+/// The shortest and the longest time that a key may have.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds(pub Duration, pub Duration);
+
+impl At<OneOrSeveral<At<String>>> {
+    /// The texts, each with its position.
+    pub(crate) fn entries(&self) -> Vec<(Position, &str)> {
+        match &self.value {
+            OneOrSeveral::One(text) => vec![(self.place.value, text)],
+            OneOrSeveral::Several(texts) => {
+                let entries = texts.iter();
+                entries
+                    .map(|text| (text.place.value, text.value.as_str()))
+                    .collect()
+            }
+        }
+    }
+}
+
+impl At<DurationText> {
+    /// The time, if it is within its bounds; else that is reported.
+    pub(crate) fn check_bounds(
+        &self,
+        bounds: Bounds,
+        report: &mut Vec<Finding>,
+    ) -> Option<Duration> {
+        let (DurationText(time), Bounds(min, max)) = (self.value, bounds);
+        if (min..=max).contains(&time) {
+            return Some(time);
+        }
+        let (min, max) = (format_duration(min), format_duration(max));
+        let mistake = self.place.mistake(format!("is {}", format_duration(time)));
+        report.push(mistake.with_expected(format!("a duration from {min} to {max}")));
+        None
+    }
+}
+
+impl Key<DurationText> {
+    /// The given time, or the default, if it is within its bounds; else that is reported.
+    pub(crate) fn check_bounds(
+        &self,
+        default: Duration,
+        bounds: Bounds,
+        report: &mut Vec<Finding>,
+    ) -> Option<Duration> {
+        match self {
+            Self::Missing => Some(default),
+            Self::Invalid => None,
+            Self::Given(content) => content.check_bounds(bounds, report),
+        }
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Key<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct KeyVisitor<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for KeyVisitor<T> {
+            type Value = Key<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a key")
+            }
+            fn visit_none<E>(self) -> Result<Key<T>, E> {
+                Ok(Key::Missing)
+            }
+            fn visit_unit<E>(self) -> Result<Key<T>, E> {
+                Ok(Key::Invalid)
+            }
+            fn visit_some<D: Deserializer<'de>>(self, value: D) -> Result<Key<T>, D::Error> {
+                At::deserialize(value).map(Key::Given)
+            }
+        }
+        deserializer.deserialize_option(KeyVisitor(PhantomData))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct AtVisitor<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for AtVisitor<T> {
+            type Value = At<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a value with its place")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<At<T>, A::Error> {
+                let is_cut = || Error::custom("a value without its place");
+                let path: String = parts.next_element()?.ok_or_else(is_cut)?;
+                let key: [u32; 4] = parts.next_element()?.ok_or_else(is_cut)?;
+                let position: [u32; 4] = parts.next_element()?.ok_or_else(is_cut)?;
+                Ok(At {
+                    place: Place {
+                        path: path.into(),
+                        key: Position::from_numbers(key),
+                        value: Position::from_numbers(position),
+                    },
+                    value: parts.next_element()?.ok_or_else(is_cut)?,
+                })
+            }
+        }
+        deserializer.deserialize_newtype_struct(WITH_PLACE, AtVisitor(PhantomData))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Key<T> {
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        T::schema_name()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+    // As of an `Option`: a key is required only if it says so.
+    fn _schemars_private_is_option() -> bool {
+        true
+    }
+}
