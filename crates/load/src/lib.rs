@@ -51,7 +51,7 @@ pub use job::{
     Job, Limits, Target, What,
     share::{Share, shares},
 };
-pub use pacing::due_times::DueTimes;
+pub use pacing::past_due_times::DueTimes;
 pub use protocol::{
     http1::{
         head::{Heads, ReadLimits},

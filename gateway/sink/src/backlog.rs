@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use crate::{
     reads::{
         offsets::{BatchId, Offsets, Slot},
-        reading::ParsedMessage,
+        parsed_message::ParsedMessage,
     },
     writes::batch::{Batch, BatchLimits, Batcher, Message, Next, Source},
 };

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use waggle_analysis::Conclusion;
 use waggle_flags::ExitCode as Code;
 
 /// The result of the program, as its exit code.
@@ -19,6 +20,18 @@ pub(crate) enum Exit {
     Mistake,
     /// Stopped by the user; finished trials are kept.
     Interrupted,
+}
+
+/// What a run shows, as the exit code of its command.
+impl From<Conclusion> for Exit {
+    fn from(conclusion: Conclusion) -> Self {
+        match conclusion {
+            Conclusion::Answered => Self::Fine,
+            Conclusion::Failed => Self::Threshold,
+            Conclusion::Open => Self::NotValid,
+            Conclusion::TrialFailed => Self::TrialFailed,
+        }
+    }
 }
 
 /// The code of a panic, which is a bug in waggle.

@@ -9,11 +9,11 @@ mod correlation;
 mod curl;
 mod data;
 mod exact;
+mod form_body;
 mod har;
 #[cfg(test)]
 mod leaks;
 pub(crate) mod mask;
-mod multipart;
 mod names;
 mod openapi;
 mod records_yaml;

@@ -4,8 +4,8 @@
 //! a schedule again, long after.
 
 mod clients;
-pub(crate) mod due_times;
 pub(crate) mod pacer;
+pub(crate) mod past_due_times;
 mod rate_profile;
 mod schedule;
 mod user_stages;

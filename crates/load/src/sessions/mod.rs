@@ -12,7 +12,7 @@ mod link_path;
 pub(crate) mod program;
 mod record_stamps;
 mod request_text;
-mod retry;
+mod retry_pause;
 pub(crate) mod session;
 mod unmet;
 pub(crate) mod worker_sessions;

@@ -1,4 +1,4 @@
-//! One session: its state, the request that it writes and the answer that it reads. `sessions` decides what happens when.
+//! One session: its state, the request that it writes and the answer that it reads. `worker_sessions` decides what happens when.
 
 use std::cell::OnceCell;
 

@@ -3,7 +3,7 @@
 use super::{
     Limits, Refusal,
     bytes::{TOKEN, is_text, prefix_length},
-    refuse,
+    reader::refuse,
 };
 
 /// Chunk extensions and trailer fields are ignored; a longer line of them is refused.

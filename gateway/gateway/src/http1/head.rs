@@ -2,7 +2,10 @@
 
 use std::mem::MaybeUninit;
 
-use super::{Refusal, authority::is_authority, refuse};
+use super::{
+    authority::is_authority,
+    reader::{Refusal, refuse},
+};
 
 /// Most header fields of a request.
 pub const SLOTS: usize = 64;

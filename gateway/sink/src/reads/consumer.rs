@@ -20,7 +20,7 @@ use crate::{
     backlog::Arrived,
     error::{SinkError, kafka_error},
     health::Check,
-    reads::reading::ParsedMessage,
+    reads::parsed_message::ParsedMessage,
     settings::{SinkSettings, StartOffset},
     shared::Shared,
 };

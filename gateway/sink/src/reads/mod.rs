@@ -3,4 +3,4 @@
 pub(crate) mod consumer;
 pub(crate) mod lag;
 pub(crate) mod offsets;
-pub(crate) mod reading;
+pub(crate) mod parsed_message;

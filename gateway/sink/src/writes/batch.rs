@@ -9,7 +9,7 @@ use std::{
 
 use crate::reads::{
     offsets::{BatchId, Slot},
-    reading::ParsedMessage,
+    parsed_message::ParsedMessage,
 };
 
 /// An assigned partition.

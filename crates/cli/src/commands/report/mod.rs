@@ -5,7 +5,7 @@ mod closing;
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result, anyhow};
-use waggle_analysis::{Conclusion, Model};
+use waggle_analysis::Model;
 use waggle_report::{ReportError, wording::answer};
 
 use crate::{
@@ -50,12 +50,7 @@ pub(crate) fn write_checks(
 /// every doubt counts.
 pub(crate) fn write_report(run: &Path, is_strict: bool) -> Result<(String, Model, Exit)> {
     let written = waggle_report::write_all(run).map_err(|error| explain(run, &error))?;
-    let exit = match written.model.conclusion(is_strict) {
-        Conclusion::Answered => Exit::Fine,
-        Conclusion::Failed => Exit::Threshold,
-        Conclusion::Open => Exit::NotValid,
-        Conclusion::TrialFailed => Exit::TrialFailed,
-    };
+    let exit = written.model.conclusion(is_strict).into();
     let text = closing::closing_text(&written);
     Ok((text, written.model, exit))
 }

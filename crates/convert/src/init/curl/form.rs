@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 
 use super::{
-    super::multipart::Part,
+    super::form_body::Part,
     data::{Files, file},
 };
 

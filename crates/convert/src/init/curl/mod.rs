@@ -16,7 +16,7 @@ use self::{
 };
 use super::{
     call::{ImportedCalls, is_token},
-    cmd, multipart,
+    cmd, form_body,
     names::percent_encoded,
     shell::{self, EXPANSION},
 };
@@ -38,7 +38,7 @@ struct Command {
     data: Option<String>,
     /// `--url-query`.
     query: Vec<String>,
-    form: Vec<multipart::Part>,
+    form: Vec<form_body::Part>,
     upload: Option<Upload>,
     is_literal_url: bool,
     /// Options that do not change the request.

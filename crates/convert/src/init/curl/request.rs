@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use super::{
     super::{
         call::{Call, name_of},
-        multipart,
+        form_body,
     },
     Command, Upload, glob,
 };
@@ -26,7 +26,7 @@ pub(super) fn calls(mut command: Command) -> Result<Vec<Call>> {
             query = data;
         }
     } else if !command.form.is_empty() {
-        let (media_type, text) = multipart::body(&command.form);
+        let (media_type, text) = form_body::body(&command.form);
         kind = media_type;
         body = Some(text);
     } else {

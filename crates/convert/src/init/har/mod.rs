@@ -12,7 +12,7 @@ use waggle_report::wording::format::plural;
 
 use super::{
     call::{Call, ImportedCalls, header, most_called, name_of},
-    multipart::{self, Part},
+    form_body::{self, Part},
     names::percent_encoded,
 };
 use crate::target::{Target, display_url};
@@ -244,7 +244,7 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<RecordedCall
     }
     let body = match multipart_parts(&request["postData"]) {
         Some(Ok(parts)) => {
-            let (kind, body) = multipart::body(&parts);
+            let (kind, body) = form_body::body(&parts);
             headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
             headers.push(("Content-Type".to_owned(), kind));
             Some(body)

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use super::{
-    super::multipart::{self, Part},
+    super::form_body::{self, Part},
     style::serialize,
     syntax::is_json,
     values::Values,
@@ -52,7 +52,7 @@ fn written_body(
             for (name, member) in &members {
                 all.extend(parts(values, media, name, member)?);
             }
-            Ok(multipart::body(&all))
+            Ok(form_body::body(&all))
         }
         value => Ok((kind.to_owned(), body_text(kind, media, value)?)),
     }

@@ -1,8 +1,8 @@
 //! Limits of components made real: by a cgroup for each replica, by CPU affinity, or refused with the reason.
 
-mod cgroups;
+mod cgroup_places;
 mod counters;
-mod group;
+mod replica_group;
 #[cfg(test)]
 mod tests;
 
@@ -12,8 +12,8 @@ use waggle_results::{CpuLimit, LimitInfo, LimitMeans, MemoryLimit};
 use waggle_study::Limits;
 use waggle_units::format_size;
 
-use self::cgroups::Cgroups;
-pub use self::{counters::Throttled, group::Group};
+use self::cgroup_places::Cgroups;
+pub use self::{counters::Throttled, replica_group::Group};
 use crate::host::cpus;
 
 /// Where cgroups are mounted.

@@ -9,7 +9,7 @@ use std::{
 use waggle_results::LimitMeans;
 use waggle_study::Limits;
 
-use super::group::{Group, PROCESSES, Setting, remove_folder};
+use super::replica_group::{Group, PROCESSES, Setting, remove_folder};
 
 /// The beginning of the names of all groups that waggle makes: `waggle-PID-NUMBER`.
 const PREFIX: &str = "waggle-";
