@@ -310,15 +310,13 @@ impl Scan {
 fn looks_like_key(line: &[char]) -> bool {
     let text: String = line.iter().collect();
     let text = text.trim_start_matches("- ").trim();
-    let Some(end) = text.find(": ").or_else(|| text.len().checked_sub(1)) else {
+    let with_value = text.split_once(": ").map(|(key, _)| key);
+    let Some(key) = with_value.or_else(|| text.strip_suffix(':')) else {
         return false;
     };
-    let key = text[..end].trim_matches(['"', '\'']);
-    text[end..].starts_with(':')
-        && !key.is_empty()
-        && key
-            .chars()
-            .all(|c| c.is_alphanumeric() || "_-./$".contains(c))
+    let key = key.trim_matches(['"', '\'']);
+    let is_in_key = |c: char| c.is_alphanumeric() || "_-./$".contains(c);
+    !key.is_empty() && key.chars().all(is_in_key)
 }
 
 pub(super) fn closing_sign(open: char) -> char {

@@ -70,6 +70,17 @@ fn open_brackets_and_quotes_are_named_where_they_were_opened() {
         "1:4",
         "the [ is not closed; expected ] at its end",
     );
+    // A line that ends in a letter of several bytes.
+    check(
+        "a: [1, 2\nüß\nc: ö\n",
+        "1:4",
+        "the [ is not closed; expected ] at its end",
+    );
+    check(
+        "a: 'x\nüß\n日本\n",
+        "1:4",
+        "the ' is not closed; expected ' at its end",
+    );
     check(
         "a: {b: 1\nc: 2\n",
         "1:4",
