@@ -9,6 +9,8 @@ mod bytes;
 mod chunked;
 mod head;
 mod reader;
+#[cfg(test)]
+mod tests;
 
 pub use head::{Head, SLOTS, Slots};
 pub use reader::{Limits, Reader, Refusal, Request, Step};

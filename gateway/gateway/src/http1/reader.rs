@@ -191,6 +191,3 @@ impl Reader {
         self.handed_out = false;
     }
 }
-
-#[cfg(test)]
-mod tests;
