@@ -67,6 +67,31 @@ impl<T> Key<T> {
     pub(crate) fn value(&self) -> Option<&T> {
         self.content().map(|content| &content.value)
     }
+
+    /// The given value, or that of a file without the key; `None` if the value is invalid.
+    pub(crate) fn or_default(&self, default: T) -> Option<T>
+    where
+        T: Clone,
+    {
+        match self {
+            Self::Missing => Some(default),
+            Self::Invalid => None,
+            Self::Given(content) => Some(content.value.clone()),
+        }
+    }
+
+    /// The value, if there is one; `None` if it is invalid.
+    #[expect(clippy::option_option, reason = "invalid, missing, or a value")]
+    pub(crate) fn to_option(&self) -> Option<Option<T>>
+    where
+        T: Clone,
+    {
+        match self {
+            Self::Missing => Some(None),
+            Self::Invalid => None,
+            Self::Given(content) => Some(Some(content.value.clone())),
+        }
+    }
 }
 
 /// The shortest and the longest time that a key may have.
@@ -168,6 +193,18 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
             }
         }
         deserializer.deserialize_newtype_struct(WITH_PLACE, AtVisitor(PhantomData))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for At<T> {
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        T::schema_name()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
     }
 }
 

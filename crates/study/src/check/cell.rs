@@ -10,7 +10,10 @@ use crate::{
     check,
     check::{Around, Checker, Stage},
     mistake::{Finding, Position},
-    parts::delivery::{Carries, delivery},
+    parts::{
+        delivery::{Carries, delivery},
+        network::network,
+    },
     raw,
 };
 
@@ -43,7 +46,7 @@ pub(crate) fn cell(
     let limits = check::limits(checker, used, levels, both, parameters.as_ref());
     let system = present.as_ref();
     let preparation = preparation(checker, raw, system);
-    let network = check::network(checker, raw.network.as_ref(), system, raw.system.as_ref());
+    let network = network(checker, &raw.network, system, raw.system.as_ref());
     let mut load = raw.load.take();
     if let (Some(load), Some(search)) = (&mut load, &raw.search) {
         check::apply_search_max(checker, search, load);

@@ -17,7 +17,6 @@ mod level;
 mod limits;
 mod load;
 mod made_rows;
-mod network;
 mod oauth2;
 mod operating_points;
 mod path;
@@ -58,7 +57,6 @@ pub(crate) use load::{
     apply_keep_alive, connect_timeout, generators, header_limits, load, load_workers, protocol,
     refuse_pipelining, refuse_with_clients,
 };
-pub(crate) use network::network;
 pub(crate) use oauth2::oauth2;
 pub(crate) use prepare::preparation;
 pub use request::BODY_MAX_BYTES;

@@ -1,3 +1,4 @@
 //! The parts of a study, each in one file: its keys with their documentation, their bounds and defaults, and what must hold.
 
 pub(crate) mod delivery;
+pub(crate) mod network;

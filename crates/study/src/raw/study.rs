@@ -6,10 +6,14 @@ use serde::Deserialize;
 use waggle_spec::ExpectedVerdict;
 
 use super::{
-    Background, DurationText, Limits, Load, LoadLevel, Name, Network, Oauth2, OneOrSeveral,
-    Prepare, Scaling, Schedule, Share,
+    Background, DurationText, Limits, Load, LoadLevel, Name, Oauth2, OneOrSeveral, Prepare,
+    Scaling, Schedule, Share,
 };
-use crate::{Level, at::Key, parts::delivery::Delivery};
+use crate::{
+    Level,
+    at::Key,
+    parts::{delivery::Delivery, network::Network},
+};
 
 pub(crate) type Factors = IndexMap<String, Vec<Level>>;
 pub(crate) type Rows = Vec<IndexMap<String, Level>>;
@@ -56,7 +60,7 @@ pub(crate) struct Study {
     /// What is done to the system after its functional check and before the warm-up: loads that fill it.
     pub prepare: Option<Prepare>,
     /// A network of its own for each trial, which can be slow, lossy or have other settings of the kernel.
-    pub network: Option<Network>,
+    pub network: Key<Network>,
     /// The load on the system.
     #[schemars(required)]
     pub load: Option<Load>,
