@@ -8,6 +8,7 @@ use crate::{
     Cell, Level,
     de::NodeReader,
     derived::Derived,
+    levels::Levels,
     mistake::{Finding, Position},
     nearest::list,
     reserved::CELL_KEYS,
@@ -24,9 +25,6 @@ const MAX_FACTORS: usize = 16;
 pub(crate) const MAX_LEVEL_BYTES: usize = 256;
 /// Longest name of a cell.
 const MAX_NAME_LETTERS: usize = 40;
-
-/// One level for each factor, with its position; then the derived levels.
-pub(crate) type Levels = Vec<(String, Level, Position)>;
 
 /// Keys of a row that are no factor.
 #[derive(Debug, Clone, Default)]

@@ -6,8 +6,9 @@ use waggle_spec::DerivedLevel;
 
 use crate::{
     Level,
-    cells::{Levels, MAX_LEVEL_BYTES, validate_part},
+    cells::{MAX_LEVEL_BYTES, validate_part},
     formula::{Formula, FormulaError, Place},
+    levels::Levels,
     mistake::{Finding, Position},
     nearest::{list, nearest_word},
     reserved::CELL_KEYS,

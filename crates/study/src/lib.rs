@@ -20,6 +20,7 @@ mod identity;
 mod include;
 mod kubeconfig;
 mod leave_out;
+mod levels;
 mod limits;
 mod mistake;
 mod model;

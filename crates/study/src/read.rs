@@ -6,11 +6,12 @@ use serde::Deserialize;
 
 use crate::{
     Cell, Files, Mistakes, Oauth2, Scenario, Source, Study, System,
-    cells::{self, Cells, Levels, expanded_bytes, label_cells},
+    cells::{self, Cells, expanded_bytes, label_cells},
     check::{self, Around, Checker, ExternalParts},
     de::NodeReader,
     fill::{fill, uses},
     include::{include_scenario, refuse_keys_of_study},
+    levels::Levels,
     mistake::{Finding, Findings, Position},
     nearest::{list, nearest_word},
     origin::{Origin, is_meant_from_outside},

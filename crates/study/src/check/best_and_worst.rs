@@ -9,7 +9,7 @@ use super::{
     threshold::{is_of_several_trials, unit_of},
 };
 use crate::{
-    cells::Levels,
+    levels::Levels,
     mistake::{Finding, Position},
     nearest::{list, nearest_word},
     raw,

@@ -5,10 +5,9 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 use waggle_spec::{LoadModel, LoadStage, Protocol};
 
 use crate::{
-    Cell, Delivery, HeaderLimits, Level, Preparation, Schedule, System, What,
-    cells::Levels,
-    check,
+    Cell, Delivery, HeaderLimits, Level, Preparation, Schedule, System, What, check,
     check::{Around, Checker, Stage},
+    levels::Levels,
     mistake::{Finding, Position},
     parts::{
         delivery::{Carries, delivery},

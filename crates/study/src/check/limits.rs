@@ -7,7 +7,7 @@ use waggle_template::placeholder::single_name;
 use super::{Checker, components::Conditions, external::external_names, path_text};
 use crate::{
     Level, LimitTexts, Limits, Parameter, ParameterKind, System,
-    cells::Levels,
+    levels::Levels,
     limits::{LIMIT_CPUS, MAX_LIMIT_MEMORY, MIN_LIMIT_MEMORY, parse_cpus, parse_memory},
     mistake::Finding,
     nearest::{list, nearest_word},

@@ -27,7 +27,6 @@ mod records;
 mod recovery;
 mod reference;
 mod request;
-mod scaling;
 mod scenario;
 mod schedule;
 mod search;

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     KeptRows, Preparation, PrepareLoad, Scenario, Settle, System,
+    at::At,
     mistake::Finding,
     nearest::{list, nearest_word},
     raw,
@@ -257,17 +258,17 @@ pub(crate) fn load_thresholds(
 ) -> Vec<Threshold> {
     let loads = raw.prepare.as_ref().and_then(|raw| raw.loads.as_ref());
     let mut all = Vec::new();
-    for (index, load) in loads.into_iter().flatten().enumerate() {
-        let (Some(raw::Name(name)), Some(texts)) = (&load.name, &load.thresholds) else {
+    for load in loads.into_iter().flatten() {
+        let (Some(raw::Name(name)), Some(texts)) = (&load.name, load.thresholds.value()) else {
             continue;
         };
-        let whole = texts
-            .iter()
-            .map(|text| format!("prepare.{name}.{}", text.trim()));
-        let whole: Vec<String> = whole.collect();
-        let index = index.to_string();
-        let path = [LOADS[0], LOADS[1], index.as_str(), "thresholds"];
-        all.extend(conditions(checker, Some(&whole), &path, known, false));
+        let whole = texts.iter().map(|text| At {
+            place: text.place.clone(),
+            value: format!("prepare.{name}.{}", text.value.trim()),
+        });
+        let whole: Vec<_> = whole.collect();
+        let conditions = conditions(checker, &whole, known, false);
+        all.extend(conditions.into_iter().map(|condition| condition.value));
     }
     all
 }

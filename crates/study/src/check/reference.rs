@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     FeedTable, Level,
-    cells::Levels,
+    levels::Levels,
     mistake::{Finding, Position},
     nearest::list,
     raw,

@@ -6,8 +6,9 @@ use super::{
     Checker,
     load::{MAX_CONNECTIONS, MAX_RATE_PER_S, whole_level},
     operating_points::operating_points,
+    threshold::{is_of_preparation, is_of_several_trials},
 };
-use crate::{mistake::Finding, raw};
+use crate::{at::At, mistake::Finding, raw};
 
 const PRECISION: f64 = 0.05;
 /// Trials cannot distinguish levels that are closer than the lower bound; above the upper bound a search does nothing but double.
@@ -23,12 +24,13 @@ const START_COUNT: f64 = 10.0;
 const MIN_OF_START: f64 = 0.01;
 const MAX_OF_START: f64 = 1_000.0;
 
-/// The search; `conditions` are those of `search.conditions`, checked.
+/// The search; `conditions` were read from `search.conditions`.
 pub(crate) fn search(
     checker: &mut Checker<'_>,
     raw: &raw::Search,
-    conditions: Vec<Threshold>,
+    mut conditions: Vec<At<Threshold>>,
 ) -> Option<Search> {
+    conditions.retain(|condition| fits_search(checker, condition));
     let precision = precision(checker, raw);
     let (confirmations, max_trials) = (
         raw.confirmations.unwrap_or(CONFIRMATIONS),
@@ -46,7 +48,9 @@ pub(crate) fn search(
     let [start, min, max] = levels(checker, raw, maximize)?;
     Some(Search {
         maximize,
-        conditions,
+        conditions: (conditions.into_iter())
+            .map(|condition| condition.value)
+            .collect(),
         start,
         min,
         max,
@@ -56,6 +60,27 @@ pub(crate) fn search(
         max_connections,
         operating_points,
     })
+}
+
+/// Whether a condition can be judged in each trial, and depends on the level; else that is reported.
+fn fits_search(checker: &mut Checker<'_>, condition: &At<Threshold>) -> bool {
+    let metric = &condition.value.metric;
+    let (why, expected) = if is_of_several_trials(metric) {
+        (
+            "is a metric over trials, and a search judges each alone",
+            "a metric of one trial",
+        )
+    } else if is_of_preparation(metric) {
+        (
+            "does not depend on the level that is searched for",
+            "a metric of the measured load; this one can be in thresholds",
+        )
+    } else {
+        return true;
+    };
+    let what = format!("{} {why}", metric.join("."));
+    checker.report(Finding::new(condition.place.value, what).with_expected(expected));
+    false
 }
 
 /// How far the pool of a load may grow; only a rate has a pool beside it.

@@ -12,7 +12,6 @@ use super::{
     prepare::{grow, load_thresholds},
     reference::check_reference,
     request::RESERVED_NAMES,
-    scaling::scaling,
     schedule::{max_ci_width, max_duration, order, repetitions, restart},
     search::search,
     sentinel::sentinel,
@@ -20,8 +19,10 @@ use super::{
 };
 use crate::{
     Level, Study, System,
-    cells::Levels,
+    at::At,
+    levels::Levels,
     mistake::{Finding, Position},
+    parts::scaling,
     raw,
     shuffle::seed_of,
     tree::{Node, Value},
@@ -46,16 +47,15 @@ pub(crate) fn study_without_cells(
     // If the metrics are not known, the reason was reported.
     let is_known = sent.complete && !sent.names.iter().any(is_reserved);
     let known = is_known.then(|| known_metrics(&sent));
-    let mut conditions = |given: Option<&Vec<String>>, path: &[&str]| match &known {
-        Some(known) => conditions(checker, given, path, known, delivery),
-        None => Vec::new(),
+    let mut conditions = |texts: Option<&Vec<At<String>>>| match (&known, texts) {
+        (Some(known), Some(texts)) => conditions(checker, texts, known, delivery),
+        _ => Vec::new(),
     };
-    let mut thresholds = conditions(raw.thresholds.as_ref(), &["thresholds"]);
+    let thresholds = conditions(raw.thresholds.value()).into_iter();
+    let mut thresholds: Vec<_> = thresholds.map(|condition| condition.value).collect();
     let wanted = raw.search.as_ref();
-    let wanted = wanted.and_then(|search| search.conditions.as_ref());
-    let wanted = conditions(wanted, &["search", "conditions"]);
-    let bounds = raw.scaling.as_ref().and_then(|raw| raw.bounds.as_ref());
-    let bounds = conditions(bounds, &["scaling", "bounds"]);
+    let wanted = conditions(wanted.and_then(|search| search.conditions.value()));
+    let bounds = conditions(raw.scaling.value().and_then(|raw| raw.bounds.value()));
     let search = raw.search.as_ref().map(|raw| search(checker, raw, wanted));
     if let Some(known) = &known {
         thresholds.extend(load_thresholds(checker, raw, known));
@@ -73,7 +73,10 @@ pub(crate) fn study_without_cells(
         None => None,
     };
     let best_and_worst = best_and_worst(checker, raw, cells, known.as_deref());
-    let scaling = scaling(checker, raw, cells, factors, bounds);
+    let scaling = scaling::scaling(checker, &raw.scaling, cells, factors, bounds);
+    if raw.search.is_some() {
+        scaling::refuse_search(checker, &raw.scaling);
+    }
     refuse_repeat(checker, raw);
     let grow = grow(checker, raw, restart(raw.schedule.as_ref()), factors);
     let (load_cpuset, system_cpuset) = cpusets(checker);

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     Problem, Study,
+    at::At,
     mistake::{Finding, Position},
     nearest::{list, nearest_word},
     tree::quote,
@@ -72,38 +73,28 @@ impl Study {
     }
 }
 
-/// The conditions of the list at the path; `delivery`: whether the study has delivery accounting.
+/// The conditions of a list, each with its place; `delivery`: whether the study has delivery accounting.
 pub(crate) fn conditions(
     checker: &mut Checker<'_>,
-    raw: Option<&Vec<String>>,
-    path: &[&str],
+    texts: &[At<String>],
     known: &[Known],
     delivery: bool,
-) -> Vec<Threshold> {
-    let mut checked: Vec<Threshold> = Vec::new();
-    for (index, text) in raw.into_iter().flatten().enumerate() {
-        let position = checker.position_of(&[path, &[index.to_string().as_str()]].concat());
-        match threshold(text, position, known) {
+) -> Vec<At<Threshold>> {
+    let mut conditions = Vec::new();
+    for text in texts {
+        let position = text.place.value;
+        match threshold(&text.value, position, known) {
             Ok(threshold) if is_unmeasured(&threshold.metric, delivery) => {
                 checker.report(unmeasured_metric(&threshold.metric.join("."), position));
             }
-            Ok(threshold) if path[0] == "search" && is_of_several_trials(&threshold.metric) => {
-                let name = threshold.metric.join(".");
-                let what =
-                    format!("{name} is a metric over trials, and a search judges each alone");
-                checker.report(Finding::new(position, what).with_expected("a metric of one trial"));
-            }
-            Ok(threshold) if path[0] == "search" && is_of_preparation(&threshold.metric) => {
-                let name = threshold.metric.join(".");
-                let what = format!("{name} does not depend on the level that is searched for");
-                let expected = "a metric of the measured load; this one can be in thresholds";
-                checker.report(Finding::new(position, what).with_expected(expected));
-            }
-            Ok(threshold) => checked.push(threshold),
+            Ok(threshold) => conditions.push(At {
+                place: text.place.clone(),
+                value: threshold,
+            }),
             Err(finding) => checker.report(finding),
         }
     }
-    checked
+    conditions
 }
 
 /// The metrics that the study asks about, each once; `delivery`: whether the study has delivery accounting.
@@ -140,12 +131,12 @@ fn unmeasured_metric(metric: &str, position: Position) -> Finding {
     Finding::new(position, what).with_expected("delivery: { probes: NAME }")
 }
 
-pub(super) fn is_of_several_trials(metric: &[String]) -> bool {
+pub(crate) fn is_of_several_trials(metric: &[String]) -> bool {
     let path: Vec<&str> = metric.iter().map(String::as_str).collect();
     resolve(&path).is_some_and(|named| named.over_trials() == OverTrials::StandardDeviation)
 }
 
-fn is_of_preparation(metric: &[String]) -> bool {
+pub(crate) fn is_of_preparation(metric: &[String]) -> bool {
     let path: Vec<&str> = metric.iter().map(String::as_str).collect();
     resolve(&path).is_some_and(|named| named.row.subject == Subject::Preparation)
 }

@@ -2,3 +2,4 @@
 
 pub(crate) mod delivery;
 pub(crate) mod network;
+pub(crate) mod scaling;

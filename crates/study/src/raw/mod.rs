@@ -14,7 +14,6 @@ mod probe;
 mod random_column;
 mod records;
 mod scalar;
-mod scaling;
 mod scenario;
 mod schedule;
 mod study;
@@ -39,7 +38,6 @@ pub(crate) use scalar::{
     CoolDown, DurationText, LoadLevel, MadeColumn, Measured, Measurement, Name, OneOrSeveral, Rate,
     Repeat, Settle, Share, Size, Status, Think, Time, TimeColumns, WarmUp, Width, parse_width,
 };
-pub(crate) use scaling::{PairLevels, Scaling};
 pub(crate) use scenario::{
     Captures, Check, CheckPart, Feed, FeedOrder, FeedRows, Flow, Generate, Scenario, Step,
 };

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{DurationText, Feed, Name, Rate, Settle, Step};
+use crate::at::{At, Key};
 
 /// What is done to the system after its functional check and before the warm-up.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -54,7 +55,7 @@ pub(crate) struct PrepareLoad {
     /// Captured variables whose values are kept, so that they can be the columns of a feed (`captured_by`).
     pub keep: Option<Vec<String>>,
     /// Conditions on this load's metrics, e.g. `response_time.p99 < 1s`.
-    pub thresholds: Option<Vec<String>>,
+    pub thresholds: Key<Vec<At<String>>>,
     /// Steps that are done at its end, each repeated until it succeeds: the check that everything is there.
     #[schemars(length(min = 1))]
     pub verify: Option<Vec<Step>>,

@@ -7,12 +7,12 @@ use waggle_spec::ExpectedVerdict;
 
 use super::{
     Background, DurationText, Limits, Load, LoadLevel, Name, Oauth2, OneOrSeveral, Prepare,
-    Scaling, Schedule, Share,
+    Schedule, Share,
 };
 use crate::{
     Level,
-    at::Key,
-    parts::{delivery::Delivery, network::Network},
+    at::{At, Key},
+    parts::{delivery::Delivery, network::Network, scaling::Scaling},
 };
 
 pub(crate) type Factors = IndexMap<String, Vec<Level>>;
@@ -81,9 +81,9 @@ pub(crate) struct Study {
     /// The best and the worst trial of each cell by a list of metrics, shown next to the estimates.
     pub best_and_worst: Option<BestAndWorst>,
     /// What is asked of the curves over a factor whose levels are numbers: where they cross bounds, and how two levels differ.
-    pub scaling: Option<Scaling>,
+    pub scaling: Key<Scaling>,
     /// Conditions that must hold in every cell, e.g. `delivery.missing == 0`.
-    pub thresholds: Option<Vec<String>>,
+    pub thresholds: Key<Vec<At<String>>>,
     /// Decides the order of trials and every other random choice; by default each run has a new one, and notes it.
     #[schemars(range(min = 0))]
     pub seed: Option<i64>,
@@ -165,7 +165,7 @@ pub(crate) struct Search {
     pub maximize: Option<Maximize>,
     /// The conditions, as in `thresholds`; all must hold in a trial.
     #[schemars(required, length(min = 1))]
-    pub conditions: Option<Vec<String>>,
+    pub conditions: Key<Vec<At<String>>>,
     /// The first level, e.g. `1000/s` or `50`; then doubled or halved. 1000/s for a rate, else 10, by default.
     pub start: Option<LoadLevel>,
     /// The lowest level to try; a hundredth of `start` for a rate, else 1, by default.
