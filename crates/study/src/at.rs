@@ -64,6 +64,11 @@ impl<T> Key<T> {
         }
     }
 
+    /// Whether there is a value.
+    pub(crate) fn is_some(&self) -> bool {
+        self.content().is_some()
+    }
+
     pub(crate) fn value(&self) -> Option<&T> {
         self.content().map(|content| &content.value)
     }

@@ -12,6 +12,7 @@ use crate::{
     parts::{
         delivery::{Carries, delivery},
         network::network,
+        search::apply_search_max,
     },
     raw,
 };
@@ -47,8 +48,8 @@ pub(crate) fn cell(
     let preparation = preparation(checker, raw, system);
     let network = network(checker, &raw.network, system, raw.system.as_ref());
     let mut load = raw.load.take();
-    if let (Some(load), Some(search)) = (&mut load, &raw.search) {
-        check::apply_search_max(checker, search, load);
+    if let (Some(load), Some(search)) = (&mut load, raw.search.value()) {
+        apply_search_max(checker, search, load);
     }
     let model = load.as_ref().and_then(|load| check::load(checker, load));
     let stages = (load.as_ref()).and_then(|load| check::stages(checker, load, model.as_ref()));

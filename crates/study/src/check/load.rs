@@ -184,7 +184,7 @@ fn open(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
 }
 
 /// A level of users or connections.
-pub(super) fn whole_level(level: f64) -> u32 {
+pub(crate) fn whole_level(level: f64) -> u32 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

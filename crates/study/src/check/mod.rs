@@ -18,7 +18,6 @@ mod limits;
 mod load;
 mod made_rows;
 mod oauth2;
-mod operating_points;
 mod path;
 mod port_tls;
 mod prepare;
@@ -29,7 +28,6 @@ mod reference;
 mod request;
 mod scenario;
 mod schedule;
-mod search;
 mod sentinel;
 mod server;
 mod set;
@@ -54,7 +52,7 @@ pub(crate) use limits::limits;
 pub use load::{MAX_CONNECTIONS, MAX_RATE_PER_S};
 pub(crate) use load::{
     apply_keep_alive, connect_timeout, generators, header_limits, load, load_workers, protocol,
-    refuse_pipelining, refuse_with_clients,
+    refuse_pipelining, refuse_with_clients, whole_level,
 };
 pub(crate) use oauth2::oauth2;
 pub(crate) use prepare::preparation;
@@ -63,8 +61,6 @@ pub(crate) use request::{endpoint, request};
 pub(crate) use scenario::{Alone, Around, flow_alone, scenario};
 pub use schedule::{MAX_INTERVALS, MAX_PHASE, MIN_STEADY_INTERVALS, MIN_WARM_UP_INTERVALS};
 pub(crate) use schedule::{ScheduleContext, intervals, schedule};
-pub use search::SEARCH_MAX_CONNECTIONS;
-pub(crate) use search::apply_search_max;
 pub(crate) use server::{parse as parse_url, server};
 pub(crate) use set::{parameters, refusal};
 pub(crate) use source_addresses::source_addresses;
@@ -72,6 +68,7 @@ pub(crate) use stages::{stages, total_duration};
 pub(crate) use study::{study_without_cells, system_at_most};
 pub(crate) use system::system;
 pub use threshold::read_threshold;
+pub(crate) use threshold::{is_of_preparation, is_of_several_trials};
 
 use std::time::Duration;
 

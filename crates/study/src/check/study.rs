@@ -13,7 +13,6 @@ use super::{
     reference::check_reference,
     request::RESERVED_NAMES,
     schedule::{max_ci_width, max_duration, order, repetitions, restart},
-    search::search,
     sentinel::sentinel,
     threshold::{asks, conditions},
 };
@@ -22,7 +21,7 @@ use crate::{
     at::At,
     levels::Levels,
     mistake::{Finding, Position},
-    parts::scaling,
+    parts::{scaling, search::search},
     raw,
     shuffle::seed_of,
     tree::{Node, Value},
@@ -53,10 +52,13 @@ pub(crate) fn study_without_cells(
     };
     let thresholds = conditions(raw.thresholds.value()).into_iter();
     let mut thresholds: Vec<_> = thresholds.map(|condition| condition.value).collect();
-    let wanted = raw.search.as_ref();
-    let wanted = conditions(wanted.and_then(|search| search.conditions.value()));
+    let wanted = raw.search.content();
+    let wanted = conditions(wanted.and_then(|search| search.value.conditions.value()));
     let bounds = conditions(raw.scaling.value().and_then(|raw| raw.bounds.value()));
-    let search = raw.search.as_ref().map(|raw| search(checker, raw, wanted));
+    let search = raw
+        .search
+        .content()
+        .map(|given| search(checker, given, wanted));
     if let Some(known) = &known {
         thresholds.extend(load_thresholds(checker, raw, known));
     }
@@ -376,8 +378,8 @@ fn checked_repetitions(
     let trials = repetitions.map_or(0, |(_, max)| u64::from(max) * cells.len() as u64);
     if trials > MAX_TRIALS {
         let what = format!("{} cells, each repeated, make {trials} trials", cells.len());
-        let position = match search {
-            Some(_) => checker.position_of(&["search", "max_trials"]),
+        let position = match raw.search.content() {
+            Some(search) => search.max_trials_position(),
             None => checker.position_of(&["schedule", "repeat"]),
         };
         checker.report(Finding::new(position, what).with_expected(format!("at most {MAX_TRIALS}")));

@@ -3,3 +3,4 @@
 pub(crate) mod delivery;
 pub(crate) mod network;
 pub(crate) mod scaling;
+pub(crate) mod search;

@@ -45,8 +45,7 @@ pub(crate) use schedule::{
     MeasuredRequests, RampUp, Recovery, RepeatUntil, Schedule, SettleUntil, StopWhen, WarmUpUntil,
 };
 pub(crate) use study::{
-    BestAndWorst, Fault, Kubeconfig, Maximize, Reference, ReferenceColumn, Search, Study,
-    Successes, Tls, UseSystem,
+    BestAndWorst, Fault, Kubeconfig, Reference, ReferenceColumn, Study, Successes, Tls, UseSystem,
 };
 pub(crate) use system::{
     Certificate, Component, Endpoint, Parameter, PortTls, Process, ReadyCheck, Replicas, System,

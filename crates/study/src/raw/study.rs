@@ -6,13 +6,12 @@ use serde::Deserialize;
 use waggle_spec::ExpectedVerdict;
 
 use super::{
-    Background, DurationText, Limits, Load, LoadLevel, Name, Oauth2, OneOrSeveral, Prepare,
-    Schedule, Share,
+    Background, DurationText, Limits, Load, Name, Oauth2, OneOrSeveral, Prepare, Schedule,
 };
 use crate::{
     Level,
     at::{At, Key},
-    parts::{delivery::Delivery, network::Network, scaling::Scaling},
+    parts::{delivery::Delivery, network::Network, scaling::Scaling, search::Search},
 };
 
 pub(crate) type Factors = IndexMap<String, Vec<Level>>;
@@ -75,7 +74,7 @@ pub(crate) struct Study {
     /// Delivery accounting: accepted records are followed until a probe sees them.
     pub delivery: Key<Delivery>,
     /// Capacity search: the highest level of the load at which conditions hold, in every cell.
-    pub search: Option<Search>,
+    pub search: Key<Search>,
     /// Reference results: figures from elsewhere, shown next to the study's own.
     pub reference: Option<Reference>,
     /// The best and the worst trial of each cell by a list of metrics, shown next to the estimates.
@@ -154,64 +153,6 @@ pub(crate) struct Successes {
     /// The metric that counts all, or several that make all together, e.g. `[get.succeeded, get.failed]`.
     #[schemars(required)]
     pub of: Option<OneOrSeveral>,
-}
-
-/// The search for the highest rate, number of users or number of connections at which conditions hold.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Search {
-    /// What is searched for.
-    #[schemars(required)]
-    pub maximize: Option<Maximize>,
-    /// The conditions, as in `thresholds`; all must hold in a trial.
-    #[schemars(required, length(min = 1))]
-    pub conditions: Key<Vec<At<String>>>,
-    /// The first level, e.g. `1000/s` or `50`; then doubled or halved. 1000/s for a rate, else 10, by default.
-    pub start: Option<LoadLevel>,
-    /// The lowest level to try; a hundredth of `start` for a rate, else 1, by default.
-    pub min: Option<LoadLevel>,
-    /// The highest level to try; a thousand times `start` by default, within what a load can be.
-    pub max: Option<LoadLevel>,
-    /// How close the two ends of the answer come, as a share of the lower; 5% by default.
-    pub precision: Option<Share>,
-    /// Trials that must hold at the level that is the answer; 3 by default.
-    #[schemars(range(min = 1, max = 100))]
-    pub confirmations: Option<u32>,
-    /// The most trials of a cell, over all levels; 30 by default.
-    #[schemars(range(min = 1, max = 1_000))]
-    pub max_trials: Option<u32>,
-    /// If a rate is searched for and the load's connections are the limit, and not the system, trials are repeated with more of
-    /// them, up to this many. 10000 by default, or `load.connections` if that is more; `load.connections` itself keeps the pool
-    /// as it is.
-    #[schemars(range(min = 1, max = 100_000))]
-    pub max_connections: Option<u32>,
-    /// Operating points: further trials of each cell, at shares of the capacity that its search found. For `maximize: rate` and
-    /// `maximize: users`.
-    pub operating_points: Option<OperatingPoints>,
-}
-
-/// Further trials of each cell, at shares of the capacity that its search found.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct OperatingPoints {
-    /// Shares of the highest level that holds, e.g. `[50%, 80%]`.
-    #[schemars(required, length(min = 1, max = 10))]
-    pub shares: Option<Vec<Share>>,
-    /// Trials at each of them; 3 by default.
-    #[schemars(range(min = 1, max = 1_000))]
-    pub repeat: Option<u32>,
-}
-
-/// What is searched for: the highest level at which the conditions hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Maximize {
-    /// A rate of requests; for load.model open.
-    Rate,
-    /// A number of users; for load.model users.
-    Users,
-    /// A number of connections; for load.model closed.
-    Connections,
 }
 
 /// Which system, with which parameters; or the URL of a server that runs already.
