@@ -1,7 +1,7 @@
 //! Values of a file with their places: what a part of a study is read into, so that a check says what is wrong and where without
 //! naming the path of a key.
 
-use std::{fmt, marker::PhantomData, rc::Rc, time::Duration};
+use std::{fmt, marker::PhantomData, time::Duration};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{
@@ -22,7 +22,7 @@ pub(crate) const WITH_PLACE: &str = "$waggle::At";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
     /// As messages name it: `verify[1].get`.
-    pub path: Rc<str>,
+    pub path: String,
     pub key: Position,
     pub value: Position,
 }
@@ -31,6 +31,22 @@ impl Place {
     /// A mistake in the value; `what` follows its path, such as `is 5s`.
     pub(crate) fn mistake(&self, what: impl fmt::Display) -> Finding {
         Finding::new(self.value, format!("{} {what}", self.path))
+    }
+
+    /// A time that is there, if it is within its bounds; else that is reported.
+    pub(crate) fn check_bounds(
+        &self,
+        time: Duration,
+        Bounds(min, max): Bounds,
+        report: &mut Vec<Finding>,
+    ) -> Option<Duration> {
+        if (min..=max).contains(&time) {
+            return Some(time);
+        }
+        let (min, max) = (format_duration(min), format_duration(max));
+        let mistake = self.mistake(format!("is {}", format_duration(time)));
+        report.push(mistake.with_expected(format!("a duration from {min} to {max}")));
+        None
     }
 
     /// A mistake of the key; `what` follows its path.
@@ -47,9 +63,8 @@ pub(crate) struct At<T> {
 }
 
 /// A key of a mapping, and what the file has for it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Key<T> {
-    #[default]
     Missing,
     /// Its mistake was reported.
     Invalid,
@@ -125,14 +140,8 @@ impl At<DurationText> {
         bounds: Bounds,
         report: &mut Vec<Finding>,
     ) -> Option<Duration> {
-        let (DurationText(time), Bounds(min, max)) = (self.value, bounds);
-        if (min..=max).contains(&time) {
-            return Some(time);
-        }
-        let (min, max) = (format_duration(min), format_duration(max));
-        let mistake = self.place.mistake(format!("is {}", format_duration(time)));
-        report.push(mistake.with_expected(format!("a duration from {min} to {max}")));
-        None
+        let DurationText(time) = self.value;
+        self.place.check_bounds(time, bounds, report)
     }
 }
 
@@ -189,7 +198,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
                 let position: [u32; 4] = parts.next_element()?.ok_or_else(is_cut)?;
                 Ok(At {
                     place: Place {
-                        path: path.into(),
+                        path,
                         key: Position::from_numbers(key),
                         value: Position::from_numbers(position),
                     },

@@ -7,7 +7,7 @@ use waggle_results::{
     BackgroundLoadInfo, CountsRow, FaultInfo, GeneratorInfo, GeneratorPartInfo, LedgerInfo,
     MachineInfo, PhaseName, RunInfo, Trial, TrialEnd, TrialInfo,
 };
-use waggle_spec::Threshold;
+use waggle_spec::{LoadKind, Threshold};
 use waggle_stats::{
     Arrivals, Counts, Findings, Generator, GeneratorPart, InjectedFault, Ledger, LoadModel,
     LoadProfile, Machine, Sender, StallSpan, SteadyBins, TrialFacts,
@@ -78,7 +78,7 @@ pub(crate) fn trial(view: &TrialView<'_>, info: &RunInfo, machine: Option<Machin
     let disturbances = killed_replicas(&trial.info.faults);
     let delivery = delivery(view);
     let of_load = LoadFacts {
-        model: load_model(info),
+        model: load_model(info.load_model),
         failed: match &trial.info.end {
             TrialEnd::Completed => None,
             TrialEnd::Failed { reason, .. } => Some(reason.clone()),
@@ -353,12 +353,14 @@ fn killed_replicas(faults: &[FaultInfo]) -> Vec<InjectedFault> {
     faults.iter().map(injected_fault).collect()
 }
 
-fn load_model(info: &RunInfo) -> LoadModel {
-    match info.load_model {
-        waggle_spec::LoadKind::Closed => LoadModel::Closed,
-        waggle_spec::LoadKind::Open => LoadModel::Open,
-        waggle_spec::LoadKind::Users => LoadModel::Users,
-        waggle_spec::LoadKind::Clients => LoadModel::Clients,
+/// The load model, as the checks of a trial know it.
+#[must_use]
+pub fn load_model(kind: LoadKind) -> LoadModel {
+    match kind {
+        LoadKind::Closed => LoadModel::Closed,
+        LoadKind::Open => LoadModel::Open,
+        LoadKind::Users => LoadModel::Users,
+        LoadKind::Clients => LoadModel::Clients,
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
+use waggle_analysis::judge;
 use waggle_load as load;
 use waggle_runner::counts::{GeneratorSettings, TlsObstacle};
-use waggle_spec::LoadKind;
 use waggle_stats::LoadModel;
 use waggle_study::{Cell, Scenario, What};
 
@@ -48,15 +48,9 @@ impl Shape {
                 Self::of_what(&load::What::Scenario(Arc::new(bare)))
             }
         };
-        let model = match cell.load.kind() {
-            LoadKind::Closed => LoadModel::Closed,
-            LoadKind::Open => LoadModel::Open,
-            LoadKind::Users => LoadModel::Users,
-            LoadKind::Clients => LoadModel::Clients,
-        };
         let workers = workers.min(cell.load.connections() as usize);
         Self {
-            model,
+            model: judge::load_model(cell.load.kind()),
             generator: GeneratorSettings::from_cell(cell, workers),
             has_stages: !cell.stages.is_empty(),
             requests_at_most: cell.schedule.requests_in_all(),

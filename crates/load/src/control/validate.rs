@@ -76,6 +76,8 @@ pub enum StartError {
     StageRate { stage: usize, to_per_s: f64 },
     #[error("stage {stage} needs {to} users, but there are at most {users}")]
     StageUsers { stage: usize, to: f64, users: u32 },
+    #[error("a load of the model {0} has no stages")]
+    StagesOfModel(&'static str),
     #[error("the stages of the load have no length")]
     NoLength,
     #[error("the stages of the load have no requests: all of them stay at 0")]
@@ -154,6 +156,9 @@ fn check_model(model: &LoadModel, stages: &[LoadStage]) -> Result<(), StartError
         _ => {}
     }
     match model {
+        LoadModel::Closed { .. } | LoadModel::Clients { .. } if !stages.is_empty() => {
+            Err(StartError::StagesOfModel(model.kind().name()))
+        }
         LoadModel::Closed { .. } => Ok(()),
         LoadModel::Open { rate_per_s, .. } if stages.is_empty() => check_rate(*rate_per_s),
         LoadModel::Open { .. } => check_stages(stages),

@@ -129,6 +129,8 @@ fn impossible_stages_are_refused() {
     );
     users(&[(5.0, 0)], "the stages of the load have no length");
     users(&[(0.0, 9)], "the stages of the load have no requests");
+    let none = "a load of the model closed has no stages";
+    check(&closed_model(1, 1), &[(1.0, 1)], none);
 }
 
 #[test]

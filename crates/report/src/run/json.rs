@@ -27,7 +27,6 @@ use crate::{
         },
         system::delivery::json::{Accounting, accounting},
     },
-    words::labels,
 };
 
 /// The format of [`Report`]; a change that a reader must know of counts it up.
@@ -143,7 +142,7 @@ impl<'a> Report<'a> {
             question: &info.question,
             seed: info.seed,
             started: &info.started_utc,
-            load_model: labels::load_model(info.load_model),
+            load_model: info.load_model.name(),
             system: &info.system,
             components: components.collect(),
             host: host(model),

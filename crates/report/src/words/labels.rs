@@ -2,7 +2,6 @@
 
 use waggle_analysis::Counted;
 use waggle_results::PhaseName;
-use waggle_spec::LoadKind;
 use waggle_stats::{Evidence, Verdict};
 
 /// The verdict.
@@ -26,17 +25,6 @@ pub fn meaning(verdict: Verdict) -> &'static str {
         }
         Verdict::Inconsistent => "the counts of requests or records do not add up",
         Verdict::Failed => "the trial was not completed",
-    }
-}
-
-/// The load model, as in a study.
-#[must_use]
-pub fn load_model(model: LoadKind) -> &'static str {
-    match model {
-        LoadKind::Closed => "closed",
-        LoadKind::Open => "open",
-        LoadKind::Users => "users",
-        LoadKind::Clients => "clients",
     }
 }
 

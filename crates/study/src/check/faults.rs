@@ -10,6 +10,7 @@ use crate::{
     Component, Fault, Level, Probe, ProbeKind, Schedule, System,
     mistake::Finding,
     nearest::{list, nearest_word},
+    parts::delivery::Delivery,
     raw,
     tree::quote,
 };
@@ -99,7 +100,7 @@ fn refuse_probes(
     faults: &[(usize, Fault)],
 ) {
     let delivery = raw.delivery.value();
-    let named = delivery.map(raw::Delivery::probes).unwrap_or_default();
+    let named = delivery.map(Delivery::probes).unwrap_or_default();
     let is_named = |probe: &&Probe| named.contains(&probe.name);
     for probe in system.probes.iter().filter(is_named) {
         let is_read_again = match &probe.kind {

@@ -43,6 +43,8 @@ mod variables;
 mod verify;
 mod watch;
 
+use std::time::Duration;
+
 pub(crate) use background::background;
 pub(crate) use cell::{CellRow, cell};
 pub use expect::MAX_BODY_TEXTS;
@@ -69,14 +71,11 @@ pub(crate) use study::{study_without_cells, system_at_most};
 pub(crate) use system::system;
 pub use threshold::read_threshold;
 pub(crate) use threshold::{is_of_preparation, is_of_several_trials};
-
-use std::time::Duration;
-
 use waggle_template::variable::without_variables;
-use waggle_units::format_duration;
 
 use crate::{
     KeptRows,
+    at::{Bounds, Place},
     mistake::{Finding, Position},
     raw,
     sources::Sources,
@@ -174,18 +173,12 @@ impl<'a> Checker<'a> {
         path: &[&str],
         bounds: (Duration, Duration),
     ) -> Option<Duration> {
-        let (least, most) = bounds;
-        if (least..=most).contains(&given) {
-            return Some(given);
-        }
-        let what = format!("{} is {}", path_text(path), format_duration(given));
-        let expected = format!(
-            "a duration from {} to {}",
-            format_duration(least),
-            format_duration(most)
-        );
-        self.report(Finding::new(self.position_of(path), what).with_expected(expected));
-        None
+        let place = Place {
+            path: path_text(path),
+            key: self.key(path),
+            value: self.position_of(path),
+        };
+        place.check_bounds(given, Bounds(bounds.0, bounds.1), &mut self.findings)
     }
 
     /// The given duration, or the default, within the bounds; `None` if it is invalid or out of them.

@@ -21,7 +21,7 @@ use crate::{
     at::At,
     levels::Levels,
     mistake::{Finding, Position},
-    parts::{scaling, search::search},
+    parts::{delivery::Delivery, scaling, search::search},
     raw,
     shuffle::seed_of,
     tree::{Node, Value},
@@ -255,7 +255,7 @@ fn sent_names(tree: &Node, raw: &raw::Study, system: Option<&System>) -> Sent {
     Sent {
         background: names_of_background(tree),
         prepare_loads: names.map(|raw::Name(name)| name).collect(),
-        probes: delivery.map(raw::Delivery::probes).unwrap_or_default(),
+        probes: delivery.map(Delivery::probes).unwrap_or_default(),
         components: components
             .iter()
             .filter(is_sampled)

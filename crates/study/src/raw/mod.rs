@@ -20,7 +20,6 @@ mod study;
 mod system;
 mod system_metric;
 
-pub(crate) use crate::parts::delivery::Delivery;
 pub(crate) use background::Background;
 pub(crate) use components::{
     Arguments, Artifact, Conditions, Levels, SetupStep, Undo, VerifyCapture,

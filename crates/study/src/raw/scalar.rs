@@ -1,16 +1,13 @@
 //! Scalars with a unit or a choice of shapes. The schema of each has, under `x-waggle`, how it is read.
 
-use std::{borrow::Cow, fmt, time::Duration};
+use std::{borrow::Cow, fmt, marker::PhantomData, time::Duration};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Deserializer,
     de::{Error, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
 };
-
 use waggle_units::{parse_duration, parse_number, parse_rate, parse_share, parse_size};
-
-use std::marker::PhantomData;
 
 use super::{CoolDownUntil, MeasuredRequests, RandomColumn, RepeatUntil, SettleUntil, WarmUpUntil};
 use crate::Level;

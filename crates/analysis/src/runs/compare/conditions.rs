@@ -1,7 +1,6 @@
 //! What else differs between two runs that are compared.
 
 use waggle_results::RunInfo;
-use waggle_spec::LoadKind;
 
 use crate::run::run_model::Model;
 
@@ -65,7 +64,9 @@ pub(crate) fn conditions_changed(first_run: &Model, second_run: &Model) -> Vec<C
     });
     host(Condition::WaggleVersion, |info| info.waggle_version.clone());
     host(Condition::System, |info| info.system.clone());
-    host(Condition::LoadModel, |info| load_model(info).to_owned());
+    host(Condition::LoadModel, |info| {
+        info.load_model.name().to_owned()
+    });
     let versions = |info: &RunInfo, name: &str| {
         let mut all = info.components.iter();
         let entry = all.find(|component| component.name == name);
@@ -87,13 +88,4 @@ pub(crate) fn conditions_changed(first_run: &Model, second_run: &Model) -> Vec<C
     text(Condition::Study, |run| &run.study_text);
     text(Condition::SystemText, |run| &run.system_text);
     changes
-}
-
-fn load_model(info: &RunInfo) -> &'static str {
-    match info.load_model {
-        LoadKind::Closed => "closed",
-        LoadKind::Open => "open",
-        LoadKind::Users => "users",
-        LoadKind::Clients => "clients",
-    }
 }

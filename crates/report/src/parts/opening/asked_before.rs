@@ -3,7 +3,7 @@
 use waggle_analysis::{AskedBefore, Model, Origin, headline};
 use waggle_results::FixedPart;
 
-use crate::words::{fact::Fact, labels, sentence::uncapitalise};
+use crate::words::{fact::Fact, sentence::uncapitalise};
 
 /// `asked`, `found by looking`.
 pub(crate) fn label(origin: Origin) -> &'static str {
@@ -33,7 +33,7 @@ pub(crate) fn mark_of_answer(model: &Model) -> Option<String> {
         Origin::Found => format!("Found by looking, as the study was changed: {names}."),
         Origin::Asked if model.info.asks.is_empty() && model.info.search.is_none() => format!(
             "Asked before the run, by default for {} load: {names}.",
-            labels::load_model(model.info.load_model)
+            model.info.load_model.name()
         ),
         Origin::Asked => format!("Asked before the run: {names}."),
     })
