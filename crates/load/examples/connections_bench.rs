@@ -29,7 +29,7 @@ use rustix::{
 use waggle_load::{
     Expect, Interval, Job, Limits, NullServer, Outcome, Prepared, Target, Transport, What, start,
 };
-use waggle_spec::{Arrivals, LoadModel, OnSocketError};
+use waggle_spec::{Arrivals, LoadModel, OnSocketError, TimeKind};
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: bench\r\nConnection: close\r\n\r\n";
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
@@ -181,7 +181,7 @@ fn run(job: Job) -> Result<Ran, Box<dyn Error>> {
 
 /// The slowest connection of an interval, which began at the start of the load.
 fn last_connect(interval: &Interval) -> Duration {
-    Duration::from_micros(interval.connect_time.max())
+    Duration::from_micros(interval.times[TimeKind::Connect].max())
 }
 
 fn report(ran: &Ran) {

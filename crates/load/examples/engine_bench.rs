@@ -19,7 +19,7 @@ use waggle_load::{
     BodyCheck, Expect, Inspect, Job, Limits, Outcome, Prepared, Roots, Target, Tls, TlsOptions,
     Transport, What, start,
 };
-use waggle_spec::{Arrivals, LoadModel, Protocol, Think};
+use waggle_spec::{Arrivals, LoadModel, Protocol, Think, TimeKind};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -31,12 +31,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             continue;
         };
         for (sum, part) in [
-            (&mut response_time, interval.response_time),
-            (&mut lag, interval.lag),
+            (&mut response_time, &interval.times[TimeKind::Response]),
+            (&mut lag, &interval.times[TimeKind::Lag]),
         ] {
             match sum {
                 Some(sum) => sum.add(part)?,
-                None => *sum = Some(part),
+                None => *sum = Some(part.clone()),
             }
         }
     }

@@ -62,6 +62,7 @@ pub use protocol::{
 pub use random::zipf::Zipf;
 pub use recording::{
     examples::one_line,
+    histogram::{add_times, empty_times},
     outcome::{
         ClientEnd, ClientOutcome, Counts, Example, GeneratorInterval, InspectedCounts, Interval,
         Outcome, SessionCounts, StepCounts, StepInterval,

@@ -37,11 +37,8 @@ pub use files::{
         TextError, read_backlog, read_intervals, read_metrics, read_resources, read_run_info,
         read_trial_info,
     },
-    read::{
-        Limits, Run, StepLogs, StepTimes, Trial, TrialHistograms, finished_trials, run_info,
-        trial_info,
-    },
-    writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter},
+    read::{Limits, Run, Trial, finished_trials, merge_range, run_info, trial_info},
+    writer::{IntervalHistograms, LoadStart, TrialWriter},
 };
 pub use histograms::{
     delays::DelayHistograms,

@@ -125,35 +125,20 @@ impl IntervalEvents {
 
 #[cfg(test)]
 mod tests {
-    use waggle_load::Counts;
     use waggle_results::MachineInfo;
+    use waggle_spec::TimeKind;
 
     use super::*;
-    use crate::histogram::histogram;
 
     fn interval(index: u32) -> Arc<Interval> {
         let length = Duration::from_millis(250);
-        let mut response_time = histogram();
-        response_time.record(u64::from(index) + 1).unwrap();
-        Arc::new(Interval {
-            index: index.into(),
-            start: length * index,
-            length,
-            counts: Counts {
-                succeeded: 1,
-                ..Counts::default()
-            },
-            response_time,
-            service_time: histogram(),
-            failed_time: histogram(),
-            lag: histogram(),
-            steps: Vec::new(),
-            connect_time: histogram(),
-            handshake_time: histogram(),
-            first_byte_time: histogram(),
-            session_duration: histogram(),
-            generators: Vec::new(),
-        })
+        let mut made = Interval::new(index.into(), length * index, 0);
+        made.length = length;
+        made.counts.succeeded = 1;
+        made.times[TimeKind::Response]
+            .record(u64::from(index) + 1)
+            .unwrap();
+        Arc::new(made)
     }
 
     fn received_intervals(receiver: &mut mpsc::Receiver<Event>) -> Vec<(PhaseName, Arc<Interval>)> {
@@ -187,7 +172,7 @@ mod tests {
         };
         assert_eq!(warm_up.counts.succeeded, 12);
         assert_eq!(together.counts.succeeded, 21);
-        assert_eq!(together.response_time.len(), 21);
+        assert_eq!(together.times[TimeKind::Response].len(), 21);
         assert_eq!(together.start, Duration::from_secs(5));
         assert_eq!(together.start + together.length, alone.start);
         assert_eq!(alone.counts.succeeded, 1);

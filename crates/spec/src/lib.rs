@@ -15,6 +15,7 @@ mod schedule;
 mod search;
 mod seconds;
 mod selection;
+mod time_kind;
 
 pub use client_authentication::ClientAuthentication;
 pub use compared_count::{ComparedCount, CountComparison};
@@ -33,3 +34,4 @@ pub use records_format::RecordsFormat;
 pub use schedule::{RampUp, Restart, TrialOrder, WarmUpUntil};
 pub use search::{OperatingPoints, Search};
 pub use selection::Selection;
+pub use time_kind::{StepTimes, TimeKind, Times};

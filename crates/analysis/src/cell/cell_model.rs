@@ -5,6 +5,7 @@
 
 use waggle_metrics::{Metric, NamedMetric, Statistic, Subject};
 use waggle_results::{CellInfo, FailureKind, LedgerInfo, RunInfo, SampleInfo, Trial};
+use waggle_spec::TimeKind;
 use waggle_stats::{
     Asked, Aspect, Bias, CellFinding, ChangeOverTrials, Estimate, MetricVerdict, Reason, Verdict,
 };
@@ -350,7 +351,7 @@ pub(crate) fn cell(
 
 fn spectrum(trials: &[&Trial]) -> Vec<SpectrumPoint> {
     let trials = trials.iter();
-    histogram::spectrum_of(trials.map(|trial| (*trial, &trial.response_time)))
+    histogram::spectrum_of(trials.map(|trial| (*trial, &trial.times[TimeKind::Response])))
 }
 
 fn delay_sample(trials: &[&TrialModel]) -> Option<SampleInfo> {

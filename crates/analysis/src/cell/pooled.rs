@@ -2,6 +2,7 @@
 //! them is slower than the others, more of all requests are above it than its name says.
 
 use waggle_results::{PhaseName, Trial};
+use waggle_spec::TimeKind;
 
 use crate::recording::{
     delays::DelayLogs,
@@ -31,7 +32,7 @@ fn response(trials: &[&Trial]) -> Option<TrialPercentiles> {
     for trial in trials {
         let before = sum.len();
         let measure = trial.info.phase(PhaseName::Measure)?;
-        let log = &trial.response_time;
+        let log = &trial.times[TimeKind::Response];
         log.add_to(&mut sum, measure.start_s, measure.end_s);
         if sum.len() == before {
             return None;

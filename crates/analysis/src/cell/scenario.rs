@@ -2,6 +2,7 @@
 
 use waggle_metrics::{Metric, NamedMetric};
 use waggle_results::{FailureKind, SessionCounts, Trial};
+use waggle_spec::TimeKind;
 use waggle_stats::Estimate;
 
 use crate::{
@@ -66,7 +67,7 @@ fn step_model(name: &str, trials: &[&TrialModel], raw: &[&Trial]) -> StepModel {
     let trial_steps: Vec<&TrialStep> = all.filter(|step| step.name == name).collect();
     let logs = raw.iter().filter_map(|trial| {
         let place = trial.info.steps.iter().position(|step| step.name == name)?;
-        Some((*trial, &trial.steps.get(place)?.response_time))
+        Some((*trial, &trial.steps.get(place)?[TimeKind::Response]))
     });
     StepModel {
         name: name.to_owned(),

@@ -1,6 +1,7 @@
 //! What a trial has of all that is sent, or of one step of it.
 
 use waggle_metrics::NamedMetric;
+use waggle_spec::TimeKind;
 use waggle_stats::Part;
 
 use crate::{
@@ -55,13 +56,15 @@ impl<'a> Load<'a> {
 
     /// Both times are of the same successes, so the difference of the means is the mean of the differences.
     pub(super) fn client_wait_mean_us(&self) -> Option<f64> {
-        Some(self.response()?.mean_us? - self.service()?.mean_us?)
+        let mean_us = |kind| self.times(kind)?.mean_us;
+        Some(mean_us(TimeKind::Response)? - mean_us(TimeKind::Service)?)
     }
 
-    pub(super) fn response(&self) -> Option<&'a TrialPercentiles> {
+    /// `None`: the load has no such times, as a step has no sessions.
+    pub(super) fn times(&self, kind: TimeKind) -> Option<&'a TrialPercentiles> {
         match self {
-            Self::Whole(numbers) => numbers.response.as_ref(),
-            Self::Step(step) => step.response.as_ref(),
+            Self::Whole(numbers) => numbers.times[kind].as_ref(),
+            Self::Step(step) => step.times.get(kind)?.as_ref(),
         }
     }
 
@@ -70,13 +73,6 @@ impl<'a> Load<'a> {
         match self {
             Self::Whole(numbers) => numbers.response_without_lag.as_ref(),
             Self::Step(step) => step.response_without_lag.as_ref(),
-        }
-    }
-
-    pub(super) fn service(&self) -> Option<&'a TrialPercentiles> {
-        match self {
-            Self::Whole(numbers) => numbers.service.as_ref(),
-            Self::Step(step) => step.service.as_ref(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use waggle_metrics::{Metric, NamedMetric, OverTrials, resolve_in_load};
 use waggle_results::{DeliveryInfo, LedgerInfo};
+use waggle_spec::TimeKind;
 use waggle_stats::{Bounded, Drawn, Part, ThinTail};
 
 use crate::{
@@ -234,14 +235,16 @@ fn percentiles<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a Tri
     let load = || Some(Load::new(named, numbers()?));
     let probe = probe(named, trial);
     match named.row.metric {
-        Metric::ResponseTime | Metric::ResponseTimeDeviation => load()?.response(),
+        Metric::ResponseTime | Metric::ResponseTimeDeviation => load()?.times(TimeKind::Response),
         Metric::TimeWeightedResponseTime => numbers()?.time_weighted.as_ref(),
-        Metric::ServiceTime | Metric::ServiceTimeDeviation => load()?.service(),
-        Metric::FirstByteTime | Metric::FirstByteTimeDeviation => numbers()?.first_byte.as_ref(),
-        Metric::SessionDuration | Metric::SessionDurationDeviation => {
-            numbers()?.session_duration.as_ref()
+        Metric::ServiceTime | Metric::ServiceTimeDeviation => load()?.times(TimeKind::Service),
+        Metric::FirstByteTime | Metric::FirstByteTimeDeviation => {
+            load()?.times(TimeKind::FirstByte)
         }
-        Metric::FailedTime => numbers()?.failed_times.as_ref(),
+        Metric::SessionDuration | Metric::SessionDurationDeviation => {
+            load()?.times(TimeKind::Session)
+        }
+        Metric::FailedTime => load()?.times(TimeKind::Failed),
         Metric::PreparationResponseTime => preparation(named, trial)?.response.as_ref(),
         Metric::BackgroundResponseTime => background(named, trial)?.response.as_ref(),
         Metric::BackgroundServiceTime => background(named, trial)?.service.as_ref(),

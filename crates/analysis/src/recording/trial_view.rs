@@ -1,7 +1,8 @@
 //! A trial, with what several look at made once.
 
 use hdrhistogram::Histogram;
-use waggle_results::{PhaseName, Trial, TrialHistograms};
+use waggle_results::{PhaseName, Trial};
+use waggle_spec::{TimeKind, Times};
 
 use crate::recording::{accepted::Accepted, samples::Samples};
 
@@ -12,7 +13,7 @@ pub(crate) struct TrialView<'a> {
     /// Start and end of the measured phase; none of it where the trial did not get that far.
     pub(crate) measured: (f64, f64),
     /// Of the measured phase and of the answers after it: histograms lie compressed.
-    pub(crate) times: TrialHistograms,
+    pub(crate) times: Times<Histogram<u64>>,
     /// Of the measured phase alone, like the counts that are checked.
     pub(crate) service_time_measured: Histogram<u64>,
     pub(crate) accepted: Accepted<'a>,
@@ -26,7 +27,8 @@ impl<'a> TrialView<'a> {
         Self {
             trial,
             measured,
-            service_time_measured: trial.service_time.merge_range(measured.0, measured.1),
+            service_time_measured: trial.times[TimeKind::Service]
+                .merge_range(measured.0, measured.1),
             times: trial.measured_histograms(),
             accepted: Accepted::from_intervals(&trial.intervals),
             samples: Samples::from_rows(&trial.resources),

@@ -2,7 +2,7 @@
 
 use waggle_metrics::{Metric, Unit};
 use waggle_results::{ReadError, Run, RunInfo, Trial, TrialKey};
-use waggle_spec::{LevelKind, LoadKind, Threshold};
+use waggle_spec::{LevelKind, LoadKind, Threshold, TimeKind};
 use waggle_stats::{
     Answer, Backlog, Evidence, Finding, Levels, PoolUse, Reason, Search, SearchTrial, Settings,
     SystemFinding, Verdict,
@@ -265,7 +265,7 @@ fn pool_use(
     Some(PoolUse {
         in_flight_max: as_f64(in_flight_max),
         in_flight_mean: generator.in_flight_mean,
-        service_mean_us: numbers.service.as_ref()?.mean_us?,
+        service_mean_us: numbers.times[TimeKind::Service].as_ref()?.mean_us?,
         may_be_limit: raw.info.stopped.is_none()
             && conditions.iter().all(is_waited_for)
             && overloads.all(is_of_requests),

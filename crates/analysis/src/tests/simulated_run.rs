@@ -2,7 +2,7 @@
 
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use waggle_results::{CellInfo, FORMAT, Host, RunInfo, ScheduleInfo, TrialKey};
-use waggle_spec::{LoadKind, Restart, TrialOrder, WarmUpUntil};
+use waggle_spec::{LoadKind, Restart, TimeKind, Times, TrialOrder, WarmUpUntil};
 use waggle_stats::Verdict;
 
 use crate::{
@@ -233,8 +233,10 @@ fn trial(key: TrialKey, cell: &CellInfo, goodput: f64, random: &mut StdRng) -> T
             goodput_per_s: goodput,
             throughput_per_s: goodput,
             succeeded: 10_000,
-            response: Some(times.clone()),
-            service: Some(times),
+            times: Times::from_fn(|kind| {
+                let is_of_answers = matches!(kind, TimeKind::Response | TimeKind::Service);
+                is_of_answers.then(|| times.clone())
+            }),
             system_cpu_us_per_request: Some(time(500.0)),
             ..TrialNumbers::default()
         }),

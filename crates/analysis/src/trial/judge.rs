@@ -7,7 +7,7 @@ use waggle_results::{
     BackgroundLoadInfo, CountsRow, FaultInfo, GeneratorInfo, GeneratorPartInfo, LedgerInfo,
     MachineInfo, PhaseName, RunInfo, Trial, TrialEnd, TrialInfo,
 };
-use waggle_spec::{LoadKind, Threshold};
+use waggle_spec::{LoadKind, Threshold, TimeKind};
 use waggle_stats::{
     Arrivals, Counts, Findings, Generator, GeneratorPart, InjectedFault, Ledger, LoadModel,
     LoadProfile, Machine, Sender, StallSpan, SteadyBins, TrialFacts,
@@ -91,7 +91,7 @@ pub(crate) fn trial(view: &TrialView<'_>, info: &RunInfo, machine: Option<Machin
         kept_awake: info.host.idle_poll,
         offered_per_s: (trial.info.generator.as_ref())
             .and_then(|generator| generator.offered_per_s),
-        response_time: &times.response_time,
+        response_time: &times[TimeKind::Response],
         service_time: &view.service_time_measured,
         time_bound_us: (info.search.as_ref())
             // At an operating point the times themselves are the question.
@@ -276,7 +276,7 @@ fn course(view: &TrialView<'_>) -> Course {
     for row in trial.intervals_within(measure.start_s, measure.end_s) {
         let end_s = row.start_s + row.counts.seconds;
         course.add(row, |sum| {
-            trial.response_time.add_to(sum, row.start_s, end_s)
+            trial.times[TimeKind::Response].add_to(sum, row.start_s, end_s)
         });
     }
     course.note_cpu(|from_s, to_s| {

@@ -1,6 +1,7 @@
 //! How soon the system had recovered after the load dropped: a trial's own figures.
 
 use waggle_results::{ControlInfo, LoadDropInfo, PhaseName, Trial, TrialEnd};
+use waggle_spec::TimeKind;
 use waggle_stats::{AfterDrop, Control, Recovery};
 
 use crate::recording::histogram;
@@ -59,7 +60,7 @@ fn intervals(trial: &Trial, zero_s: f64, (from_s, to_s): (f64, f64)) -> Vec<Afte
             continue;
         }
         times.reset();
-        trial.response_time.add_to(&mut times, row.start_s, end_s);
+        trial.times[TimeKind::Response].add_to(&mut times, row.start_s, end_s);
         intervals.push(AfterDrop {
             start_s: row.start_s - zero_s,
             end_s: end_s - zero_s,

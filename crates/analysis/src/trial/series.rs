@@ -2,6 +2,7 @@
 
 use hdrhistogram::Histogram;
 use waggle_results::{BacklogRow, IntervalRow, Trial};
+use waggle_spec::TimeKind;
 
 use crate::{
     info::factor::Counted,
@@ -98,7 +99,7 @@ fn points(trial: &Trial, merge: usize, counted: Counted) -> Vec<SeriesPoint> {
     for rows in stretches(&trial.intervals, merge) {
         let span = span(rows);
         times.reset();
-        trial.response_time.add_to(&mut times, span.0, span.1);
+        trial.times[TimeKind::Response].add_to(&mut times, span.0, span.1);
         points.push(point(rows, span, &times, counted));
     }
     points

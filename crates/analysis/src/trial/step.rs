@@ -1,6 +1,7 @@
 //! The steps of a scenario in one trial.
 
-use waggle_results::{FailureCount, PhaseName, Trial};
+use waggle_results::{FailureCount, PhaseName, Trial, merge_range};
+use waggle_spec::{StepTimes, TimeKind, Times};
 
 use crate::recording::{
     histogram::{self, TrialPercentiles, as_f64},
@@ -18,12 +19,10 @@ pub struct TrialStep {
     pub succeeded: u64,
     pub failed: u64,
     pub failures: Vec<FailureCount>,
-    /// From due to done, of successes.
-    pub response: Option<TrialPercentiles>,
+    /// By kind; none without a sample.
+    pub times: StepTimes<Option<TrialPercentiles>>,
     /// The lowest that response times may be without the lag of the load generator; `None`: the lag was not noted.
     pub response_without_lag: Option<TrialPercentiles>,
-    /// From sent to done, of successes.
-    pub service: Option<TrialPercentiles>,
 }
 
 /// The steps of one trial; none where it was no scenario.
@@ -38,7 +37,7 @@ pub(crate) fn of_trial(trial: &Trial) -> Vec<TrialStep> {
     let lag = generator.and_then(|generator| generator.lag.as_ref());
     let mut steps = Vec::new();
     for (step, logs) in trial.info.steps.iter().zip(&trial.steps) {
-        let times = logs.merge_range(from_s, to_s);
+        let times = merge_range(logs, (from_s, to_s));
         let counts = &step.measured;
         steps.push(TrialStep {
             name: step.name.clone(),
@@ -47,10 +46,9 @@ pub(crate) fn of_trial(trial: &Trial) -> Vec<TrialStep> {
             succeeded: counts.succeeded,
             failed: counts.failed,
             failures: counts.failures.clone(),
-            response: histogram::of_trial(&times.response_time),
+            times: Times::from_fn(|kind| histogram::of_trial(&times[kind])),
             response_without_lag: lag
-                .and_then(|lag| percentiles_without_lag(&times.response_time, lag)),
-            service: histogram::of_trial(&times.service_time),
+                .and_then(|lag| percentiles_without_lag(&times[TimeKind::Response], lag)),
         });
     }
     steps

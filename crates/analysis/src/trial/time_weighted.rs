@@ -9,7 +9,7 @@
 
 use hdrhistogram::Histogram;
 use waggle_results::{RunInfo, Trial};
-use waggle_spec::LoadKind;
+use waggle_spec::{LoadKind, TimeKind};
 use waggle_stats::StallSpan;
 
 use crate::recording::{
@@ -39,14 +39,14 @@ pub(crate) fn of_trial(
     let waits_for_answers = matches!(info.load_model, LoadKind::Closed | LoadKind::Users);
     let trial = view.trial;
     let (from_s, to_s) = view.measured;
-    if !waits_for_answers || trial.response_time.is_empty() {
+    if !waits_for_answers || trial.times[TimeKind::Response].is_empty() {
         return None;
     }
     let mut intervals = Vec::new();
     for row in trial.intervals_within(from_s, to_s) {
         let mut times = Vec::new();
         let end_s = row.start_s + row.counts.seconds;
-        let log = &trial.response_time;
+        let log = &trial.times[TimeKind::Response];
         log.each_count(row.start_s, end_s, |us, count| times.push((us, count)));
         intervals.push(Interval {
             seconds: row.counts.seconds,

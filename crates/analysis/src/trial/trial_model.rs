@@ -7,6 +7,7 @@ use waggle_results::{
     PhaseInfo, PhaseName, QuietWaitInfo, RunInfo, SessionCounts, Trial, TrialEnd, TrialInfo,
     TrialKey,
 };
+use waggle_spec::{TimeKind, Times};
 use waggle_stats::{Cause, Finding, Reason, Stall, StallSpan, Verdict};
 
 use crate::{
@@ -147,22 +148,14 @@ pub struct TrialNumbers {
     pub failures: Vec<FailureCount>,
     /// Of connections and sessions.
     pub other_failures: Vec<FailureCount>,
-    /// From due to done, of successes.
-    pub response: Option<TrialPercentiles>,
+    /// By kind; none without a sample.
+    pub times: Times<Option<TrialPercentiles>>,
     /// The lowest that response times may be without the lag of the load generator; `None`: the lag was not noted.
     pub response_without_lag: Option<TrialPercentiles>,
     /// What an arrival at a random instant of a load that waits for answers waits; `None`: another load, or not known.
     pub time_weighted: Option<TrialPercentiles>,
     /// Stretches without a success, in their order; `None`: not known.
     pub stalls: Option<Vec<StallSpan>>,
-    /// From sent to done, of successes.
-    pub service: Option<TrialPercentiles>,
-    /// From sent to the first byte, of the answers that were inspected.
-    pub first_byte: Option<TrialPercentiles>,
-    /// Of completed sessions.
-    pub session_duration: Option<TrialPercentiles>,
-    /// From due to the failure.
-    pub failed_times: Option<TrialPercentiles>,
     /// How the delays at the probe where records must arrive are known.
     pub delay_source: DelaySource,
     /// From sent until visible.
@@ -368,15 +361,15 @@ fn numbers(
         in_flight_mean: mean_in_flight(trial, *within),
         failures: measured.failures.clone(),
         other_failures: measured.other_failures.clone(),
-        response: histogram::of_trial(&times.response_time).or_else(|| quantiles.clone()),
+        times: Times::from_fn(|kind| {
+            let is_of_answers = matches!(kind, TimeKind::Response | TimeKind::Service);
+            histogram::of_trial(&times[kind])
+                .or_else(|| quantiles.clone().filter(|_| is_of_answers))
+        }),
         response_without_lag: (generator.lag.as_ref())
-            .and_then(|lag| percentiles_without_lag(&times.response_time, lag)),
+            .and_then(|lag| percentiles_without_lag(&times[TimeKind::Response], lag)),
         time_weighted: None,
         stalls: None,
-        service: histogram::of_trial(&times.service_time).or(quantiles),
-        first_byte: histogram::of_trial(&times.first_byte_time),
-        session_duration: histogram::of_trial(&times.session_duration),
-        failed_times: histogram::of_trial(&times.failed_time),
         delay_source: delays.source,
         delay: delays.delay,
         earliest: delays.earliest,

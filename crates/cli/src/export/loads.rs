@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use waggle_load::{Interval, SessionCounts, StepCounts};
 use waggle_results::{CountsRow, FailureKind};
+use waggle_spec::TimeKind;
 
 use super::{buckets::Buckets, cells::OTHER};
 
@@ -67,11 +68,17 @@ impl LoadTotals {
         self.requests
             .resize(series.max(self.requests.len()), RequestTotals::default());
         if interval.steps.is_empty() {
-            self.requests[0].add_times(&interval.service_time, &interval.response_time);
+            self.requests[0].add_times(
+                &interval.times[TimeKind::Service],
+                &interval.times[TimeKind::Response],
+            );
         }
         for (index, step) in interval.steps.iter().enumerate() {
             let sum = &mut self.requests[index.min(last)];
-            sum.add_times(&step.service_time, &step.response_time);
+            sum.add_times(
+                &step.times[TimeKind::Service],
+                &step.times[TimeKind::Response],
+            );
             sum.counts.join(&step.counts);
         }
     }

@@ -5,6 +5,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use waggle_load::{Failure, Failures, Interval, SessionCounts, StepCounts, StepInterval};
 use waggle_results::{LedgerInfo, PhaseName, TrialKey};
 use waggle_runner::Event;
+use waggle_spec::{StepTimes, TimeKind};
 use waggle_study::Source;
 
 use super::{
@@ -226,9 +227,10 @@ fn steps_have_their_own_times_up_to_a_limit() {
                     failed: 1,
                     ..StepCounts::default()
                 },
-                response_time: times.clone(),
-                service_time: times,
-                failed_time: histogram(),
+                times: StepTimes::from_fn(|kind| match kind {
+                    TimeKind::Failed => histogram(),
+                    _ => times.clone(),
+                }),
             }
         })
         .collect();

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use waggle_load::Interval;
+use waggle_spec::TimeKind;
 
 use super::spectrum::Spectrum;
 use crate::trial::{aggregate::as_f64, phase::Phase};
@@ -47,7 +48,7 @@ impl Slice {
             phase,
             succeeded: interval.counts.succeeded,
             failed: interval.counts.failed,
-            response_time: Spectrum::from_histogram(&interval.response_time),
+            response_time: Spectrum::from_histogram(&interval.times[TimeKind::Response]),
             percentiles: [None; 4],
         };
         slice.note_percentiles();

@@ -6,7 +6,7 @@ use ratatui::{Terminal, backend::TestBackend, style::Color};
 use waggle_analysis::{TrialSoFar, cell_so_far};
 use waggle_load::{Interval, StepCounts, StepInterval};
 use waggle_results::PhaseName;
-use waggle_spec::LevelKind;
+use waggle_spec::{LevelKind, StepTimes, TimeKind};
 use waggle_stats::{Evidence, Finding, Reason, Verdict};
 
 use super::{
@@ -150,8 +150,8 @@ fn steps_have_their_own_figures() {
     let (_, planned) = plan_of_flags(&["-c", "4", "-d", "9s"]);
     let mut waiting = 0;
     let mut scenario = interval(0, CALM, &mut waiting);
-    let mut response_time = histogram();
-    response_time.record_n(700, 500).unwrap();
+    let mut times = StepTimes::from_fn(|_| histogram());
+    times[TimeKind::Response].record_n(700, 500).unwrap();
     scenario.steps = vec![StepInterval {
         counts: StepCounts {
             sent: 510,
@@ -159,9 +159,7 @@ fn steps_have_their_own_figures() {
             failed: 10,
             ..StepCounts::default()
         },
-        service_time: response_time.clone(),
-        failed_time: histogram(),
-        response_time,
+        times,
     }];
     model.steps = vec![super::view_model::Step::new("log in")];
     let so_far = replay(&planned, std::slice::from_ref(&scenario));

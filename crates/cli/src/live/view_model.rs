@@ -6,6 +6,7 @@ use hdrhistogram::Histogram;
 use waggle_load::{Interval, StepCounts};
 use waggle_report::wording::{causes, findings};
 use waggle_results::{CountsRow, FailureCount};
+use waggle_spec::TimeKind;
 use waggle_stats::{LoadModel, Verdict};
 
 use super::{
@@ -176,7 +177,7 @@ impl ViewModel {
         {
             self.spectrum.add(&slice.response_time);
         }
-        self.sent = so_far.totals.sent;
+        self.sent = so_far.whole.counts.sent;
         let row = if phase == Phase::WarmUp {
             so_far.totals_row()
         } else {
@@ -200,7 +201,7 @@ impl ViewModel {
             }
             step.counts.join(&seen.counts);
             step.response_time
-                .add(&seen.response_time)
+                .add(&seen.times[TimeKind::Response])
                 .expect("all histograms have the same bounds");
             step.rate_per_s = per_s(step.counts.succeeded, self.overall.seconds);
             step.p50_us = quantile(&step.response_time, 0.5);
@@ -248,10 +249,11 @@ fn now(interval: &Interval) -> Figures {
         due_unsent: counts.skipped,
         rate_per_s: ratio(as_f64(counts.succeeded), seconds),
         bytes_per_s: ratio(as_f64(counts.bytes_received), seconds),
-        response_us: FIGURES.map(|(_, percentile)| quantile(&interval.response_time, percentile)),
+        response_us: FIGURES
+            .map(|(_, percentile)| quantile(&interval.times[TimeKind::Response], percentile)),
         busy: ratio(counts.engine_cpu_busiest.as_secs_f64(), seconds),
         cpu_us_per_request: ratio(counts.engine_cpu.as_secs_f64() * 1e6, as_f64(counts.sent)),
-        lag_p99_us: quantile(&interval.lag, 0.99).map_or(0.0, as_f64),
+        lag_p99_us: quantile(&interval.times[TimeKind::Lag], 0.99).map_or(0.0, as_f64),
     }
 }
 
@@ -266,7 +268,8 @@ fn overall(row: &CountsRow, so_far: &SoFar) -> Figures {
         due_unsent: row.skipped,
         rate_per_s: ratio(as_f64(measured.succeeded), measured.seconds),
         bytes_per_s: ratio(as_f64(measured.bytes_received), measured.seconds),
-        response_us: FIGURES.map(|(_, percentile)| quantile(&so_far.response_time, percentile)),
+        response_us: FIGURES
+            .map(|(_, percentile)| quantile(&so_far.all.times(TimeKind::Response), percentile)),
         busy: engine.utilization,
         cpu_us_per_request: engine.cpu_us_per_request,
         lag_p99_us: engine.lag_p99_us,

@@ -3,54 +3,18 @@
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use waggle_load::{Counts, Interval};
+use waggle_load::Interval;
 
 /// A histogram with the bounds of the load generator: 1 µs to 1 h, three significant digits.
 pub(crate) fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 3_600_000_000, 3).expect("the bounds are constants in order")
 }
 
-/// Several intervals as one.
-#[derive(Debug, Clone)]
-pub(crate) struct Aggregate {
-    pub(crate) start: Duration,
-    pub(crate) length: Duration,
-    pub(crate) counts: Counts,
-    pub(crate) response_time: Histogram<u64>,
-    pub(crate) service_time: Histogram<u64>,
-    pub(crate) lag: Histogram<u64>,
-}
-
-impl Aggregate {
-    fn new(start: Duration) -> Self {
-        Self {
-            start,
-            length: Duration::ZERO,
-            counts: Counts::default(),
-            response_time: histogram(),
-            service_time: histogram(),
-            lag: histogram(),
-        }
-    }
-
-    fn add(&mut self, interval: &Interval) {
-        self.length += interval.length;
-        self.counts.follow(&interval.counts);
-        for (sum, part) in [
-            (&mut self.response_time, &interval.response_time),
-            (&mut self.service_time, &interval.service_time),
-            (&mut self.lag, &interval.lag),
-        ] {
-            sum.add(part).expect("all histograms have the same bounds");
-        }
-    }
-}
-
 /// Aggregates intervals until they have the given length.
 #[derive(Debug)]
 pub(crate) struct Aggregator {
     length: Duration,
-    under_way: Option<Aggregate>,
+    under_way: Option<Interval>,
 }
 
 impl Aggregator {
@@ -62,18 +26,21 @@ impl Aggregator {
     }
 
     /// Adds an interval; returns the aggregate if it has the given length now.
-    pub(crate) fn add(&mut self, interval: &Interval) -> Option<Aggregate> {
-        let gathered = self
-            .under_way
-            .get_or_insert_with(|| Aggregate::new(interval.start));
-        gathered.add(interval);
+    pub(crate) fn add(&mut self, interval: &Interval) -> Option<Interval> {
+        let gathered = match &mut self.under_way {
+            Some(gathered) => {
+                gathered.follow(interval);
+                gathered
+            }
+            none => none.insert(interval.clone()),
+        };
         // If the length is not a multiple of the interval, the nearest multiple counts.
         let is_full = gathered.length + interval.length / 2 >= self.length;
         if is_full { self.under_way.take() } else { None }
     }
 
     /// The incomplete aggregate, if there is one.
-    pub(crate) fn rest(&mut self) -> Option<Aggregate> {
+    pub(crate) fn rest(&mut self) -> Option<Interval> {
         self.under_way.take()
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use waggle_load::{Counts, Failure, Failures, Interval};
+use waggle_spec::TimeKind;
 
 use super::aggregate::histogram;
 
@@ -53,41 +54,34 @@ pub(crate) fn interval(index: u64, made: IntervalSpec, waiting: &mut u64) -> Int
     }
     let ended = made.answers + made.failures;
     let cpu = Duration::from_micros(5 * ended);
-    let mut connect_time = histogram();
-    connect_time
-        .record_n(90, if index == 0 { 4 } else { 0 })
+    let start = LENGTH * u32::try_from(index).unwrap();
+    let mut interval = Interval::new(index, start, 0);
+    interval.length = LENGTH;
+    interval.counts = Counts {
+        due: ended + made.late,
+        sent: ended,
+        succeeded: made.answers,
+        failed: made.failures,
+        failures,
+        connections_open: 4,
+        connects: if index == 0 { 4 } else { 0 },
+        bytes_sent: 60 * ended,
+        bytes_received: 80 * ended,
+        engine_cpu: cpu,
+        engine_cpu_busiest: cpu,
+        engine_cpu_wanted_busiest: cpu,
+        engine_time_slices: ended,
+        in_flight_time: Duration::from_micros(sum_us) + inputs,
+        in_flight_unexplained_ns: i64::try_from(inputs.as_nanos()).unwrap(),
+        ..Counts::default()
+    };
+    interval.times[TimeKind::Response] = times;
+    interval.times[TimeKind::Service] = service;
+    interval.times[TimeKind::Failed] = failed_time;
+    interval.times[TimeKind::Lag] = lag;
+    let connects = interval.counts.connects;
+    interval.times[TimeKind::Connect]
+        .record_n(90, connects)
         .unwrap();
-    Interval {
-        index,
-        start: LENGTH * u32::try_from(index).unwrap(),
-        length: LENGTH,
-        counts: Counts {
-            due: ended + made.late,
-            sent: ended,
-            succeeded: made.answers,
-            failed: made.failures,
-            failures,
-            connections_open: 4,
-            connects: if index == 0 { 4 } else { 0 },
-            bytes_sent: 60 * ended,
-            bytes_received: 80 * ended,
-            engine_cpu: cpu,
-            engine_cpu_busiest: cpu,
-            engine_cpu_wanted_busiest: cpu,
-            engine_time_slices: ended,
-            in_flight_time: Duration::from_micros(sum_us) + inputs,
-            in_flight_unexplained_ns: i64::try_from(inputs.as_nanos()).unwrap(),
-            ..Counts::default()
-        },
-        response_time: times,
-        service_time: service,
-        failed_time,
-        lag,
-        steps: Vec::new(),
-        connect_time,
-        handshake_time: histogram(),
-        first_byte_time: histogram(),
-        session_duration: histogram(),
-        generators: Vec::new(),
-    }
+    interval
 }

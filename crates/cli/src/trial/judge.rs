@@ -2,6 +2,7 @@
 
 use waggle_analysis::judge::{self, LoadFacts};
 use waggle_results::CountsRow;
+use waggle_spec::TimeKind;
 use waggle_stats::{Findings, LoadModel};
 
 use super::so_far::SoFar;
@@ -31,8 +32,8 @@ fn collect_findings(so_far: &SoFar, totals: &CountsRow) -> Findings {
         cpus: so_far.cpu_count,
         kept_awake: so_far.idle_poll,
         offered_per_s: shape.generator.offered_per_s,
-        response_time: &so_far.response_time,
-        service_time: &so_far.service_time_measured,
+        response_time: &so_far.all.times(TimeKind::Response),
+        service_time: &so_far.measured.times(TimeKind::Service),
         time_bound_us: None,
         has_stages: shape.has_stages,
     };
@@ -61,7 +62,7 @@ pub(crate) fn nothing_succeeded(so_far: &SoFar) -> Option<String> {
         kinds => format!(": {}", kinds.join(", ")),
     };
     let nothing_due = so_far.shape.model == LoadModel::Open && all.due == 0;
-    let what = match (all.sent, so_far.totals.sent) {
+    let what = match (all.sent, so_far.whole.counts.sent) {
         (1.., _) => "no request succeeded",
         (0, 1..) if so_far.interrupted && so_far.measured.counts().seconds == 0.0 => {
             "the load was ended in its warm-up, nothing was measured"

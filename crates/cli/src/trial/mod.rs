@@ -10,4 +10,3 @@ pub(crate) mod shape;
 pub(crate) mod sides;
 pub(crate) mod so_far;
 pub(crate) mod statuses;
-pub(crate) mod step_times;

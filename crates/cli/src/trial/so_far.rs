@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use hdrhistogram::Histogram;
 use waggle_analysis::{Course, Length};
-use waggle_load::{Counts, Interval};
+use waggle_load::Interval;
 use waggle_report::wording::causes::Place;
 use waggle_results::{CountsRow, GeneratorInfo, IntervalRow, MachineInfo, TrialEnd, TrialInfo};
 use waggle_runner::counts::{Carried, Measured, TlsObstacle, interval_row, row, tls_obstacle};
+use waggle_spec::TimeKind;
 
-use super::{aggregate::histogram, phase::Phase, shape::Shape, step_times::Steps};
+use super::{phase::Phase, shape::Shape};
 
 /// The sums of a trial so far.
 #[derive(Debug)]
@@ -20,21 +20,10 @@ pub(crate) struct SoFar {
     /// From the start of the measured phase to the end.
     pub(crate) all: Measured,
     /// The whole trial, warm-up included.
-    pub(crate) totals: Counts,
+    pub(crate) whole: Interval,
     pub(crate) ran_for: Duration,
     pub(crate) in_flight_at_start: u64,
     pub(crate) in_flight: u64,
-    pub(crate) response_time: Histogram<u64>,
-    /// Of the measured phase alone, like the counts that are checked.
-    pub(crate) service_time_measured: Histogram<u64>,
-    pub(crate) service_time: Histogram<u64>,
-    pub(crate) failed_time: Histogram<u64>,
-    pub(crate) connect_time: Histogram<u64>,
-    pub(crate) handshake_time: Histogram<u64>,
-    /// From the start of the measured phase to the end; empty without a scenario.
-    pub(crate) steps: Steps,
-    /// The same, of completed sessions.
-    pub(crate) session_duration: Histogram<u64>,
     /// The time series of the measured phase.
     pub(crate) course: Course,
     pub(crate) interrupted: bool,
@@ -59,21 +48,13 @@ impl SoFar {
                 shape.interval.as_secs_f64(),
                 Length::Unknown,
             ),
+            whole: Interval::new(0, Duration::ZERO, shape.steps.len()),
             shape,
-            measured: Measured::new(),
-            all: Measured::new(),
-            totals: Counts::default(),
+            measured: Measured::default(),
+            all: Measured::default(),
             ran_for: Duration::ZERO,
             in_flight_at_start: 0,
             in_flight: 0,
-            response_time: histogram(),
-            service_time_measured: histogram(),
-            service_time: histogram(),
-            failed_time: histogram(),
-            connect_time: histogram(),
-            handshake_time: histogram(),
-            steps: Steps::default(),
-            session_duration: histogram(),
             interrupted: false,
             failure: None,
             cpus: None,
@@ -85,13 +66,14 @@ impl SoFar {
 
     /// The whole trial as a row.
     pub(crate) fn totals_row(&self) -> CountsRow {
-        let records = self.totals.succeeded * u64::from(self.shape.records_per_request);
-        row(&self.totals, self.ran_for, 0, records)
+        let totals = &self.whole.counts;
+        let records = totals.succeeded * u64::from(self.shape.records_per_request);
+        row(totals, self.ran_for, 0, records)
     }
 
     /// Why no connection was opened, and none will be.
     pub(crate) fn tls_obstacle(&self) -> Option<TlsObstacle> {
-        tls_obstacle(&self.totals)
+        tls_obstacle(&self.whole.counts)
     }
 
     /// Metrics of the load generator in the measured phase.
@@ -104,7 +86,7 @@ impl SoFar {
         if let TrialEnd::Failed { reason, .. } = &info.end {
             self.failure = Some(reason.clone());
         }
-        let (totals, final_totals) = (&mut self.totals, &info.totals);
+        let (totals, final_totals) = (&mut self.whole.counts, &info.totals);
         (totals.due, totals.sent, totals.skipped) =
             (final_totals.due, final_totals.sent, final_totals.skipped);
         (totals.succeeded, totals.failed) = (final_totals.succeeded, final_totals.failed);
@@ -121,14 +103,8 @@ impl SoFar {
     /// Adds an interval.
     pub(crate) fn add(&mut self, interval: &Interval, phase: Phase) {
         let counts = &interval.counts;
-        self.totals.follow(counts);
+        self.whole.follow(interval);
         self.ran_for = interval.start + interval.length;
-        for (sum, part) in [
-            (&mut self.connect_time, &interval.connect_time),
-            (&mut self.handshake_time, &interval.handshake_time),
-        ] {
-            sum.add(part).expect("all histograms have the same bounds");
-        }
         let before = std::mem::replace(&mut self.in_flight, counts.in_flight);
         let carried = Carried::ByEach(self.shape.records_per_request);
         let row = interval_row(interval, before, &carried);
@@ -138,28 +114,18 @@ impl SoFar {
             return;
         }
         self.all.add(interval, &row.counts);
-        self.steps.add(&interval.steps);
-        for (sum, part) in [
-            (&mut self.response_time, &interval.response_time),
-            (&mut self.service_time, &interval.service_time),
-            (&mut self.failed_time, &interval.failed_time),
-            (&mut self.session_duration, &interval.session_duration),
-        ] {
-            sum.add(part).expect("all histograms have the same bounds");
-        }
         if phase == Phase::Measured {
             self.add_measured(interval, &row);
         }
     }
 
     fn add_measured(&mut self, interval: &Interval, row: &IntervalRow) {
-        let add = |sum: &mut Histogram<u64>, part| {
-            sum.add(part).expect("both histograms have the same bounds");
-        };
-        self.course
-            .add(row, |sum| add(sum, &interval.response_time));
+        let times = &interval.times[TimeKind::Response];
+        self.course.add(row, |sum| {
+            sum.add(times)
+                .expect("both histograms have the same bounds");
+        });
         self.measured.add(interval, &row.counts);
-        add(&mut self.service_time_measured, &interval.service_time);
     }
 }
 

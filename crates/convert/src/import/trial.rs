@@ -10,9 +10,10 @@ use hdrhistogram::Histogram;
 use jiff::Timestamp;
 use waggle_results::{
     CountsRow, FORMAT, FailureCount, ImportedTrialInfo, IntervalHistograms, IntervalRow, LoadStart,
-    PhaseInfo, PhaseName, StepCounts, StepHistograms, StepInfo, TrialEnd, TrialInfo, TrialKey,
-    TrialWriter, UnknownFact,
+    PhaseInfo, PhaseName, StepCounts, StepInfo, TrialEnd, TrialInfo, TrialKey, TrialWriter,
+    UnknownFact,
 };
+use waggle_spec::{StepTimes, TimeKind, Times};
 
 use super::{
     ab::Summary,
@@ -399,13 +400,9 @@ fn write_interval(
     } else {
         &interval.steps[..]
     };
-    let steps: Vec<StepHistograms<'_>> = shown
-        .iter()
-        .map(|step| StepHistograms {
-            response_time: &step.times,
-            service_time: &step.times,
-            failed_time: &step.failed_times,
-        })
+    let steps = shown.iter();
+    let steps: Vec<StepTimes<&Histogram<u64>>> = steps
+        .map(|step| answer_times(&step.times, &step.failed_times))
         .collect();
     let row = IntervalRow {
         start_s: interval.start_s,
@@ -416,43 +413,39 @@ fn write_interval(
         ..IntervalRow::default()
     };
     let histograms = IntervalHistograms {
-        response_time: &times,
-        service_time: &times,
-        failed_time: &failed,
-        lag: &none,
-        connect_time: None,
-        handshake_time: None,
-        first_byte_time: None,
-        session_duration: None,
+        times: Times::from_fn(|kind| match kind {
+            TimeKind::Response | TimeKind::Service => Some(&times),
+            TimeKind::Failed => Some(&failed),
+            _ => kind.is_of_every_load().then_some(&none),
+        }),
         steps: &steps,
     };
     writer.interval(&row, histograms)?;
     Ok(())
 }
 
+/// Response times are known, and service times are the same.
+fn answer_times<'a>(
+    times: &'a Histogram<u64>,
+    failed: &'a Histogram<u64>,
+) -> StepTimes<&'a Histogram<u64>> {
+    Times::from_fn(|kind| match kind {
+        TimeKind::Failed => failed,
+        _ => times,
+    })
+}
+
 /// One interval, whose times are not known.
 fn write_summary(writer: &mut TrialWriter, counts: &CountsRow, steps: &[String]) -> Result<()> {
     let none = Histogram::new(3)?;
-    let of_step = StepHistograms {
-        response_time: &none,
-        service_time: &none,
-        failed_time: &none,
-    };
     let row = IntervalRow {
         counts: counts.clone(),
         steps: vec![StepCounts::default(); steps.len()],
         ..IntervalRow::default()
     };
     let histograms = IntervalHistograms {
-        response_time: &none,
-        service_time: &none,
-        failed_time: &none,
-        lag: &none,
-        connect_time: None,
-        handshake_time: None,
-        first_byte_time: None,
-        session_duration: None,
-        steps: &vec![of_step; steps.len()],
+        times: Times::from_fn(|kind| kind.is_of_every_load().then_some(&none)),
+        steps: &vec![Times::from_fn(|_| &none); steps.len()],
     };
     writer.interval(&row, histograms)?;
     Ok(())

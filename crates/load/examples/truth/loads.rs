@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 use waggle_load::{
     BodyCheck, Expect, Job, Limits, Target, Transport, What, start, worker_and_sequence,
 };
-use waggle_spec::{Arrivals, LoadModel, Think};
+use waggle_spec::{Arrivals, LoadModel, Think, TimeKind};
 
 use crate::{
     Least, Pair,
@@ -95,9 +95,9 @@ impl Load {
         assert_eq!(counted, (REQUESTS, REQUESTS), "{}", self.name);
         Measured {
             notes,
-            service_time: all.service_time,
-            response_time: all.response_time,
-            lag: all.lag,
+            service_time: all.times[TimeKind::Service].clone(),
+            response_time: all.times[TimeKind::Response].clone(),
+            lag: all.times[TimeKind::Lag].clone(),
             started_unix_ns: outcome.started_unix_ns,
         }
     }

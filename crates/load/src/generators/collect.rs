@@ -6,6 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use waggle_spec::TimeKind;
+
 use super::{
     link::{Connected, GeneratorsError, Link, Outgoing},
     message::{self, Order, Report},
@@ -255,7 +257,7 @@ impl Generators {
                 engine_cpu_wanted_busiest: slice.counts.engine_cpu_wanted_busiest,
                 engine_run_queue_wait: slice.counts.engine_run_queue_wait,
                 engine_time_slices: slice.counts.engine_time_slices,
-                lag: slice.lag.clone(),
+                lag: slice.times[TimeKind::Lag].clone(),
             });
         }
         Some(interval)
@@ -294,15 +296,8 @@ fn slice(interval: Interval, source: usize, length: u64) -> Box<Slice> {
         end,
         is_final: false,
         counts: interval.counts,
-        response_time: interval.response_time,
-        service_time: interval.service_time,
-        failed_time: interval.failed_time,
-        lag: interval.lag,
+        times: interval.times,
         steps: interval.steps,
-        connect_time: interval.connect_time,
-        handshake_time: interval.handshake_time,
-        first_byte_time: interval.first_byte_time,
-        session_duration: interval.session_duration,
     })
 }
 
@@ -354,17 +349,9 @@ mod tests {
             slice.counts.engine_cpu = cpu;
             slice.counts.engine_cpu_busiest = cpu;
             slice.counts.engine_cpu_wanted_busiest = cpu * 2;
-            let histograms = [
-                &mut slice.response_time,
-                &mut slice.service_time,
-                &mut slice.failed_time,
-                &mut slice.lag,
-            ];
-            for (times, histogram) in (1..).zip(histograms) {
-                histogram.saturating_record_n(value * times * 37, times);
+            for (times, (_, histogram)) in (1..).zip(slice.times.iter_mut()) {
+                histogram.record_n(value * times * 37, times).unwrap();
             }
-            slice.first_byte_time.record(value * 29).unwrap();
-            slice.session_duration.record(value * 31).unwrap();
             slice.counts.inspected = InspectedCounts {
                 answers: value,
                 body_bytes: value * 3,
@@ -372,7 +359,8 @@ mod tests {
                 items: (worker > 0).then_some(value),
             };
             slice.steps[0].counts.sent = value;
-            slice.steps[0].response_time.record(value * 90_000).unwrap();
+            let times = &mut slice.steps[0].times;
+            times[TimeKind::Response].record(value * 90_000).unwrap();
             slice
         });
         slices.collect()
@@ -393,12 +381,8 @@ mod tests {
         (
             (interval.index, interval.start, interval.length),
             counts,
-            interval.response_time.clone(),
-            interval.service_time.clone(),
-            (interval.failed_time.clone(), interval.lag.clone()),
-            (step.counts.clone(), step.response_time.clone()),
-            interval.first_byte_time.clone(),
-            interval.session_duration.clone(),
+            interval.times.clone(),
+            (step.counts.clone(), step.times.clone()),
         )
     }
 

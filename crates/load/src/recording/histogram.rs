@@ -6,7 +6,11 @@ use hdrhistogram::{
     Histogram,
     serialization::{Serializer as _, V2Serializer},
 };
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer, de,
+    ser::{self, SerializeSeq},
+};
+use waggle_spec::{TimeKind, Times};
 
 use crate::machine::clock::microseconds;
 
@@ -26,6 +30,40 @@ pub(crate) fn growing_histogram() -> Histogram<u64> {
         .expect("the bounds are constants in order");
     histogram.auto(true);
     histogram
+}
+
+/// Empty histograms of all times. Those that few loads have are small at first.
+#[must_use]
+pub fn empty_times() -> Times<Histogram<u64>> {
+    Times::from_fn(|kind| match kind {
+        TimeKind::FirstByte | TimeKind::Session => growing_histogram(),
+        _ => histogram(),
+    })
+}
+
+pub(crate) fn clear_times<const N: usize>(times: &mut Times<Histogram<u64>, N>) {
+    for (_, histogram) in times.iter_mut() {
+        histogram.reset();
+    }
+}
+
+/// Adds times of the same load.
+///
+/// # Panics
+/// If a histogram has other bounds than those of the engine.
+pub fn add_times<const N: usize>(
+    sum: &mut Times<Histogram<u64>, N>,
+    part: &Times<Histogram<u64>, N>,
+) {
+    for (sum, part) in sum.zip_mut(part) {
+        add(sum, part);
+    }
+}
+
+/// Adds times of one kind.
+pub(crate) fn add(sum: &mut Histogram<u64>, part: &Histogram<u64>) {
+    sum.add(part)
+        .expect("all histograms have the same bounds, or grow up to them");
 }
 
 /// Records a time in nanoseconds.
@@ -50,6 +88,42 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Histogra
     hdrhistogram::serialization::Deserializer::new()
         .deserialize(&mut &bytes[..])
         .map_err(|why| de::Error::custom(text(why)))
+}
+
+/// The form of several times in messages: a list in their order.
+pub(crate) mod of_times {
+    use super::*;
+
+    struct Bytes<'a>(&'a Histogram<u64>);
+
+    impl Serialize for Bytes<'_> {
+        fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+            super::serialize(self.0, to)
+        }
+    }
+
+    #[derive(Deserialize)]
+    struct Owned(#[serde(deserialize_with = "super::deserialize")] Histogram<u64>);
+
+    pub(crate) fn serialize<S: Serializer, const N: usize>(
+        times: &Times<Histogram<u64>, N>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        let mut list = to.serialize_seq(Some(N))?;
+        for (_, histogram) in times.iter() {
+            list.serialize_element(&Bytes(histogram))?;
+        }
+        list.end()
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>, const N: usize>(
+        from: D,
+    ) -> Result<Times<Histogram<u64>, N>, D::Error> {
+        let all = Vec::<Owned>::deserialize(from)?;
+        let mut all = all.into_iter();
+        let times = Times::try_from_fn(|_| all.next().map(|Owned(histogram)| histogram).ok_or(()));
+        times.map_err(|()| de::Error::custom("fewer times than there are"))
+    }
 }
 
 fn text(why: impl Display) -> String {

@@ -2,9 +2,11 @@
 
 use std::{collections::VecDeque, time::Duration};
 
+use waggle_spec::TimeKind;
+
 use super::{
-    histogram::{growing_histogram, histogram},
-    outcome::{Interval, StepInterval},
+    histogram::add,
+    outcome::{Counts, Interval},
     recorder::Slice,
 };
 use crate::job::partition::Due;
@@ -124,70 +126,38 @@ impl Merger {
     fn merge(&self, slices: &[Box<Slice>]) -> Interval {
         let start = self.next * self.interval;
         let end = slices.iter().map(|slice| slice.end).max().unwrap_or(start);
-        let mut interval = Interval {
-            index: self.next,
-            start: Duration::from_nanos(start),
-            length: Duration::from_nanos(end.saturating_sub(start)),
-            counts: crate::recording::outcome::Counts::default(),
-            response_time: histogram(),
-            service_time: histogram(),
-            failed_time: histogram(),
-            lag: histogram(),
-            steps: std::iter::repeat_with(StepInterval::new)
-                .take(slices.first().map_or(0, |slice| slice.steps.len()))
-                .collect(),
-            connect_time: histogram(),
-            handshake_time: histogram(),
-            first_byte_time: growing_histogram(),
-            session_duration: growing_histogram(),
-            generators: Vec::new(),
-        };
+        let steps = slices.first().map_or(0, |slice| slice.steps.len());
+        let mut interval = Interval::new(self.next, Duration::from_nanos(start), steps);
+        interval.length = Duration::from_nanos(end.saturating_sub(start));
         for worker in slices.chunk_by(|piece, next| piece.worker == next.worker) {
-            let mut counts = crate::recording::outcome::Counts::default();
+            let mut counts = Counts::default();
             for slice in worker {
                 counts.follow(&slice.counts);
-                let service = if self.due == Due::AtSending {
-                    &slice.response_time
-                } else {
-                    &slice.service_time
-                };
-                for (sum, part) in [
-                    (&mut interval.response_time, &slice.response_time),
-                    (&mut interval.service_time, service),
-                    (&mut interval.failed_time, &slice.failed_time),
-                    (&mut interval.lag, &slice.lag),
-                    (&mut interval.connect_time, &slice.connect_time),
-                    (&mut interval.handshake_time, &slice.handshake_time),
-                    (&mut interval.first_byte_time, &slice.first_byte_time),
-                    (&mut interval.session_duration, &slice.session_duration),
-                ] {
-                    sum.add(part)
-                        .expect("all histograms have the same bounds, or grow up to them");
+                for (kind, sum) in interval.times.iter_mut() {
+                    add(sum, &slice.times[self.noted_as(kind)]);
                 }
                 for (sum, part) in interval.steps.iter_mut().zip(&slice.steps) {
-                    merge_step(sum, part);
+                    sum.add(part);
                 }
             }
             interval.counts.join(&counts);
         }
         interval
     }
-}
 
-fn merge_step(sum: &mut StepInterval, part: &StepInterval) {
-    sum.counts.join(&part.counts);
-    for (sum, part) in [
-        (&mut sum.response_time, &part.response_time),
-        (&mut sum.service_time, &part.service_time),
-        (&mut sum.failed_time, &part.failed_time),
-    ] {
-        sum.add(part).expect("they grow as far as is needed");
+    /// Where workers have a time: in a closed load the service time is the response time.
+    fn noted_as(&self, kind: TimeKind) -> TimeKind {
+        match (kind, self.due) {
+            (TimeKind::Service, Due::AtSending) => TimeKind::Response,
+            _ => kind,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recording::histogram::histogram;
 
     const MS: u64 = 1_000_000;
 
@@ -198,7 +168,7 @@ mod tests {
             (first, last, (last + 1) * 10 * MS, is_final);
         slice.counts.sent = last;
         slice.counts.in_flight = worker as u64 + 1;
-        slice.response_time.saturating_record(last);
+        slice.times[TimeKind::Response].saturating_record(last);
         slice
     }
 
@@ -214,7 +184,10 @@ mod tests {
         for &(worker, first, last, is_final) in slices {
             merger.take(slice(worker, first, last, is_final));
             while let Some((interval, _)) = merger.next() {
-                assert_eq!(interval.response_time.len(), interval.service_time.len());
+                assert_eq!(
+                    interval.times[TimeKind::Response].len(),
+                    interval.times[TimeKind::Service].len()
+                );
                 assert_eq!(interval.start, Duration::from_millis(10 * interval.index));
                 let length = u64::try_from(interval.length.as_millis()).unwrap();
                 intervals.push((
@@ -284,10 +257,10 @@ mod tests {
         for (worker, count) in [(0, requests[0]), (1, requests[1])] {
             for interval in 0..4 {
                 let mut slice = slice(worker, interval, interval, interval == 3);
-                slice.response_time.reset();
+                slice.times[TimeKind::Response].reset();
                 for request in (0..count).filter(|request| request % 4 == interval) {
                     let value = value(worker as u64, request);
-                    slice.response_time.saturating_record(value);
+                    slice.times[TimeKind::Response].saturating_record(value);
                     truth.push(value);
                 }
                 merger.take(slice);
@@ -295,7 +268,7 @@ mod tests {
         }
         let mut all = histogram();
         while let Some((interval, _)) = merger.next() {
-            all.add(&interval.response_time).unwrap();
+            all.add(&interval.times[TimeKind::Response]).unwrap();
         }
         assert!(merger.is_done());
         assert_eq!(all.len(), requests[0] + requests[1]);

@@ -4,7 +4,7 @@
 //! parts of them.
 
 pub(crate) mod examples;
-mod histogram;
+pub(crate) mod histogram;
 pub(crate) mod merge;
 pub(crate) mod outcome;
 pub(crate) mod recorder;

@@ -1,11 +1,15 @@
 //! Results of a load run: intervals while it runs, totals at its end.
 
-use std::time::Duration;
+use std::{iter, time::Duration};
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
+use waggle_spec::{StepTimes, Times};
 
-use super::request_outcomes::RequestOutcomes;
+use super::{
+    histogram::{add, add_times, empty_times, growing_histogram, histogram},
+    request_outcomes::RequestOutcomes,
+};
 use crate::{
     failure::{Failure, Failures},
     scenario::{
@@ -184,32 +188,12 @@ pub struct Interval {
     pub start: Duration,
     pub length: Duration,
     pub counts: Counts,
-    /// done − due of succeeded requests.
-    #[serde(with = "super::histogram")]
-    pub response_time: Histogram<u64>,
-    /// done − sent of succeeded requests.
-    #[serde(with = "super::histogram")]
-    pub service_time: Histogram<u64>,
-    /// done − due of requests that failed with an answer or a timeout.
-    #[serde(with = "super::histogram")]
-    pub failed_time: Histogram<u64>,
-    /// Lag of the engine: sending instant − the instant at which sending was possible.
-    #[serde(with = "super::histogram")]
-    pub lag: Histogram<u64>,
+    /// Connect times and handshakes are empty without them, as are the first bytes if no answer is inspected, and the sessions without
+    /// a scenario.
+    #[serde(with = "super::histogram::of_times")]
+    pub times: Times<Histogram<u64>>,
     /// One for each of [`crate::Running::step_names`]; empty without a scenario.
     pub steps: Vec<StepInterval>,
-    /// From the beginning of an attempt to connect until the connection was established.
-    #[serde(with = "super::histogram")]
-    pub connect_time: Histogram<u64>,
-    /// From then on until TLS was established; empty without TLS.
-    #[serde(with = "super::histogram")]
-    pub handshake_time: Histogram<u64>,
-    /// First byte − sent of succeeded answers that were inspected; empty if none are.
-    #[serde(with = "super::histogram")]
-    pub first_byte_time: Histogram<u64>,
-    /// From due until the end of their flow, of sessions that completed it, pauses included; empty without a scenario.
-    #[serde(with = "super::histogram")]
-    pub session_duration: Histogram<u64>,
     /// What limited each generator, if several made the load; empty if it was one.
     pub generators: Vec<GeneratorInterval>,
 }
@@ -237,7 +221,7 @@ impl GeneratorInterval {
             engine_cpu_wanted_busiest: Duration::ZERO,
             engine_run_queue_wait: Duration::ZERO,
             engine_time_slices: 0,
-            lag: crate::recording::histogram::histogram(),
+            lag: histogram(),
         }
     }
 
@@ -259,27 +243,27 @@ impl Default for GeneratorInterval {
 }
 
 impl Interval {
+    /// Nothing yet, of a load with so many steps.
+    #[must_use]
+    pub fn new(index: u64, start: Duration, steps: usize) -> Self {
+        Self {
+            index,
+            start,
+            length: Duration::ZERO,
+            counts: Counts::default(),
+            times: empty_times(),
+            steps: iter::repeat_with(StepInterval::new).take(steps).collect(),
+            generators: Vec::new(),
+        }
+    }
+
     /// Merges the next interval into this one.
     pub fn follow(&mut self, next: &Self) {
         self.length = (next.start + next.length).saturating_sub(self.start);
         self.counts.follow(&next.counts);
-        for (sum, part) in [
-            (&mut self.response_time, &next.response_time),
-            (&mut self.service_time, &next.service_time),
-            (&mut self.failed_time, &next.failed_time),
-            (&mut self.lag, &next.lag),
-            (&mut self.connect_time, &next.connect_time),
-            (&mut self.handshake_time, &next.handshake_time),
-            (&mut self.first_byte_time, &next.first_byte_time),
-            (&mut self.session_duration, &next.session_duration),
-        ] {
-            add(sum, part);
-        }
+        add_times(&mut self.times, &next.times);
         for (sum, part) in self.steps.iter_mut().zip(&next.steps) {
-            sum.counts.join(&part.counts);
-            add(&mut sum.response_time, &part.response_time);
-            add(&mut sum.service_time, &part.service_time);
-            add(&mut sum.failed_time, &part.failed_time);
+            sum.add(part);
         }
         for (sum, part) in self.generators.iter_mut().zip(&next.generators) {
             sum.follow(part);
@@ -287,21 +271,35 @@ impl Interval {
     }
 }
 
-fn add(sum: &mut Histogram<u64>, part: &Histogram<u64>) {
-    sum.add(part)
-        .expect("all histograms have the same bounds, or grow up to them");
-}
-
 /// One step of a scenario in an interval; histograms as those of [`Interval`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct StepInterval {
     pub counts: StepCounts,
-    #[serde(with = "super::histogram")]
-    pub response_time: Histogram<u64>,
-    #[serde(with = "super::histogram")]
-    pub service_time: Histogram<u64>,
-    #[serde(with = "super::histogram")]
-    pub failed_time: Histogram<u64>,
+    #[serde(with = "super::histogram::of_times")]
+    pub times: StepTimes<Histogram<u64>>,
+}
+
+impl StepInterval {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            counts: StepCounts::default(),
+            times: Times::from_fn(|_| growing_histogram()),
+        }
+    }
+
+    /// Adds another worker's, or a later interval of the step.
+    pub fn add(&mut self, part: &Self) {
+        self.counts.join(&part.counts);
+        add_times(&mut self.times, &part.times);
+    }
+}
+
+impl Default for StepInterval {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 /// The end of a run.

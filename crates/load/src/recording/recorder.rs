@@ -10,9 +10,10 @@ use std::{
 };
 
 use hdrhistogram::Histogram;
+use waggle_spec::{TimeKind, Times};
 
 use super::{
-    histogram::{growing_histogram, histogram, record_growing},
+    histogram::{clear_times, empty_times, record_growing},
     outcome::{Counts, InspectedCounts, SessionCounts, StepCounts, StepInterval},
 };
 use crate::{
@@ -34,34 +35,16 @@ pub(crate) struct Slice {
     /// The last slice of this worker.
     pub(crate) is_final: bool,
     pub(crate) counts: Counts,
-    pub(crate) response_time: Histogram<u64>,
-    /// Empty in a closed load, in which it equals the response time.
-    pub(crate) service_time: Histogram<u64>,
-    pub(crate) failed_time: Histogram<u64>,
-    pub(crate) lag: Histogram<u64>,
+    /// The service time is empty in a closed load, in which it equals the response time.
+    pub(crate) times: Times<Histogram<u64>>,
     /// Of each step of a scenario.
     pub(crate) steps: Vec<StepInterval>,
-    pub(crate) connect_time: Histogram<u64>,
-    pub(crate) handshake_time: Histogram<u64>,
-    pub(crate) first_byte_time: Histogram<u64>,
-    pub(crate) session_duration: Histogram<u64>,
 }
 
 impl StepInterval {
-    pub(crate) fn new() -> Self {
-        Self {
-            counts: StepCounts::default(),
-            response_time: growing_histogram(),
-            service_time: growing_histogram(),
-            failed_time: growing_histogram(),
-        }
-    }
-
     fn clear(&mut self) {
         self.counts = StepCounts::default();
-        self.response_time.reset();
-        self.service_time.reset();
-        self.failed_time.reset();
+        clear_times(&mut self.times);
     }
 }
 
@@ -75,17 +58,10 @@ impl Slice {
             end: 0,
             is_final: false,
             counts: Counts::default(),
-            response_time: histogram(),
-            service_time: histogram(),
-            failed_time: histogram(),
-            lag: histogram(),
+            times: empty_times(),
             steps: std::iter::repeat_with(StepInterval::new)
                 .take(steps)
                 .collect(),
-            connect_time: histogram(),
-            handshake_time: histogram(),
-            first_byte_time: growing_histogram(),
-            session_duration: growing_histogram(),
         })
     }
 
@@ -96,18 +72,7 @@ impl Slice {
     /// Resets it for another interval.
     pub(crate) fn clear(&mut self) {
         self.counts = Counts::default();
-        for histogram in [
-            &mut self.response_time,
-            &mut self.service_time,
-            &mut self.failed_time,
-            &mut self.lag,
-            &mut self.connect_time,
-            &mut self.handshake_time,
-            &mut self.first_byte_time,
-            &mut self.session_duration,
-        ] {
-            histogram.reset();
-        }
+        clear_times(&mut self.times);
         for step in &mut self.steps {
             step.clear();
         }
@@ -271,7 +236,7 @@ impl Recorder {
     /// Records how late a request was sent, relative to the instant at which it was possible.
     #[inline]
     pub(crate) fn lag(&mut self, lag: u64) {
-        self.lag.record(&mut self.slice.lag, lag);
+        self.lag.record(&mut self.slice.times[TimeKind::Lag], lag);
     }
 
     #[inline]
@@ -285,12 +250,12 @@ impl Recorder {
         self.sent_instants = self.sent_instants.wrapping_sub(instants.sent);
         self.slice.counts.succeeded += 1;
         self.response_time.record(
-            &mut self.slice.response_time,
+            &mut self.slice.times[TimeKind::Response],
             instants.done.saturating_sub(instants.due),
         );
         if self.due != Due::AtSending {
             self.service_time.record(
-                &mut self.slice.service_time,
+                &mut self.slice.times[TimeKind::Service],
                 instants.done.saturating_sub(instants.sent),
             );
         }
@@ -312,7 +277,7 @@ impl Recorder {
             items: inspected.items,
         });
         let first_byte_time = inspected.first_byte.saturating_sub(sent);
-        record_growing(&mut self.slice.first_byte_time, first_byte_time);
+        record_growing(&mut self.slice.times[TimeKind::FirstByte], first_byte_time);
         Ok(())
     }
 
@@ -325,8 +290,7 @@ impl Recorder {
         self.slice.counts.failed += 1;
         self.slice.counts.failures.add(failure, 1);
         if failure != Failure::Reset {
-            self.slice
-                .failed_time
+            self.slice.times[TimeKind::Failed]
                 .saturating_record(microseconds(instants.done.saturating_sub(instants.due)));
         }
     }
@@ -340,18 +304,14 @@ impl Recorder {
     /// A connection was established, `took` nanoseconds after the attempt began.
     pub(crate) fn record_connect(&mut self, took: u64) {
         self.slice.counts.connects += 1;
-        self.slice
-            .connect_time
-            .saturating_record(microseconds(took));
+        self.slice.times[TimeKind::Connect].saturating_record(microseconds(took));
     }
 
     /// TLS was established on a connection, `took` nanoseconds after the connection.
     pub(crate) fn record_handshake(&mut self, took: u64, is_resumed: bool) {
         self.slice.counts.handshakes += 1;
         self.slice.counts.handshakes_resumed += u64::from(is_resumed);
-        self.slice
-            .handshake_time
-            .saturating_record(microseconds(took));
+        self.slice.times[TimeKind::Handshake].saturating_record(microseconds(took));
     }
 
     /// A connection can be used from now on.
@@ -386,15 +346,15 @@ impl Recorder {
         match judged {
             Ok(()) => {
                 step.counts.succeeded += 1;
-                record_growing(&mut step.response_time, response_time);
+                record_growing(&mut step.times[TimeKind::Response], response_time);
                 let service_time = instants.done.saturating_sub(instants.sent);
-                record_growing(&mut step.service_time, service_time);
+                record_growing(&mut step.times[TimeKind::Service], service_time);
             }
             Err(failure) => {
                 step.counts.failed += 1;
                 step.counts.failures.add(failure, 1);
                 if failure != Failure::Reset {
-                    record_growing(&mut step.failed_time, response_time);
+                    record_growing(&mut step.times[TimeKind::Failed], response_time);
                 }
             }
         }
@@ -403,7 +363,7 @@ impl Recorder {
     /// A session has completed its flow, `took` nanoseconds after it fell due.
     pub(crate) fn record_session(&mut self, took: u64) {
         self.slice.counts.sessions.completed += 1;
-        record_growing(&mut self.slice.session_duration, took);
+        record_growing(&mut self.slice.times[TimeKind::Session], took);
     }
 
     pub(crate) fn sessions(&mut self) -> &mut SessionCounts {
@@ -464,9 +424,11 @@ impl Recorder {
 
     /// Updates the counts of the slice from the recorder's own state.
     fn settle(&mut self) {
-        self.response_time.note(&mut self.slice.response_time);
-        self.service_time.note(&mut self.slice.service_time);
-        self.lag.note(&mut self.slice.lag);
+        self.response_time
+            .note(&mut self.slice.times[TimeKind::Response]);
+        self.service_time
+            .note(&mut self.slice.times[TimeKind::Service]);
+        self.lag.note(&mut self.slice.times[TimeKind::Lag]);
         let had = self.thread.since_last();
         let unexplained = self.in_flight_unexplained();
         let counts = &mut self.slice.counts;

@@ -11,7 +11,7 @@ use waggle_load::{
     Generators, GeneratorsError, Job, KEY_DIGITS, Link, Preparation, RequestOutcome, Retries,
     ServeError, Share, serve, shares, worker_and_sequence,
 };
-use waggle_spec::{Arrivals, FeedOrder, LoadModel, LoadStage, Think};
+use waggle_spec::{Arrivals, FeedOrder, LoadModel, LoadStage, Think, TimeKind};
 use waggle_testkit::http::answer;
 
 use crate::support::{
@@ -73,7 +73,7 @@ fn run(job: &Job, generators: usize) -> Ended {
         let busiest = parts.map(|part| part.engine_cpu_busiest).max().unwrap();
         assert_eq!(
             (sent, late),
-            (interval.counts.sent, interval.lag.len()),
+            (interval.counts.sent, interval.times[TimeKind::Lag].len()),
             "{interval:?}"
         );
         assert!(busiest <= interval.counts.engine_cpu_busiest);

@@ -11,7 +11,7 @@ use std::{
 
 use hdrhistogram::Histogram;
 use waggle_load::{Interval, start};
-use waggle_spec::{Arrivals, LoadModel, Think};
+use waggle_spec::{Arrivals, LoadModel, Think, TimeKind};
 use waggle_testkit::{DEADLINE, random::fraction, wait_until};
 
 use crate::support::{Ended, OK, Reply, Server, closed_model, job, run, take_all};
@@ -27,11 +27,11 @@ fn thousand_per_s(connections: u32, pipelining: u32) -> LoadModel {
 }
 
 fn service_time(ended: &Ended) -> Histogram<u64> {
-    ended.merge(|interval| &interval.service_time)
+    ended.merge(|interval| &interval.times[TimeKind::Service])
 }
 
 fn response_time(ended: &Ended) -> Histogram<u64> {
-    ended.merge(|interval| &interval.response_time)
+    ended.merge(|interval| &interval.times[TimeKind::Response])
 }
 
 /// Each of these histograms has one value for each request; none of `larger` is below that of the same rank of `smaller`.
@@ -228,9 +228,12 @@ fn each_request_of_a_pipeline_has_its_own_times() {
         intervals.push(interval);
     }
     let first = intervals.last().unwrap();
-    assert_eq!(first.service_time.len(), 1);
+    assert_eq!(first.times[TimeKind::Service].len(), 1);
     let end = (first.start + first.length).as_micros();
-    assert!(u128::from(first.service_time.max()) <= end, "of the first");
+    assert!(
+        u128::from(first.times[TimeKind::Service].max()) <= end,
+        "of the first"
+    );
     let number = intervals.len();
     let mut ended = take_all(running);
     ended.intervals.splice(0..0, intervals);

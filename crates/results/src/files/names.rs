@@ -1,5 +1,7 @@
 //! The names of files and folders in a run's folder.
 
+use waggle_spec::TimeKind;
+
 use crate::TrialKey;
 
 pub(crate) const RUN_FILE: &str = "run.json";
@@ -10,10 +12,6 @@ pub(crate) const TRIAL_FILE: &str = "trial.json";
 pub(crate) const INTERVALS: &str = "intervals.ndjson";
 pub(crate) const RESOURCES: &str = "resources.ndjson";
 pub(crate) const BACKLOG: &str = "backlog.ndjson";
-pub(crate) const RESPONSE_TIME: &str = "response_time.hlog";
-pub(crate) const SERVICE_TIME: &str = "service_time.hlog";
-pub(crate) const FAILED_TIME: &str = "failed_time.hlog";
-pub(crate) const LAG: &str = "lag.hlog";
 pub(crate) const DELIVERY_DELAY: &str = "delivery_delay.hlog";
 pub(crate) const ARRIVAL_DELAY: &str = "arrival_delay.hlog";
 pub(crate) const END_TO_END_DELAY: &str = "end_to_end_delay.hlog";
@@ -21,15 +19,16 @@ pub(crate) const EARLIEST_DELAY: &str = "earliest_delay.hlog";
 /// The same from due.
 pub(crate) const EARLIEST_END_TO_END_DELAY: &str = "earliest_end_to_end_delay.hlog";
 pub(crate) const METRICS: &str = "metrics.ndjson";
-pub(crate) const CONNECT_TIME: &str = "connect_time.hlog";
-pub(crate) const HANDSHAKE_TIME: &str = "handshake_time.hlog";
-pub(crate) const FIRST_BYTE_TIME: &str = "first_byte_time.hlog";
-pub(crate) const SESSION_DURATION: &str = "session_duration.hlog";
 pub(crate) const LOGS: &str = "logs";
 pub(crate) const STEPS: &str = "steps";
 pub(crate) const INTERMEDIATE: &str = "intermediate";
 /// Most letters of a step's or probe's name in its folder's name.
 const LETTERS_MAX: usize = 64;
+
+/// `response_time.hlog`.
+pub(crate) fn times_file(kind: TimeKind) -> String {
+    format!("{}.hlog", kind.name())
+}
 
 /// `0007-c03-r1`.
 pub(crate) fn folder_name(key: TrialKey, position: u32) -> String {

@@ -9,6 +9,7 @@ use std::{
 };
 
 use hdrhistogram::{Histogram, serialization::V2DeflateSerializer};
+use waggle_spec::{StepTimes, TimeKind, Times};
 
 use crate::{
     BacklogRow, DelayHistograms, IntervalRow, ResourceRow, SystemMetricRow, TrialInfo, TrialKey,
@@ -16,9 +17,8 @@ use crate::{
     files::{
         disk::{json, sync_folder, write_synced},
         names::{
-            BACKLOG, CONNECT_TIME, DELIVERY_DELAY, FAILED_TIME, FIRST_BYTE_TIME, HANDSHAKE_TIME,
-            INTERMEDIATE, INTERVALS, LAG, LOGS, METRICS, RESOURCES, RESPONSE_TIME, SERVICE_TIME,
-            SESSION_DURATION, STEPS, TRIAL_FILE, folder_name, step_folder,
+            BACKLOG, DELIVERY_DELAY, INTERMEDIATE, INTERVALS, LOGS, METRICS, RESOURCES, STEPS,
+            TRIAL_FILE, folder_name, step_folder, times_file,
         },
         trial_files::OutputFile,
     },
@@ -28,27 +28,10 @@ use crate::{
 /// The histograms of one interval, in microseconds.
 #[derive(Debug, Clone, Copy)]
 pub struct IntervalHistograms<'a> {
-    pub response_time: &'a Histogram<u64>,
-    pub service_time: &'a Histogram<u64>,
-    pub failed_time: &'a Histogram<u64>,
-    pub lag: &'a Histogram<u64>,
-    /// Opening a connection, and its TLS handshake; `None`: not noted, in this interval as in every other.
-    pub connect_time: Option<&'a Histogram<u64>>,
-    pub handshake_time: Option<&'a Histogram<u64>>,
-    /// Until the first byte of an answer; `None`: not noted, in this interval as in every other.
-    pub first_byte_time: Option<&'a Histogram<u64>>,
-    /// Of completed sessions; `None`: not noted, in this interval as in every other.
-    pub session_duration: Option<&'a Histogram<u64>>,
+    /// `None`: not noted, in this interval as in every other. What every load has is noted as empty.
+    pub times: Times<Option<&'a Histogram<u64>>>,
     /// As many as the load was started with.
-    pub steps: &'a [StepHistograms<'a>],
-}
-
-/// The histograms of one step in one interval, in microseconds.
-#[derive(Debug, Clone, Copy)]
-pub struct StepHistograms<'a> {
-    pub response_time: &'a Histogram<u64>,
-    pub service_time: &'a Histogram<u64>,
-    pub failed_time: &'a Histogram<u64>,
+    pub steps: &'a [StepTimes<&'a Histogram<u64>>],
 }
 
 /// What is known of a load when it starts.
@@ -82,15 +65,8 @@ struct Load {
     started_unix_s: f64,
     steps: Vec<StepFiles>,
     intermediate_probes: Vec<ProbeFiles>,
-    /// Opened by the first interval that has them.
-    connect_time: Option<OutputFile>,
-    handshake_time: Option<OutputFile>,
-    first_byte_time: Option<OutputFile>,
-    session_duration: Option<OutputFile>,
-    response_time: OutputFile,
-    service_time: OutputFile,
-    failed_time: OutputFile,
-    lag: OutputFile,
+    /// Those that not every load has are opened by the first interval that has them.
+    times: Times<Option<OutputFile>>,
     delivery_delay: OutputFile,
     /// Those that not every probe has.
     optional_delays: Vec<OutputFile>,
@@ -102,9 +78,7 @@ struct Load {
 /// The files of one step.
 struct StepFiles {
     tag: String,
-    response_time: OutputFile,
-    service_time: OutputFile,
-    failed_time: OutputFile,
+    times: StepTimes<OutputFile>,
 }
 
 impl std::fmt::Debug for Load {
@@ -125,38 +99,30 @@ impl StepFiles {
     ) -> Result<Self, WriteError> {
         let folder = partial.join(step_folder(index, name));
         fs::create_dir_all(&folder).map_err(WriteError::io("create", &folder))?;
-        let open = |file| OutputFile::log(&folder, file, started_unix_s);
         Ok(Self {
             tag: hlog::tag_of(name),
-            response_time: open(RESPONSE_TIME)?,
-            service_time: open(SERVICE_TIME)?,
-            failed_time: open(FAILED_TIME)?,
+            times: Times::try_from_fn(|kind| open_times(&folder, kind, started_unix_s))?,
         })
     }
 }
 
+/// The log of one kind of times.
+fn open_times(
+    folder: &Path,
+    kind: TimeKind,
+    started_unix_s: f64,
+) -> Result<OutputFile, WriteError> {
+    OutputFile::log(folder, &times_file(kind), started_unix_s)
+}
+
 impl Load {
     fn outs(&mut self) -> impl Iterator<Item = &mut OutputFile> {
-        let whole = [
-            &mut self.response_time,
-            &mut self.service_time,
-            &mut self.failed_time,
-            &mut self.lag,
-            &mut self.delivery_delay,
-        ];
-        let steps = self.steps.iter_mut().flat_map(|step| {
-            [
-                &mut step.response_time,
-                &mut step.service_time,
-                &mut step.failed_time,
-            ]
-        });
-        whole
-            .into_iter()
-            .chain(&mut self.connect_time)
-            .chain(&mut self.handshake_time)
-            .chain(&mut self.first_byte_time)
-            .chain(&mut self.session_duration)
+        let times = self.times.iter_mut();
+        let steps = self.steps.iter_mut();
+        let steps = steps.flat_map(|step| step.times.iter_mut().map(|(_, out)| out));
+        times
+            .filter_map(|(_, out)| out.as_mut())
+            .chain([&mut self.delivery_delay])
             .chain(&mut self.optional_delays)
             .chain(
                 self.intermediate_probes
@@ -178,40 +144,13 @@ impl Load {
             length_s,
         };
         let serializer = &mut self.serializer;
-        for (out, histogram) in [
-            (&mut self.response_time, histograms.response_time),
-            (&mut self.service_time, histograms.service_time),
-            (&mut self.failed_time, histograms.failed_time),
-            (&mut self.lag, histograms.lag),
-        ] {
-            out.histogram(serializer, head, histogram)?;
-        }
-        for (name, out, histogram) in [
-            (
-                CONNECT_TIME,
-                &mut self.connect_time,
-                histograms.connect_time,
-            ),
-            (
-                HANDSHAKE_TIME,
-                &mut self.handshake_time,
-                histograms.handshake_time,
-            ),
-            (
-                FIRST_BYTE_TIME,
-                &mut self.first_byte_time,
-                histograms.first_byte_time,
-            ),
-            (
-                SESSION_DURATION,
-                &mut self.session_duration,
-                histograms.session_duration,
-            ),
-        ] {
-            let Some(histogram) = histogram else { continue };
+        for (kind, out) in self.times.iter_mut() {
+            let Some(histogram) = histograms.times[kind] else {
+                continue;
+            };
             let out = match out {
                 Some(out) => out,
-                None => out.insert(OutputFile::log(partial, name, self.started_unix_s)?),
+                None => out.insert(open_times(partial, kind, self.started_unix_s)?),
             };
             out.histogram(serializer, head, histogram)?;
         }
@@ -220,11 +159,7 @@ impl Load {
                 tag: &step.tag,
                 ..head
             };
-            for (out, histogram) in [
-                (&mut step.response_time, histograms.response_time),
-                (&mut step.service_time, histograms.service_time),
-                (&mut step.failed_time, histograms.failed_time),
-            ] {
+            for (out, histogram) in step.times.zip_mut(histograms) {
                 out.histogram(serializer, head, histogram)?;
             }
         }
@@ -275,7 +210,6 @@ impl TrialWriter {
             reason = "a time of day to the microsecond is enough"
         )]
         let started_unix_s = start.started_unix_ns as f64 / 1e9;
-        let open = |name| OutputFile::log(&self.partial, name, started_unix_s);
         let steps = start.steps.iter().enumerate();
         self.load = Some(Load {
             tag: hlog::tag_of(start.name),
@@ -287,15 +221,12 @@ impl TrialWriter {
                 .zip(start.intermediate_probes)
                 .map(|(index, name)| ProbeFiles::open(&self.partial, index, name, started_unix_s))
                 .collect::<Result<_, _>>()?,
-            connect_time: None,
-            handshake_time: None,
-            first_byte_time: None,
-            session_duration: None,
-            response_time: open(RESPONSE_TIME)?,
-            service_time: open(SERVICE_TIME)?,
-            failed_time: open(FAILED_TIME)?,
-            lag: open(LAG)?,
-            delivery_delay: open(DELIVERY_DELAY)?,
+            times: Times::try_from_fn(|kind| {
+                let is_needed = kind.is_of_every_load();
+                let open = is_needed.then(|| open_times(&self.partial, kind, started_unix_s));
+                open.transpose()
+            })?,
+            delivery_delay: OutputFile::log(&self.partial, DELIVERY_DELAY, started_unix_s)?,
             optional_delays: Vec::new(),
             serializer: V2DeflateSerializer::new(),
             end_s: 0.0,
@@ -450,7 +381,7 @@ impl TrialWriter {
         let steps = self.load.iter().flat_map(|load| &load.steps);
         let probes = self.load.iter().flat_map(|load| &load.intermediate_probes);
         let paths = steps
-            .map(|step| &step.response_time.path)
+            .map(|step| &step.times[TimeKind::Response].path)
             .chain(probes.map(|probe| &probe.backlog.path));
         for folder in paths.filter_map(|path| path.parent()) {
             sync_folder(folder)?;

@@ -1,6 +1,6 @@
 //! `trial.json`, and the row types of the files next to it.
 
-use waggle_spec::LoadStage;
+use waggle_spec::{Arrivals, LoadStage};
 mod background;
 mod clients;
 mod cool_down;
@@ -26,7 +26,6 @@ pub use quiet_wait::QuietWaitInfo;
 pub use rows::{BacklogRow, IntervalRow, ResourceRow, SystemMetricRow};
 use serde::{Deserialize, Serialize};
 pub use stopped::{StopNumber, StoppedInfo};
-use waggle_spec::Arrivals;
 
 use crate::{FailureKind, ImportedTrialInfo, LimitInfo, RecoveryInfo, TrialKey, count::count};
 

@@ -6,10 +6,12 @@ use waggle_results::{
     ControlInfo, CountsRow, DeliveryInfo, GeneratorInfo, GeneratorPartInfo, HistogramLogWriter,
     InspectedCounts, InstantsInfo, IntervalHistograms, IntervalRow, LagInfo, LoadDropInfo,
     LoadStart, MachineInfo, MeasuredRecords, PhaseInfo, PhaseName, RecoveryInfo, ResourceRow, Run,
-    RunFolder, RunInfo, ScheduleInfo, TrialEnd, TrialInfo, WriteError, read_histograms, run_info,
-    trial_info,
+    RunFolder, RunInfo, ScheduleInfo, TrialEnd, TrialInfo, WriteError, merge_range,
+    read_histograms, run_info, trial_info,
 };
-use waggle_spec::{Arrivals, ExpectedVerdict, RampUp, Reference, ReferenceColumn, ReferenceRow};
+use waggle_spec::{
+    Arrivals, ExpectedVerdict, RampUp, Reference, ReferenceColumn, ReferenceRow, TimeKind, Times,
+};
 
 use crate::sample;
 
@@ -47,8 +49,8 @@ fn a_trial_comes_back_whole() {
         trial.delivery_delay.as_ref().unwrap(),
         &written.delivery_delay
     );
-    assert!((trial.response_time.started_unix_s - 1_767_225_600.25).abs() < 1e-3);
-    for (index, entry) in trial.response_time.iter().enumerate() {
+    assert!((trial.times[TimeKind::Response].started_unix_s - 1_767_225_600.25).abs() < 1e-3);
+    for (index, entry) in trial.times[TimeKind::Response].iter().enumerate() {
         assert_eq!(entry.histogram, written.response_time[index]);
         assert!((entry.start_s - trial.intervals[index].start_s).abs() < 1e-6);
     }
@@ -57,9 +59,12 @@ fn a_trial_comes_back_whole() {
     for histogram in &written.response_time[3..] {
         expected.add(histogram).unwrap();
     }
-    assert_eq!(trial.measured_histograms().response_time, expected);
+    assert_eq!(trial.measured_histograms()[TimeKind::Response], expected);
     assert_eq!(trial.intervals_within(0.5, 1.5).count(), 4);
-    assert_eq!(trial.merge_range(9.0, 10.0).response_time.len(), 0);
+    assert_eq!(
+        merge_range(&trial.times, (9.0, 10.0))[TimeKind::Response].len(),
+        0
+    );
 }
 
 #[test]
@@ -96,7 +101,7 @@ fn the_steps_of_a_scenario_come_back() {
     assert_eq!(trial.info, sample::scenario_trial_info());
     assert_eq!(trial.steps.len(), sample::STEPS.len());
     for (step, (logs, name)) in trial.steps.iter().zip(sample::STEPS).enumerate() {
-        let histograms: Vec<_> = logs.response_time.iter().collect();
+        let histograms: Vec<_> = logs[TimeKind::Response].iter().collect();
         for (interval, entry) in histograms.iter().enumerate() {
             assert_eq!(entry.histogram, written[interval][step], "{name}");
         }
@@ -104,14 +109,21 @@ fn the_steps_of_a_scenario_come_back() {
         for interval in &written[3..] {
             measured.add(&interval[step]).unwrap();
         }
-        assert_eq!(logs.merge_range(0.5, 1.5).response_time, measured, "{name}");
-        assert_eq!(logs.failed_time.len(), logs.service_time.len());
+        assert_eq!(
+            merge_range(logs, (0.5, 1.5))[TimeKind::Response],
+            measured,
+            "{name}"
+        );
+        assert_eq!(logs[TimeKind::Failed].len(), logs[TimeKind::Service].len());
     }
     assert_eq!(trial.intervals[1].steps[0].succeeded, 99);
-    assert_eq!(trial.connect_time.merge_range(0.0, 0.25).len(), 10);
-    assert_eq!(trial.handshake_time.len(), 6);
-    assert!(trial.first_byte_time.is_empty());
-    assert!(trial.session_duration.is_empty());
+    assert_eq!(
+        trial.times[TimeKind::Connect].merge_range(0.0, 0.25).len(),
+        10
+    );
+    assert_eq!(trial.times[TimeKind::Handshake].len(), 6);
+    assert!(trial.times[TimeKind::FirstByte].is_empty());
+    assert!(trial.times[TimeKind::Session].is_empty());
 }
 
 #[test]
@@ -131,8 +143,14 @@ fn a_trial_that_never_saw_load_comes_back() {
     run.begin(sample::key(2, 1)).unwrap().finish(&info).unwrap();
     let read = Run::read(folder.path()).unwrap();
     assert_eq!(read.trials[0].info, info);
-    assert!(read.trials[0].response_time.is_empty() && read.trials[0].delivery_delay.is_none());
-    assert_eq!(read.trials[0].measured_histograms().response_time.len(), 0);
+    assert!(
+        read.trials[0].times[TimeKind::Response].is_empty()
+            && read.trials[0].delivery_delay.is_none()
+    );
+    assert_eq!(
+        read.trials[0].measured_histograms()[TimeKind::Response].len(),
+        0
+    );
 }
 
 #[test]
@@ -161,14 +179,16 @@ fn inspected_answers_come_back() {
     times.record_n(700, 2).unwrap();
     let empty = Histogram::new(3).unwrap();
     let histograms = IntervalHistograms {
-        response_time: &empty,
-        service_time: &empty,
-        failed_time: &empty,
-        lag: &empty,
-        connect_time: None,
-        handshake_time: None,
-        first_byte_time: Some(&times),
-        session_duration: Some(&times),
+        times: Times::from_fn(|kind| match kind {
+            TimeKind::Response => Some(&empty),
+            TimeKind::Service => Some(&empty),
+            TimeKind::Failed => Some(&empty),
+            TimeKind::Lag => Some(&empty),
+            TimeKind::Connect => None,
+            TimeKind::Handshake => None,
+            TimeKind::FirstByte => Some(&times),
+            TimeKind::Session => Some(&times),
+        }),
         steps: &[],
     };
     let row = IntervalRow {
@@ -197,8 +217,8 @@ fn inspected_answers_come_back() {
     let trial = &read.trials[0];
     assert_eq!(trial.info, info);
     assert_eq!(trial.intervals, [row]);
-    assert_eq!(trial.measured_histograms().first_byte_time, times);
-    assert_eq!(trial.measured_histograms().session_duration, times);
+    assert_eq!(trial.measured_histograms()[TimeKind::FirstByte], times);
+    assert_eq!(trial.measured_histograms()[TimeKind::Session], times);
 }
 
 #[test]
@@ -243,14 +263,16 @@ fn what_could_not_be_read_again_is_not_written() {
     ));
     let empty = Histogram::new(3).unwrap();
     let histograms = IntervalHistograms {
-        response_time: &empty,
-        service_time: &empty,
-        failed_time: &empty,
-        lag: &empty,
-        connect_time: None,
-        handshake_time: None,
-        first_byte_time: None,
-        session_duration: None,
+        times: Times::from_fn(|kind| match kind {
+            TimeKind::Response => Some(&empty),
+            TimeKind::Service => Some(&empty),
+            TimeKind::Failed => Some(&empty),
+            TimeKind::Lag => Some(&empty),
+            TimeKind::Connect => None,
+            TimeKind::Handshake => None,
+            TimeKind::FirstByte => None,
+            TimeKind::Session => None,
+        }),
         steps: &[],
     };
     let refused = writer.interval(&IntervalRow::default(), histograms);

@@ -10,10 +10,11 @@ use waggle_results::{
     DeliveryInfo, FORMAT, FailureCount, FailureKind, FeedInfo, FlowInfo, GeneratorInfo, Host,
     IntervalHistograms, IntervalRow, LedgerInfo, LoadStart, NamedText, PhaseInfo, PhaseName,
     ResourceRow, RunFolder, RunInfo, ScenarioInfo, ScheduleInfo, SessionCounts, SessionsInfo,
-    StepCounts, StepHistograms, StepInfo, Trial, TrialEnd, TrialInfo, TrialKey, TrialWriter,
+    StepCounts, StepInfo, Trial, TrialEnd, TrialInfo, TrialKey, TrialWriter,
 };
 use waggle_spec::{
-    Comparison, FeedOrder, LevelKind, LoadKind, Restart, Search, Threshold, TrialOrder, WarmUpUntil,
+    Comparison, FeedOrder, LevelKind, LoadKind, Restart, Search, Threshold, TimeKind, Times,
+    TrialOrder, WarmUpUntil,
 };
 
 pub(crate) const STUDY: &str = "study: ingest\n";
@@ -251,24 +252,22 @@ pub(crate) fn write_rows(writer: &mut TrialWriter, seed: u64) -> Written {
             connections_open: 10,
             ..IntervalRow::default()
         };
-        let response = histogram(&mut random, 222, 50_000);
+        let times: Times<_> = Times::from_fn(|kind| match kind {
+            TimeKind::Response => histogram(&mut random, 222, 50_000),
+            TimeKind::Service => histogram(&mut random, 222, 40_000),
+            TimeKind::Failed => histogram(&mut random, 3, 3_000_000_000),
+            _ => histogram(&mut random, 0, 2),
+        });
         writer
             .interval(
                 &row,
                 IntervalHistograms {
-                    response_time: &response,
-                    service_time: &histogram(&mut random, 222, 40_000),
-                    failed_time: &histogram(&mut random, 3, 3_000_000_000),
-                    lag: &histogram(&mut random, 0, 2),
-                    connect_time: None,
-                    handshake_time: None,
-                    first_byte_time: None,
-                    session_duration: None,
+                    times: Times::from_fn(|kind| kind.is_of_every_load().then_some(&times[kind])),
                     steps: &[],
                 },
             )
             .unwrap();
-        response_time.push(response);
+        response_time.push(times[TimeKind::Response].clone());
         let at_s = start_s + INTERVAL_S;
         let component = "gateway-0".to_owned();
         writer
@@ -457,20 +456,23 @@ pub(crate) fn write_scenario_run(path: &Path) -> Vec<[Histogram<u64>; 2]> {
             histogram(&mut random, 1, 50_000),
             histogram(&mut random, 10, 500),
         );
-        let steps = times.each_ref().map(|response_time| StepHistograms {
-            response_time,
-            service_time: response_time,
-            failed_time: &failed,
+        let steps = times.each_ref().map(|response_time| {
+            Times::from_fn(|kind| match kind {
+                TimeKind::Failed => &failed,
+                _ => response_time,
+            })
         });
         let histograms = IntervalHistograms {
-            response_time: &times[0],
-            service_time: &times[0],
-            failed_time: &failed,
-            lag: &failed,
-            connect_time: Some(&connect),
-            handshake_time: Some(&connect),
-            first_byte_time: None,
-            session_duration: None,
+            times: Times::from_fn(|kind| match kind {
+                TimeKind::Response => Some(&times[0]),
+                TimeKind::Service => Some(&times[0]),
+                TimeKind::Failed => Some(&failed),
+                TimeKind::Lag => Some(&failed),
+                TimeKind::Connect => Some(&connect),
+                TimeKind::Handshake => Some(&connect),
+                TimeKind::FirstByte => None,
+                TimeKind::Session => None,
+            }),
             steps: &steps,
         };
         writer.interval(&row, histograms).unwrap();
@@ -482,25 +484,13 @@ pub(crate) fn write_scenario_run(path: &Path) -> Vec<[Histogram<u64>; 2]> {
 
 pub(crate) fn assert_same_logs(actual: &Trial, expected: &Trial) {
     let all = |trial: &Trial| -> Vec<(f64, Histogram<u64>)> {
-        [
-            &trial.response_time,
-            &trial.service_time,
-            &trial.failed_time,
-            &trial.lag,
-            &trial.connect_time,
-            &trial.handshake_time,
-            &trial.first_byte_time,
-            &trial.session_duration,
-        ]
-        .into_iter()
-        .chain(
-            trial
-                .steps
-                .iter()
-                .flat_map(|step| [&step.response_time, &step.service_time, &step.failed_time]),
-        )
-        .flat_map(|log| log.iter().map(|entry| (entry.start_s, entry.histogram)))
-        .collect()
+        let steps = trial.steps.iter();
+        let steps = steps.flat_map(|step| step.iter().map(|(_, log)| log));
+        let whole = trial.times.iter().map(|(_, log)| log);
+        whole
+            .chain(steps)
+            .flat_map(|log| log.iter().map(|entry| (entry.start_s, entry.histogram)))
+            .collect()
     };
     assert_eq!(all(actual), all(expected));
     assert_eq!(actual.delivery_delay, expected.delivery_delay);

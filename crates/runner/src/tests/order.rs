@@ -2,6 +2,7 @@
 
 use waggle_analysis::Decision;
 use waggle_results::{PhaseName, TrialEnd, TrialKey};
+use waggle_spec::TimeKind;
 
 use super::{
     Bench, STUDY, SYSTEM, Then, phases, world,
@@ -115,7 +116,7 @@ async fn a_good_run_is_reported_and_written() {
             8 * PER_INTERVAL
         );
         assert_eq!(
-            trial.measured_histograms().response_time.len(),
+            trial.measured_histograms()[TimeKind::Response].len(),
             8 * PER_INTERVAL
         );
         assert!(!trial.resources.is_empty() && !trial.backlog.is_empty());
@@ -131,7 +132,7 @@ async fn answers_after_the_measured_phase_are_in_its_times() {
     for trial in &bench.results().trials {
         assert_eq!(trial.info.measured.succeeded, 8 * PER_INTERVAL - 20);
         let times = trial.measured_histograms();
-        for times in [&times.response_time, &times.service_time] {
+        for times in [&times[TimeKind::Response], &times[TimeKind::Service]] {
             assert_eq!(times.len(), 8 * PER_INTERVAL);
             assert!(times.value_at_quantile(0.97) < 6_000);
             assert!(times.value_at_quantile(0.98) > 249_000);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use waggle_results::{ControlInfo, LoadDropInfo, PhaseName, RecoveryInfo, TrialEnd};
-use waggle_spec::{LoadModel, LoadStage, RampUp};
+use waggle_spec::{LoadModel, LoadStage, RampUp, TimeKind};
 
 use super::{
     Bench, STUDY, Then, phases, world,
@@ -217,7 +217,7 @@ async fn nothing_of_what_comes_behind_it_is_in_the_measured_phase() {
         let at_s = 3.0;
         assert_eq!(info.load_drop, Some(LoadDropInfo { at_s, recovery }));
         assert_eq!(
-            trial.measured_histograms().response_time.len(),
+            trial.measured_histograms()[TimeKind::Response].len(),
             8 * PER_INTERVAL
         );
         let delays = trial.delivery_delay.as_ref().unwrap();
@@ -240,7 +240,7 @@ async fn answers_in_the_recovery_are_not_in_the_times_of_the_measured_phase() {
     let fault = Some(Fault::StallsAt(11, 20));
     bench.run(&world(fault), Then::Nothing).await.0.unwrap();
     for trial in &bench.results().trials {
-        let times = trial.measured_histograms().response_time;
+        let times = &trial.measured_histograms()[TimeKind::Response];
         assert_eq!(times.len(), 8 * PER_INTERVAL - 20);
         assert!(times.max() < 2_000);
     }

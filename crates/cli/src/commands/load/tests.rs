@@ -90,7 +90,7 @@ fn load_result(flags: &[&str], intervals: &[IntervalSpec]) -> LoadResult {
         ..crate::commands::load::follow::drive::replay(&planned, &intervals)
     };
     // Requests that wait at the end are skipped.
-    observed.so_far.totals.skipped = waiting;
+    observed.so_far.whole.counts.skipped = waiting;
     let thresholds = crate::commands::load::result::conditions::conditions(
         "--threshold",
         &flags.judged.thresholds,

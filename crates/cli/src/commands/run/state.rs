@@ -6,14 +6,14 @@ use waggle_load::Interval;
 use waggle_report::wording::{format, labels, operating_points, search};
 use waggle_results::{PhaseName, TrialKey};
 use waggle_runner::Event;
-use waggle_spec::LevelKind;
+use waggle_spec::{LevelKind, TimeKind};
 use waggle_study::Study;
 
 use super::lines::waiting_for_quiet;
 use crate::{
     output::values::{duration, microseconds, rate},
     trial::{
-        aggregate::{Aggregate, Aggregator, as_f64},
+        aggregate::{Aggregator, as_f64},
         sides::{Side, Sides},
     },
 };
@@ -284,14 +284,15 @@ impl State {
 }
 
 /// `45.2k/s, 3.00/s failing  p50 820 µs p99 12.4 ms`.
-fn figures(second: &Aggregate) -> String {
+fn figures(second: &Interval) -> String {
     let seconds = second.length.as_secs_f64();
     let per_s = |count: u64| as_f64(count) / seconds;
     let failed = match second.counts.failed {
         0 => String::new(),
         failed => format!(", {} failing", rate(per_s(failed))),
     };
-    let percentile = |quantile| microseconds(second.response_time.value_at_quantile(quantile));
+    let percentile =
+        |quantile| microseconds(second.times[TimeKind::Response].value_at_quantile(quantile));
     format!(
         "{}{failed}  p50 {} p99 {}",
         rate(per_s(second.counts.succeeded)),
@@ -382,9 +383,13 @@ mod tests {
             let mut interval = made_interval(0, CALM, &mut 0);
             interval.length = Duration::from_secs(1);
             (interval.counts.succeeded, interval.counts.failed) = (45_210, failed);
-            interval.response_time = histogram();
-            interval.response_time.record_n(820, 90).unwrap();
-            interval.response_time.record_n(12_400, 10).unwrap();
+            interval.times[TimeKind::Response] = histogram();
+            interval.times[TimeKind::Response]
+                .record_n(820, 90)
+                .unwrap();
+            interval.times[TimeKind::Response]
+                .record_n(12_400, 10)
+                .unwrap();
             Event::Interval {
                 phase: PhaseName::Measure,
                 interval: Arc::new(interval),

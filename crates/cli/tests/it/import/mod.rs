@@ -10,6 +10,7 @@ use std::{fs, path::Path, process::Command};
 
 use waggle_analysis::{Model, TrialModel, TrialNumbers, TrialPercentile};
 use waggle_load::NullServer;
+use waggle_spec::TimeKind;
 use waggle_stats::{Aspect, Bias, Verdict};
 
 use crate::workspace::{Workspace, output_text};
@@ -65,7 +66,9 @@ pub(crate) fn counts(model: &Model) -> Vec<(u64, u64)> {
 
 /// A percentile of the response time of the first trial, in µs; `None`: it is not known.
 pub(crate) fn response(model: &Model, percentile: &str) -> Option<f64> {
-    let times = numbers(&model.trials[0]).response.as_ref().unwrap();
+    let times = numbers(&model.trials[0]).times[TimeKind::Response]
+        .as_ref()
+        .unwrap();
     let us = |value: &Option<TrialPercentile>| value.as_ref().map(|value| value.us);
     match percentile {
         "p50" => us(&times.p50),

@@ -4,6 +4,7 @@ use std::fs;
 
 use waggle_analysis::{Model, TrialNumbers, TrialPercentiles};
 use waggle_results::FailureKind;
+use waggle_spec::TimeKind;
 use waggle_testkit::http::{Reply, Server};
 
 use crate::workspace::{Workspace, output_text};
@@ -76,7 +77,10 @@ fn a_study_has_what_was_measured_of_its_answers() {
         inspected.answers * LIST.len() as u64
     );
     assert_eq!(inspected.items, Some(inspected.answers * 3));
-    let (first, service) = (&numbers.first_byte, &numbers.service);
+    let (first, service) = (
+        &numbers.times[TimeKind::FirstByte],
+        &numbers.times[TimeKind::Service],
+    );
     let mean = |times: &Option<TrialPercentiles>| {
         let times = times.as_ref().unwrap();
         (times.count, times.mean_us.unwrap())

@@ -4,6 +4,7 @@ use std::fs;
 
 use waggle_analysis::Model;
 use waggle_results::FailureKind;
+use waggle_spec::TimeKind;
 use waggle_testkit::http::{Reply, Request, Server, answer, ok};
 
 use crate::workspace::Workspace;
@@ -54,12 +55,12 @@ fn a_study_times_walks_as_wholes() {
     let numbers = model.trials[0].numbers.as_ref().unwrap();
     let sessions = numbers.sessions.unwrap();
     assert_eq!(sessions.failed, 0);
-    let duration = numbers.session_duration.as_ref().unwrap();
+    let duration = numbers.times[TimeKind::Session].as_ref().unwrap();
     assert_eq!(duration.count, sessions.completed);
     // The load ends after a number of requests, in the middle of a walk or after it.
     let walks = numbers.steps[0].succeeded.div_ceil(PAGES as u64);
     assert!(walks.abs_diff(sessions.completed) <= 1, "{numbers:?}");
-    let page = numbers.response.as_ref().unwrap();
+    let page = numbers.times[TimeKind::Response].as_ref().unwrap();
     assert!(duration.mean_us >= page.mean_us, "{numbers:?}");
     let head = table.lines().next().unwrap();
     let columns = ["session_duration_p50_us", "session_duration_max_us"];
@@ -78,7 +79,7 @@ fn a_walk_that_does_not_end_is_a_failed_session() {
     let sessions = numbers.sessions.unwrap();
     assert_eq!((sessions.completed, numbers.failed), (0, 0));
     assert!(sessions.failed > 0);
-    assert_eq!(numbers.session_duration, None);
+    assert_eq!(numbers.times[TimeKind::Session], None);
     let kinds: Vec<FailureKind> = numbers
         .other_failures
         .iter()

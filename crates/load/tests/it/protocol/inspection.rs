@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use flate2::{Compression, write::GzEncoder};
 use waggle_load::{Failure, Inspect, InspectedCounts, InspectionFailure, Job, What};
-use waggle_spec::Protocol;
+use waggle_spec::{Protocol, TimeKind};
 use waggle_testkit::streams::{self, Settings, StreamServer};
 
 use crate::support::{Ended, OK, Reply, Server, closed_model, job, run};
@@ -72,14 +72,14 @@ fn check_streams(
 }
 
 fn check_found(ended: &Ended, expected: Result<InspectedCounts, Failure>) {
-    let first_byte_time = ended.merge(|interval| &interval.first_byte_time);
+    let first_byte_time = ended.merge(|interval| &interval.times[TimeKind::FirstByte]);
     let counts = ended.counts().inspected;
     assert_eq!(first_byte_time.len(), counts.answers);
     match expected {
         Ok(expected) => {
             assert!(ended.failures().is_empty(), "{:?}", ended.failures());
             assert_eq!(counts, expected);
-            let service_time = ended.merge(|interval| &interval.service_time);
+            let service_time = ended.merge(|interval| &interval.times[TimeKind::Service]);
             assert!(first_byte_time.max() <= service_time.max());
         }
         Err(failure) => {

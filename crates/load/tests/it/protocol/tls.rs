@@ -8,7 +8,7 @@ use std::{
 use waggle_load::{
     BodyCheck, Failure, HandshakeFailure, Job, Roots, Tls, TlsError, TlsOptions, Transport,
 };
-use waggle_spec::Protocol;
+use waggle_spec::{Protocol, TimeKind};
 use waggle_testkit::{
     DEADLINE, Listener, Socket,
     tls::{Authority, ClientAuth, Signed},
@@ -82,8 +82,15 @@ fn requests_go_over_tls_and_every_one_is_counted() {
         assert!((1..=3).contains(&handshakes), "{version:?}: {handshakes}");
         assert_eq!(counts.connects, 3);
         assert_eq!(counts.bytes_received, REQUESTS * OK.len() as u64);
-        assert_eq!(ended.merge(|interval| &interval.connect_time).len(), 3);
-        let timed = ended.merge(|interval| &interval.handshake_time).len();
+        assert_eq!(
+            ended
+                .merge(|interval| &interval.times[TimeKind::Connect])
+                .len(),
+            3
+        );
+        let timed = ended
+            .merge(|interval| &interval.times[TimeKind::Handshake])
+            .len();
         assert_eq!(timed, handshakes, "{version:?}");
         assert_eq!(server.closed_in_order(), handshakes, "{version:?}");
     }

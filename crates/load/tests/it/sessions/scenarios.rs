@@ -6,7 +6,7 @@ use std::{
 };
 
 use waggle_load::{Action, Job, Scenario, SessionCounts};
-use waggle_spec::{Arrivals, FeedOrder, LoadModel, Think};
+use waggle_spec::{Arrivals, FeedOrder, LoadModel, Think, TimeKind};
 use waggle_testkit::http::field;
 
 use crate::support::{
@@ -220,7 +220,7 @@ fn cycling_and_random_feeds_never_end() {
 
 fn max_us(ended: &Ended, step: usize) -> u64 {
     ended
-        .merge(|interval| &interval.steps[step].response_time)
+        .merge(|interval| &interval.steps[step].times[TimeKind::Response])
         .max()
 }
 
@@ -285,7 +285,7 @@ fn sessions_of_an_open_load_are_due_by_the_clock_and_steps_by_the_step_before() 
     assert!(u128::from(max_us(&ended, 0)) >= waited);
     // Second steps are due when their first ones are answered, so that no two of them overlap: together they fit into the run,
     // which they would not if they were due by the clock.
-    let second = ended.merge(|interval| &interval.steps[1].response_time);
+    let second = ended.merge(|interval| &interval.steps[1].times[TimeKind::Response]);
     let together = second.mean() * second.len() as f64 / 1e6;
     let ran_for = ended.outcome.ran_for.as_secs_f64();
     assert!(together <= ran_for * 1.001, "{together} s of {ran_for} s");

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use waggle_load::{
     Action, Capture, Extractor, Failure, Pattern, Repeat, Rounds, StepRequest, WhileCaptured,
 };
-use waggle_spec::OnFailure;
+use waggle_spec::{OnFailure, TimeKind};
 
 use crate::support::{
     Ended, Reply, closed_model, run,
@@ -78,8 +78,8 @@ fn check(page: fn(Option<usize>) -> Reply, paths: (&str, &str), from: Extractor,
     let sessions = ended.counts().sessions;
     assert_eq!((sessions.completed, sessions.failed), (3, 0));
     assert_eq!(*seen.lock().unwrap(), asked.repeat(3));
-    let durations = ended.merge(|interval| &interval.session_duration);
-    let pages = ended.merge(|interval| &interval.response_time);
+    let durations = ended.merge(|interval| &interval.times[TimeKind::Session]);
+    let pages = ended.merge(|interval| &interval.times[TimeKind::Response]);
     assert_eq!((durations.len(), pages.len()), (3, 12));
     // A walk lasts at least as long as its slowest page.
     assert!(durations.max() >= pages.max());
@@ -165,7 +165,7 @@ fn a_walk_without_an_end_fails_or_is_left() {
             (2, on_limit),
         );
         assert_eq!(seen.lock().unwrap().len(), 6);
-        let durations = ended.merge(|interval| &interval.session_duration);
+        let durations = ended.merge(|interval| &interval.times[TimeKind::Session]);
         assert_eq!(durations.len(), ended.counts().sessions.completed);
         ended
     };

@@ -13,7 +13,7 @@ use waggle_load::{
     BodyCheck, Counts, Expect, Failure, Interval, Job, Limits, Outcome, Prepared, Running,
     StepCounts, Target, Transport, What, start,
 };
-use waggle_spec::LoadModel;
+use waggle_spec::{LoadModel, TimeKind};
 pub(crate) use waggle_testkit::http::{Reply, Request, Server};
 
 pub(crate) const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
@@ -173,14 +173,19 @@ impl Ended {
         sum.engine_cpu_wanted_busiest = totals.engine_cpu_wanted_busiest;
         assert_eq!(&sum, totals, "the intervals must add up to the totals");
         assert_eq!(
-            self.merge(|interval| &interval.response_time).len(),
+            self.merge(|interval| &interval.times[TimeKind::Response])
+                .len(),
             totals.succeeded
         );
         assert_eq!(
-            self.merge(|interval| &interval.service_time).len(),
+            self.merge(|interval| &interval.times[TimeKind::Service])
+                .len(),
             totals.succeeded
         );
-        assert_eq!(self.merge(|interval| &interval.lag).len(), totals.sent);
+        assert_eq!(
+            self.merge(|interval| &interval.times[TimeKind::Lag]).len(),
+            totals.sent
+        );
         self.check_steps();
     }
 
@@ -195,8 +200,10 @@ impl Ended {
                 sum.join(&interval.steps[number].counts);
             }
             assert_eq!(&sum, step, "the intervals of step {number} must add up");
-            let response_time = self.merge(|interval| &interval.steps[number].response_time);
-            let service_time = self.merge(|interval| &interval.steps[number].service_time);
+            let response_time =
+                self.merge(|interval| &interval.steps[number].times[TimeKind::Response]);
+            let service_time =
+                self.merge(|interval| &interval.steps[number].times[TimeKind::Service]);
             assert_eq!(response_time.len(), step.succeeded, "step {number}");
             assert_eq!(service_time.len(), step.succeeded, "step {number}");
         }
@@ -221,7 +228,7 @@ fn check_kinds(counts: &Counts) {
 fn check_littles_law(interval: &Interval) {
     let counts = &interval.counts;
     let succeeded = counts.succeeded as f64;
-    let service_time = &interval.service_time;
+    let service_time = &interval.times[TimeKind::Service];
     let served_us = if service_time.is_empty() {
         0.0
     } else {

@@ -1,7 +1,8 @@
 //! The made-up steps of a scenario: each has its share of an interval's requests.
 
 use hdrhistogram::Histogram;
-use waggle_results::{CountsRow, FailureCount, SessionCounts, StepCounts, StepHistograms};
+use waggle_results::{CountsRow, FailureCount, SessionCounts, StepCounts};
+use waggle_spec::{StepTimes, TimeKind, Times};
 
 use super::{Seeded, trial::spread};
 
@@ -47,15 +48,15 @@ impl Steps {
         steps
     }
 
-    pub(super) fn histograms(&self) -> Vec<StepHistograms<'_>> {
-        let step = |(times, failed_time)| StepHistograms {
-            response_time: times,
-            service_time: times,
-            failed_time,
-        };
-        self.times
-            .iter()
-            .map(|(times, failed)| step((times, failed)))
+    pub(super) fn histograms(&self) -> Vec<StepTimes<&Histogram<u64>>> {
+        let steps = self.times.iter();
+        steps
+            .map(|(times, failed_time)| {
+                Times::from_fn(|kind| match kind {
+                    TimeKind::Failed => failed_time,
+                    _ => times,
+                })
+            })
             .collect()
     }
 

@@ -9,6 +9,7 @@ use waggle_results::{
     MemoryLimit, NetworkCounts, NetworkInfo, PhaseInfo, PhaseName, RecoveryInfo, ResourceRow,
     SessionsInfo, StepCounts, StepInfo, ThrottlingInfo, TrialEnd, TrialInfo, TrialKey, TrialWriter,
 };
+use waggle_spec::{TimeKind, Times};
 
 use super::{
     Chance, Machine, Seeded, Wrong,
@@ -303,15 +304,17 @@ fn interval(
         steps: steps.counts.clone(),
         sessions: steps.sessions(),
     };
+    let lag = spread(succeeded, 8.0);
     let histograms = IntervalHistograms {
-        response_time: &response,
-        service_time: &service,
-        failed_time: &failed_time,
-        lag: &spread(succeeded, 8.0),
-        connect_time: None,
-        handshake_time: None,
-        first_byte_time: seeded.inspects.then_some(&first_byte_time),
-        session_duration: session_duration.as_ref(),
+        times: Times::from_fn(|kind| match kind {
+            TimeKind::Response => Some(&response),
+            TimeKind::Service => Some(&service),
+            TimeKind::Failed => Some(&failed_time),
+            TimeKind::Lag => Some(&lag),
+            TimeKind::Connect | TimeKind::Handshake => None,
+            TimeKind::FirstByte => seeded.inspects.then_some(&first_byte_time),
+            TimeKind::Session => session_duration.as_ref(),
+        }),
         steps: &steps.histograms(),
     };
     out.interval(&row, histograms).unwrap();

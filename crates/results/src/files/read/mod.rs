@@ -8,6 +8,7 @@ use std::{
 };
 
 use hdrhistogram::Histogram;
+use waggle_spec::{StepTimes, TimeKind, Times};
 
 use self::series::{Series, bytes, in_file};
 use crate::{
@@ -16,11 +17,9 @@ use crate::{
     files::{
         folder,
         names::{
-            ARRIVAL_DELAY, BACKLOG, CONNECT_TIME, DELIVERY_DELAY, EARLIEST_DELAY,
-            EARLIEST_END_TO_END_DELAY, END_TO_END_DELAY, FAILED_TIME, FIRST_BYTE_TIME,
-            HANDSHAKE_TIME, INTERVALS, LAG, METRICS, RESOURCES, RESPONSE_TIME, RUN_FILE,
-            SERVICE_TIME, SESSION_DURATION, STUDY_FILE, SYSTEM_FILE, TRIAL_FILE, TRIALS,
-            folder_name, probe_folder, step_folder,
+            ARRIVAL_DELAY, BACKLOG, DELIVERY_DELAY, EARLIEST_DELAY, EARLIEST_END_TO_END_DELAY,
+            END_TO_END_DELAY, INTERVALS, METRICS, RESOURCES, RUN_FILE, STUDY_FILE, SYSTEM_FILE,
+            TRIAL_FILE, TRIALS, folder_name, probe_folder, step_folder, times_file,
         },
         parse,
     },
@@ -67,10 +66,8 @@ pub struct Trial {
     pub intervals: Vec<IntervalRow>,
     pub resources: Vec<ResourceRow>,
     pub backlog: Vec<BacklogRow>,
-    pub response_time: HistogramLog,
-    pub service_time: HistogramLog,
-    pub failed_time: HistogramLog,
-    pub lag: HistogramLog,
+    /// Empty if they were not noted.
+    pub times: Times<HistogramLog>,
     /// `None` if delivery was not followed.
     pub delivery_delay: Option<Histogram<u64>>,
     /// From sent until a record may have been visible: [`Trial::delivery_delay`] is until it was seen, so that the true delay
@@ -85,51 +82,8 @@ pub struct Trial {
     /// In the order of [`TrialInfo::intermediate_probes`].
     pub intermediate_probes: Vec<ProbeLogs>,
     pub metrics: Vec<SystemMetricRow>,
-    /// Empty if they were not noted.
-    pub connect_time: HistogramLog,
-    pub handshake_time: HistogramLog,
-    /// Empty if answers were not inspected.
-    pub first_byte_time: HistogramLog,
-    /// Of completed sessions; empty without a scenario.
-    pub session_duration: HistogramLog,
     /// In the order of [`TrialInfo::steps`].
-    pub steps: Vec<StepLogs>,
-}
-
-/// The histograms of one step, by interval.
-#[derive(Debug, Clone)]
-pub struct StepLogs {
-    pub response_time: HistogramLog,
-    pub service_time: HistogramLog,
-    pub failed_time: HistogramLog,
-}
-
-/// Merged histograms of one step over a stretch of time, in microseconds.
-#[derive(Debug, Clone)]
-pub struct StepTimes {
-    pub response_time: Histogram<u64>,
-    pub service_time: Histogram<u64>,
-}
-
-impl StepLogs {
-    /// The histograms of `from_s..to_s`, added up.
-    #[must_use]
-    pub fn merge_range(&self, from_s: f64, to_s: f64) -> StepTimes {
-        StepTimes {
-            response_time: self.response_time.merge_range(from_s, to_s),
-            service_time: self.service_time.merge_range(from_s, to_s),
-        }
-    }
-}
-
-/// Merged histograms of a stretch of time, in microseconds.
-#[derive(Debug, Clone)]
-pub struct TrialHistograms {
-    pub response_time: Histogram<u64>,
-    pub service_time: Histogram<u64>,
-    pub failed_time: Histogram<u64>,
-    pub first_byte_time: Histogram<u64>,
-    pub session_duration: Histogram<u64>,
+    pub steps: Vec<StepTimes<HistogramLog>>,
 }
 
 impl Run {
@@ -192,24 +146,20 @@ impl Trial {
             .filter(move |row| (from_s..to_s).contains(&(row.start_s + row.counts.seconds / 2.0)))
     }
 
-    /// The histograms of `from_s..to_s`, added up.
-    #[must_use]
-    pub fn merge_range(&self, from_s: f64, to_s: f64) -> TrialHistograms {
-        TrialHistograms {
-            response_time: self.response_time.merge_range(from_s, to_s),
-            service_time: self.service_time.merge_range(from_s, to_s),
-            failed_time: self.failed_time.merge_range(from_s, to_s),
-            first_byte_time: self.first_byte_time.merge_range(from_s, to_s),
-            session_duration: self.session_duration.merge_range(from_s, to_s),
-        }
-    }
-
     /// The histograms of the measured phase and of the answers after it; empty ones if the trial did not get that far.
     #[must_use]
-    pub fn measured_histograms(&self) -> TrialHistograms {
-        let (from_s, to_s) = self.info.answers_within();
-        self.merge_range(from_s, to_s)
+    pub fn measured_histograms(&self) -> Times<Histogram<u64>> {
+        merge_range(&self.times, self.info.answers_within())
     }
+}
+
+/// The histograms of a stretch of time, each added up.
+#[must_use]
+pub fn merge_range<const N: usize>(
+    logs: &Times<HistogramLog, N>,
+    (from_s, to_s): (f64, f64),
+) -> Times<Histogram<u64>, N> {
+    Times::from_fn(|kind| logs[kind].merge_range(from_s, to_s))
 }
 
 /// `run.json` alone.
@@ -341,12 +291,6 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
     };
     let intervals = series.read(INTERVALS, parse::read_intervals)?;
     check_steps(&folder, &info, &intervals)?;
-    let by_interval = |name: &str| series.histograms(name, intervals.len());
-    // Times that the engine did not note have no file.
-    let if_noted = |name: &str| match folder.join(name).exists() {
-        true => by_interval(name),
-        false => Ok(HistogramLog::default()),
-    };
     let of_step = |(index, step): (usize, &StepInfo)| {
         step_logs(&series, &step_folder(index, &step.name), intervals.len())
     };
@@ -359,17 +303,10 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
         steps: steps.collect::<Result<_, ReadError>>()?,
         intermediate_probes: probes.collect::<Result<_, ReadError>>()?,
         metrics: series.read(METRICS, parse::read_metrics)?,
-        connect_time: if_noted(CONNECT_TIME)?,
-        handshake_time: if_noted(HANDSHAKE_TIME)?,
-        first_byte_time: if_noted(FIRST_BYTE_TIME)?,
-        session_duration: if_noted(SESSION_DURATION)?,
+        times: Times::try_from_fn(|kind| times_log(&series, kind, intervals.len()))?,
         info,
         resources: series.read(RESOURCES, parse::read_resources)?,
         backlog: series.read(BACKLOG, parse::read_backlog)?,
-        response_time: by_interval(RESPONSE_TIME)?,
-        service_time: by_interval(SERVICE_TIME)?,
-        failed_time: by_interval(FAILED_TIME)?,
-        lag: by_interval(LAG)?,
         delivery_delay: series.delay(DELIVERY_DELAY)?,
         earliest_delay: series.delay(EARLIEST_DELAY)?,
         end_to_end_delay: series.delay(END_TO_END_DELAY)?,
@@ -380,12 +317,26 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
     })
 }
 
-fn step_logs(series: &Series<'_>, folder: &str, intervals: usize) -> Result<StepLogs, ReadError> {
-    let log = |name: &str| series.histograms(&format!("{folder}/{name}"), intervals);
-    Ok(StepLogs {
-        response_time: log(RESPONSE_TIME)?,
-        service_time: log(SERVICE_TIME)?,
-        failed_time: log(FAILED_TIME)?,
+/// What not every load has may have no file.
+fn times_log(
+    series: &Series<'_>,
+    kind: TimeKind,
+    intervals: usize,
+) -> Result<HistogramLog, ReadError> {
+    let name = times_file(kind);
+    match kind.is_of_every_load() || series.folder.join(&name).exists() {
+        true => series.histograms(&name, intervals),
+        false => Ok(HistogramLog::default()),
+    }
+}
+
+fn step_logs(
+    series: &Series<'_>,
+    folder: &str,
+    intervals: usize,
+) -> Result<StepTimes<HistogramLog>, ReadError> {
+    Times::try_from_fn(|kind| {
+        series.histograms(&format!("{folder}/{}", times_file(kind)), intervals)
     })
 }
 

@@ -10,37 +10,23 @@ use crate::{
     number::{as_f64, share},
 };
 
-/// Sums of each generator, in their order; empty if the load is made by one.
-#[derive(Debug, Default)]
-pub(crate) struct GeneratorParts(Vec<GeneratorInterval>);
-
-impl GeneratorParts {
-    /// Adds an interval.
-    pub(crate) fn add(&mut self, parts: &[GeneratorInterval]) {
-        self.0.resize_with(parts.len(), GeneratorInterval::new);
-        for (sum, part) in self.0.iter_mut().zip(parts) {
-            sum.follow(part);
-        }
+/// The sums of each generator on disk, in their order, for a phase of this many seconds; empty if the load is made by one.
+pub(crate) fn generator_parts(parts: &[GeneratorInterval], seconds: f64) -> Vec<GeneratorPartInfo> {
+    let of_time = |time: Duration| share(time.as_secs_f64(), seconds);
+    let mut infos = Vec::with_capacity(parts.len());
+    for part in parts {
+        infos.push(GeneratorPartInfo {
+            sent: part.sent,
+            utilization: of_time(part.engine_cpu_busiest),
+            utilization_wanted: of_time(part.engine_cpu_wanted_busiest),
+            run_queue_wait_mean_us: share(
+                part.engine_run_queue_wait.as_secs_f64() * 1e6,
+                as_f64(part.engine_time_slices),
+            ),
+            lag_p99_us: quantile(&part.lag, 0.99),
+        });
     }
-
-    /// On disk, for a phase of this many seconds.
-    pub(crate) fn infos(&self, seconds: f64) -> Vec<GeneratorPartInfo> {
-        let of_time = |time: Duration| share(time.as_secs_f64(), seconds);
-        let mut infos = Vec::with_capacity(self.0.len());
-        for part in &self.0 {
-            infos.push(GeneratorPartInfo {
-                sent: part.sent,
-                utilization: of_time(part.engine_cpu_busiest),
-                utilization_wanted: of_time(part.engine_cpu_wanted_busiest),
-                run_queue_wait_mean_us: share(
-                    part.engine_run_queue_wait.as_secs_f64() * 1e6,
-                    as_f64(part.engine_time_slices),
-                ),
-                lag_p99_us: quantile(&part.lag, 0.99),
-            });
-        }
-        infos
-    }
+    infos
 }
 
 #[cfg(test)]
@@ -49,7 +35,7 @@ mod tests {
 
     use waggle_load::GeneratorInterval;
 
-    use super::GeneratorParts;
+    use super::generator_parts;
 
     #[test]
     fn each_generator_has_its_own_sums() {
@@ -63,11 +49,11 @@ mod tests {
             part.lag.record_n(lag_us, sent).unwrap();
             part
         };
-        let mut parts = GeneratorParts::default();
-        assert!(parts.infos(1.0).is_empty());
-        parts.add(&[part(10, 100, 5), part(20, 900, 50)]);
-        parts.add(&[part(30, 200, 7), part(1, 800, 900)]);
-        let [first, second] = parts.infos(2.0)[..] else {
+        assert!(generator_parts(&[], 1.0).is_empty());
+        let mut parts = [part(10, 100, 5), part(20, 900, 50)];
+        parts[0].follow(&part(30, 200, 7));
+        parts[1].follow(&part(1, 800, 900));
+        let [first, second] = generator_parts(&parts, 2.0)[..] else {
             panic!("two generators");
         };
         assert_eq!((first.sent, second.sent), (40, 21));

@@ -5,19 +5,19 @@ mod remarks;
 mod step_failures;
 mod tls_obstacle;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{borrow::Cow, time::Duration};
 
 use hdrhistogram::Histogram;
 use waggle_load::{self as load, Counts, Failure, Interval, RequestOutcome};
 use waggle_results::{
-    CountsRow, FailureCount, FailureKind, GeneratorInfo, InspectedCounts, IntervalRow, LagInfo,
-    SessionCounts, StepCounts,
+    CountsRow, FailureCount, GeneratorInfo, InspectedCounts, IntervalRow, LagInfo, SessionCounts,
+    StepCounts,
 };
-use waggle_spec::{Arrivals, LoadModel};
+use waggle_spec::{Arrivals, LoadModel, TimeKind};
 use waggle_study::{Cell, Request, What};
 use waggle_system::failure_kind::failure_kind;
 
-use self::generators::GeneratorParts;
+use self::generators::generator_parts;
 pub use self::tls_obstacle::{TlsObstacle, tls_obstacle};
 pub(crate) use self::{
     remarks::{kinds, outcome_remarks},
@@ -197,7 +197,7 @@ pub fn interval_row(interval: &Interval, in_flight_before: u64, carried: &Carrie
         connections_open: counts.connections_open,
         engine_cpu_s: counts.engine_cpu.as_secs_f64(),
         engine_cpu_busiest_s: counts.engine_cpu_busiest.as_secs_f64(),
-        lag_p99_us: quantile(&interval.lag, 0.99),
+        lag_p99_us: quantile(&interval.times[TimeKind::Lag], 0.99),
         in_flight_mean: share(
             counts.in_flight_time.as_secs_f64(),
             interval.length.as_secs_f64(),
@@ -248,164 +248,112 @@ fn failures(failures: &load::Failures) -> Vec<FailureCount> {
     failures.0.iter().map(count).collect()
 }
 
-/// Counts and the engine's own figures over the measured phase, interval by interval.
-#[derive(Debug)]
+/// The sum of a load's intervals, such as those of the measured phase, with the engine's own figures.
+#[derive(Debug, Default)]
 pub struct Measured {
-    row: CountsRow,
-    failures: BTreeMap<FailureKind, u64>,
-    other_failures: BTreeMap<FailureKind, u64>,
-    inspected: load::InspectedCounts,
-    lag: Histogram<u64>,
-    engine_cpu: Duration,
-    engine_cpu_busiest: Duration,
-    engine_cpu_wanted_busiest: Duration,
-    engine_run_queue_wait: Duration,
-    engine_time_slices: u64,
-    in_flight_time: Duration,
-    in_flight_unexplained_ns: i64,
+    /// `None`: there was none yet.
+    sum: Option<Interval>,
+    /// As the rows on disk have them, so that sums over the file give the same numbers.
+    seconds: f64,
+    in_flight_change: i64,
+    records_succeeded: u64,
     connections_open_min: Option<u64>,
-    steps: Vec<load::StepCounts>,
-    sessions: SessionCounts,
-    generators: GeneratorParts,
-}
-
-impl Default for Measured {
-    fn default() -> Self {
-        Self::new()
-    }
 }
 
 impl Measured {
-    /// Nothing is measured yet.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {
-            row: CountsRow::default(),
-            failures: BTreeMap::new(),
-            other_failures: BTreeMap::new(),
-            inspected: load::InspectedCounts::default(),
-            lag: histogram(),
-            engine_cpu: Duration::ZERO,
-            engine_cpu_busiest: Duration::ZERO,
-            engine_cpu_wanted_busiest: Duration::ZERO,
-            engine_run_queue_wait: Duration::ZERO,
-            engine_time_slices: 0,
-            in_flight_time: Duration::ZERO,
-            in_flight_unexplained_ns: 0,
-            connections_open_min: None,
-            steps: Vec::new(),
-            sessions: SessionCounts::default(),
-            generators: GeneratorParts::default(),
+    /// Adds one interval; `row` is its line on disk.
+    pub fn add(&mut self, interval: &Interval, row: &CountsRow) {
+        self.seconds += row.seconds;
+        self.in_flight_change += row.in_flight_change;
+        self.records_succeeded += row.records_succeeded;
+        let open = interval.counts.connections_open;
+        let least = self
+            .connections_open_min
+            .map_or(open, |least| least.min(open));
+        self.connections_open_min = Some(least);
+        match &mut self.sum {
+            Some(sum) => sum.follow(interval),
+            None => self.sum = Some(interval.clone()),
         }
     }
 
-    /// Adds one interval; `row` is its line on disk, so that sums over the file give the same numbers.
-    pub fn add(&mut self, interval: &Interval, row: &CountsRow) {
-        let sum = &mut self.row;
-        sum.seconds += row.seconds;
-        sum.due += row.due;
-        sum.sent += row.sent;
-        sum.succeeded += row.succeeded;
-        sum.failed += row.failed;
-        sum.skipped += row.skipped;
-        sum.in_flight_change += row.in_flight_change;
-        sum.records_succeeded += row.records_succeeded;
-        sum.bytes_sent += row.bytes_sent;
-        sum.bytes_received += row.bytes_received;
-        for (sums, failures) in [
-            (&mut self.failures, &row.failures),
-            (&mut self.other_failures, &row.other_failures),
-        ] {
-            for failure in failures {
-                *sums.entry(failure.kind).or_default() += failure.count;
-            }
+    /// All intervals together; `None`: there was none yet.
+    #[must_use]
+    pub fn sum(&self) -> Option<&Interval> {
+        self.sum.as_ref()
+    }
+
+    /// All times of one kind; empty before the first interval.
+    #[must_use]
+    pub fn times(&self, kind: TimeKind) -> Cow<'_, Histogram<u64>> {
+        match &self.sum {
+            Some(sum) => Cow::Borrowed(&sum.times[kind]),
+            None => Cow::Owned(histogram()),
         }
-        // Both histograms have the same bounds, so no value can be outside.
-        self.lag.add(&interval.lag).ok();
-        let counts = &interval.counts;
-        self.inspected.join(counts.inspected);
-        self.engine_cpu += counts.engine_cpu;
-        self.engine_cpu_busiest += counts.engine_cpu_busiest;
-        self.engine_cpu_wanted_busiest += counts.engine_cpu_wanted_busiest;
-        self.engine_run_queue_wait += counts.engine_run_queue_wait;
-        self.engine_time_slices += counts.engine_time_slices;
-        self.in_flight_time += counts.in_flight_time;
-        self.in_flight_unexplained_ns += counts.in_flight_unexplained_ns;
-        self.steps
-            .resize_with(interval.steps.len(), load::StepCounts::default);
-        for (sum, step) in self.steps.iter_mut().zip(&interval.steps) {
-            sum.join(&step.counts);
-        }
-        self.sessions.started += counts.sessions.started;
-        self.sessions.completed += counts.sessions.completed;
-        self.sessions.failed += counts.sessions.failed;
-        self.generators.add(&interval.generators);
-        let open = counts.connections_open;
-        self.connections_open_min = Some(
-            self.connections_open_min
-                .map_or(open, |least| least.min(open)),
-        );
     }
 
     /// The counts of all intervals together.
     #[must_use]
     pub fn counts(&self) -> CountsRow {
+        let Some(sum) = &self.sum else {
+            return CountsRow::default();
+        };
         CountsRow {
-            failures: failure_counts(&self.failures),
-            other_failures: failure_counts(&self.other_failures),
-            inspected: inspected_counts(self.inspected),
-            ..self.row.clone()
+            seconds: self.seconds,
+            in_flight_change: self.in_flight_change,
+            ..row(&sum.counts, sum.length, 0, self.records_succeeded)
         }
     }
 
     /// One entry for each step of a scenario; empty before the first interval.
     #[must_use]
     pub fn steps(&self) -> Vec<StepCounts> {
-        self.steps.iter().map(step_counts).collect()
+        let steps = self.sum.iter().flat_map(|sum| &sum.steps);
+        steps.map(|step| step_counts(&step.counts)).collect()
     }
 
     /// Sessions of a scenario; zero without one.
     #[must_use]
     pub fn sessions(&self) -> SessionCounts {
-        self.sessions
+        let sum = self.sum.as_ref();
+        sum.map_or_else(SessionCounts::default, |sum| {
+            session_counts(sum.counts.sessions)
+        })
     }
 
     /// The engine's own figures over all intervals.
     #[must_use]
     pub fn engine(&self, settings: &GeneratorSettings) -> GeneratorInfo {
+        let counts = self
+            .sum
+            .as_ref()
+            .map_or_else(Counts::default, |sum| sum.counts.clone());
+        let of_time = |time: Duration| share(time.as_secs_f64(), self.seconds);
+        let lags = self.times(TimeKind::Lag);
+        let generators = self.sum.as_ref().map(|sum| &sum.generators[..]);
         GeneratorInfo {
             workers: u32::try_from(settings.workers).unwrap_or(u32::MAX),
             connections_asked: settings.connections,
             connections_open_min: self.connections_open_min.unwrap_or(0),
-            cpu_us_per_request: share(self.engine_cpu.as_secs_f64() * 1e6, as_f64(self.row.sent)),
-            utilization: share(self.engine_cpu_busiest.as_secs_f64(), self.row.seconds),
-            utilization_wanted: share(
-                self.engine_cpu_wanted_busiest.as_secs_f64(),
-                self.row.seconds,
-            ),
+            cpu_us_per_request: share(counts.engine_cpu.as_secs_f64() * 1e6, as_f64(counts.sent)),
+            utilization: of_time(counts.engine_cpu_busiest),
+            utilization_wanted: of_time(counts.engine_cpu_wanted_busiest),
             run_queue_wait_mean_us: share(
-                self.engine_run_queue_wait.as_secs_f64() * 1e6,
-                as_f64(self.engine_time_slices),
+                counts.engine_run_queue_wait.as_secs_f64() * 1e6,
+                as_f64(counts.engine_time_slices),
             ),
-            lag_p99_us: quantile(&self.lag, 0.99),
-            lag: Some(lag(&self.lag)),
+            lag_p99_us: quantile(&lags, 0.99),
+            lag: Some(lag(&lags)),
             offered_per_s: settings.offered_per_s,
             arrivals: settings.arrivals,
             capacity_per_s: None,
             in_flight_asked: settings.in_flight,
             in_flight_max: settings.in_flight_max,
-            in_flight_mean: share(self.in_flight_time.as_secs_f64(), self.row.seconds),
-            in_flight_unexplained: share(seconds(self.in_flight_unexplained_ns), self.row.seconds),
-            generators: self.generators.infos(self.row.seconds),
+            in_flight_mean: of_time(counts.in_flight_time),
+            in_flight_unexplained: share(seconds(counts.in_flight_unexplained_ns), self.seconds),
+            generators: generator_parts(generators.unwrap_or_default(), self.seconds),
         }
     }
-}
-
-fn failure_counts(sums: &BTreeMap<FailureKind, u64>) -> Vec<FailureCount> {
-    let counts = sums.iter();
-    counts
-        .map(|(&kind, &count)| FailureCount { kind, count })
-        .collect()
 }
 
 #[expect(

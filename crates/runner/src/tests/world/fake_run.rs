@@ -9,6 +9,7 @@ use tokio::{
 };
 use waggle_load::{Counts, Interval, Outcome, RequestOutcome, RequestOutcomes, key_of};
 use waggle_results::PhaseName;
+use waggle_spec::TimeKind;
 
 use super::fake_load::{Course, LoadEnd, histogram};
 use crate::{
@@ -156,22 +157,12 @@ impl FakeRun {
         (response_time, service_time): (Histogram<u64>, Histogram<u64>),
     ) -> Interval {
         let index = start.as_nanos() / self.interval.as_nanos();
-        Interval {
-            index: u64::try_from(index).unwrap(),
-            start,
-            length,
-            counts,
-            response_time,
-            service_time,
-            failed_time: crate::histogram::histogram(),
-            lag: histogram(self.course.lag, PER_INTERVAL),
-            steps: Vec::new(),
-            connect_time: crate::histogram::histogram(),
-            handshake_time: crate::histogram::histogram(),
-            first_byte_time: crate::histogram::histogram(),
-            session_duration: crate::histogram::histogram(),
-            generators: Vec::new(),
-        }
+        let mut made = Interval::new(u64::try_from(index).unwrap(), start, 0);
+        (made.length, made.counts) = (length, counts);
+        made.times[TimeKind::Response] = response_time;
+        made.times[TimeKind::Service] = service_time;
+        made.times[TimeKind::Lag] = histogram(self.course.lag, PER_INTERVAL);
+        made
     }
 }
 

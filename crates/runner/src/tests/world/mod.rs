@@ -1,7 +1,7 @@
 //! A fake system with its load and its network, under the clock of the test. It keeps records in memory, serves them as a store
 //! would, and can fail in each phase.
 
-use waggle_spec::LoadStage;
+use waggle_spec::{LoadModel, LoadStage};
 mod fake_http;
 pub(super) mod fake_load;
 pub(super) mod fake_run;
@@ -15,7 +15,6 @@ use tokio::{
 };
 use waggle_load::{Job, RequestOutcomes, What};
 use waggle_results::PhaseName;
-use waggle_spec::LoadModel;
 use waggle_system::{
     components::{
         driver::{Death, Deaths, Driver, Failure, LimitReading, Setup},

@@ -8,10 +8,9 @@ use std::{cell::RefCell, future::pending, sync::Arc, time::Duration};
 use tokio::{sync::watch, time::Instant};
 use waggle_load::{Counts, Interval};
 use waggle_results::{
-    ControlInfo, CountsRow, IntervalHistograms, PhaseName, RecoveryInfo, StepHistograms,
-    StoppedInfo, TrialWriter,
+    ControlInfo, CountsRow, IntervalHistograms, PhaseName, RecoveryInfo, StoppedInfo, TrialWriter,
 };
-use waggle_spec::WarmUpUntil;
+use waggle_spec::{TimeKind, Times, WarmUpUntil};
 use waggle_study::{Cell, Recovery, Schedule};
 use waggle_system::{
     components::driver::{Driver, Failure},
@@ -86,7 +85,7 @@ pub(crate) struct Progress {
 impl Progress {
     pub(crate) fn new() -> Self {
         Self {
-            measured: Measured::new(),
+            measured: Measured::default(),
             window: None,
             recovery: None,
             in_flight: 0,
@@ -95,7 +94,7 @@ impl Progress {
             measured_until: None,
             stopped: None,
             was_enough: false,
-            all: Measured::new(),
+            all: Measured::default(),
             totals: Counts::default(),
         }
     }
@@ -285,24 +284,17 @@ impl<R: LoadRun> LoadPhases<'_, R> {
 
     fn write(&mut self, phase: PhaseName, interval: &Arc<Interval>) -> Result<CountsRow, Abort> {
         let row = interval_row(interval, self.progress.in_flight, &self.carried);
-        let steps: Vec<StepHistograms<'_>> = interval
-            .steps
-            .iter()
-            .map(|step| StepHistograms {
-                response_time: &step.response_time,
-                service_time: &step.service_time,
-                failed_time: &step.failed_time,
-            })
+        let steps = interval.steps.iter();
+        let steps: Vec<_> = steps
+            .map(|step| Times::from_fn(|kind| &step.times[kind]))
             .collect();
+        let is_noted = |kind| match kind {
+            TimeKind::FirstByte => self.inspects,
+            TimeKind::Session => !interval.steps.is_empty(),
+            _ => true,
+        };
         let histograms = IntervalHistograms {
-            response_time: &interval.response_time,
-            service_time: &interval.service_time,
-            failed_time: &interval.failed_time,
-            lag: &interval.lag,
-            connect_time: Some(&interval.connect_time),
-            handshake_time: Some(&interval.handshake_time),
-            first_byte_time: self.inspects.then_some(&interval.first_byte_time),
-            session_duration: (!interval.steps.is_empty()).then_some(&interval.session_duration),
+            times: Times::from_fn(|kind| is_noted(kind).then_some(&interval.times[kind])),
             steps: &steps,
         };
         self.writer.borrow_mut().interval(&row, histograms)?;

@@ -5,8 +5,8 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use hdrhistogram::Histogram;
 use waggle_load::Interval;
+use waggle_spec::TimeKind;
 use waggle_stats::{MAX_EQUIVALENT_BINS, MIN_EQUIVALENT_BINS, is_equivalent};
 
 use crate::number::{as_f64, share};
@@ -40,9 +40,7 @@ struct Bin {
 
 #[derive(Debug)]
 struct UnderWay {
-    length: Duration,
-    succeeded: u64,
-    response_time: Histogram<u64>,
+    interval: Interval,
     cpu: Duration,
 }
 
@@ -60,21 +58,16 @@ impl WarmUp {
     pub(crate) fn add(&mut self, interval: &Interval, system_cpu: Duration) -> bool {
         let mut bin = match self.under_way.take() {
             Some(mut bin) => {
-                // Both come from the engine and have the same bounds.
-                bin.response_time.add(&interval.response_time).ok();
+                bin.interval.follow(interval);
                 bin
             }
             None => UnderWay {
-                length: Duration::ZERO,
-                succeeded: 0,
-                response_time: interval.response_time.clone(),
+                interval: interval.clone(),
                 cpu: Duration::ZERO,
             },
         };
-        bin.length += interval.length;
-        bin.succeeded += interval.counts.succeeded;
         bin.cpu += system_cpu;
-        if bin.length < self.bin {
+        if bin.interval.length < self.bin {
             self.under_way = Some(bin);
             return false;
         }
@@ -103,10 +96,16 @@ impl WarmUp {
 
 impl UnderWay {
     fn close_bin(&self) -> Bin {
-        let seconds = self.length.as_secs_f64();
+        let Interval {
+            length,
+            counts,
+            times,
+            ..
+        } = &self.interval;
+        let seconds = length.as_secs_f64();
         Bin {
-            throughput: share(as_f64(self.succeeded), seconds),
-            p50: as_f64(self.response_time.value_at_quantile(0.5)),
+            throughput: share(as_f64(counts.succeeded), seconds),
+            p50: as_f64(times[TimeKind::Response].value_at_quantile(0.5)),
             cpu: share(self.cpu.as_secs_f64(), seconds),
         }
     }
@@ -114,10 +113,8 @@ impl UnderWay {
 
 #[cfg(test)]
 mod tests {
-    use waggle_load::Counts;
-
     use super::*;
-    use crate::{histogram::histogram, load::random};
+    use crate::load::random;
 
     /// A warm-up: how far below its level the system begins, its time constant, and the noise of an interval.
     #[derive(Debug, Clone, Copy)]
@@ -141,27 +138,13 @@ mod tests {
     }
 
     fn interval(index: u32, length: Duration, succeeded: u64, p50_us: u64) -> Interval {
-        let mut response_time = histogram();
-        response_time.record_n(p50_us, succeeded).unwrap();
-        Interval {
-            index: index.into(),
-            start: length * index,
-            length,
-            counts: Counts {
-                succeeded,
-                ..Counts::default()
-            },
-            response_time,
-            service_time: histogram(),
-            failed_time: histogram(),
-            lag: histogram(),
-            steps: Vec::new(),
-            connect_time: histogram(),
-            handshake_time: histogram(),
-            first_byte_time: histogram(),
-            session_duration: histogram(),
-            generators: Vec::new(),
-        }
+        let mut made = Interval::new(index.into(), length * index, 0);
+        made.length = length;
+        made.counts.succeeded = succeeded;
+        made.times[TimeKind::Response]
+            .record_n(p50_us, succeeded)
+            .unwrap();
+        made
     }
 
     /// When the warm-up of a closed load is shown to be steady, in seconds; `None`: not before its timeout.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use waggle_load::Interval;
 use waggle_results::{StopNumber, StoppedInfo};
+use waggle_spec::TimeKind;
 use waggle_study::{StopBound, StopWhen};
 
 use crate::number::{as_f64, share};
@@ -72,7 +73,7 @@ fn observed_value(bound: StopBound, interval: &Interval) -> Option<(f64, f64)> {
             (answered > 0).then(|| (share(as_f64(counts.failed), as_f64(answered)), above))
         }
         StopBound::ResponseTime { quantile, above } => {
-            let times = &interval.response_time;
+            let times = &interval.times[TimeKind::Response];
             let value = || as_f64(times.value_at_quantile(quantile));
             (!times.is_empty()).then(|| (value(), above.as_secs_f64() * 1e6))
         }

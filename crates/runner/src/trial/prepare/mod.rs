@@ -1,6 +1,6 @@
 //! Prepares a system before its load: the loads of a preparation, their checks, and a pause.
 
-use waggle_spec::LoadModel;
+use waggle_spec::{LoadModel, Protocol};
 mod settle;
 mod sums;
 
@@ -10,7 +10,6 @@ use tokio::{task::spawn_blocking, time::Instant};
 use waggle_load as load;
 use waggle_load::{Job, KeptRows, Retries, What};
 use waggle_results::{PhaseName, PreparationInfo, PrepareLoadInfo};
-use waggle_spec::Protocol;
 use waggle_study::{Cell, Preparation, PrepareLoad, Scenario};
 use waggle_system::{
     components::driver::{Driver, Failure},

@@ -21,12 +21,7 @@ use crate::{
         study::{planned::Planned, run_folders::RunFolders},
     },
     process::{folders, interrupts::Interrupts},
-    trial::{
-        aggregate::{Aggregate, Aggregator},
-        phase::Phase,
-        shape::Shape,
-        so_far::SoFar,
-    },
+    trial::{aggregate::Aggregator, phase::Phase, shape::Shape, so_far::SoFar},
 };
 
 /// Maximum number of rows in the series of the JSON.
@@ -381,7 +376,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    fn row(&mut self, gathered: &Aggregate) -> Result<()> {
+    fn row(&mut self, gathered: &Interval) -> Result<()> {
         let row = series::row(gathered, self.phase);
         self.series.row(&row, gathered)?;
         self.view.row(&row);

@@ -8,7 +8,7 @@ use waggle_report::wording::{
     findings,
 };
 use waggle_results::{CountsRow, FailureCount, FailureKind, GeneratorPartInfo};
-use waggle_spec::Threshold;
+use waggle_spec::{Threshold, TimeKind};
 use waggle_stats::Findings;
 use waggle_system::{cpus::Shares, host::host};
 
@@ -92,15 +92,15 @@ pub(crate) fn result(
         bytes_received: all.bytes_received,
         bytes_received_per_s: share(as_f64(measured.bytes_received), measured.seconds),
         bytes_sent_per_s: share(as_f64(measured.bytes_sent), measured.seconds),
-        response_time_us: times(&so_far.response_time),
-        service_time_us: times(&so_far.service_time),
-        failed_time_us: times(&so_far.failed_time),
-        resent: so_far.totals.resent,
-        connects: so_far.totals.connects,
-        connect_time_us: times(&so_far.connect_time),
-        handshakes: so_far.totals.handshakes,
-        handshakes_resumed: so_far.totals.handshakes_resumed,
-        handshake_time_us: times(&so_far.handshake_time),
+        response_time_us: times(&so_far.all.times(TimeKind::Response)),
+        service_time_us: times(&so_far.all.times(TimeKind::Service)),
+        failed_time_us: times(&so_far.all.times(TimeKind::Failed)),
+        resent: so_far.whole.counts.resent,
+        connects: so_far.whole.counts.connects,
+        connect_time_us: times(&so_far.whole.times[TimeKind::Connect]),
+        handshakes: so_far.whole.counts.handshakes,
+        handshakes_resumed: so_far.whole.counts.handshakes_resumed,
+        handshake_time_us: times(&so_far.whole.times[TimeKind::Handshake]),
         sessions: (!so_far.shape.steps.is_empty()).then(|| step_results::sessions(so_far)),
         steps: step_results::results(so_far),
         generator: generator(so_far),
@@ -188,7 +188,7 @@ fn memory_peak_bytes() -> Option<u64> {
 }
 
 fn totals(so_far: &SoFar) -> Totals {
-    let totals = &so_far.totals;
+    let totals = &so_far.whole.counts;
     Totals {
         seconds: so_far.ran_for.as_secs_f64(),
         due: totals.due,

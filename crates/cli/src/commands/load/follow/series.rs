@@ -9,12 +9,14 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use waggle_load::Interval;
 use waggle_results::HistogramLogWriter;
+use waggle_spec::TimeKind;
 
 use crate::{
     commands::load::result::summary::Row,
     trial::{
-        aggregate::{Aggregate, as_f64, quantile},
+        aggregate::{as_f64, quantile},
         phase::Phase,
     },
 };
@@ -85,7 +87,7 @@ impl Series {
     }
 
     /// Writes a row.
-    pub(crate) fn row(&mut self, row: &Row, gathered: &Aggregate) -> Result<()> {
+    pub(crate) fn row(&mut self, row: &Row, gathered: &Interval) -> Result<()> {
         if let Some((path, out)) = &mut self.csv {
             writeln!(out, "{}", csv_line(row)).with_context(|| csv_error_text(path))?;
         }
@@ -93,8 +95,10 @@ impl Series {
             && let Some(log) = &mut hdr.log
         {
             let times = (row.start_s, row.seconds);
-            log.interval("response_time", times, &gathered.response_time)
-                .and_then(|()| log.interval("service_time", times, &gathered.service_time))
+            log.interval("response_time", times, &gathered.times[TimeKind::Response])
+                .and_then(|()| {
+                    log.interval("service_time", times, &gathered.times[TimeKind::Service])
+                })
                 .with_context(|| csv_error_text(&hdr.path))?;
         }
         Ok(())
@@ -145,7 +149,7 @@ fn csv_error_text(path: &Path) -> String {
 }
 
 /// A row of the time series.
-pub(crate) fn row(gathered: &Aggregate, phase: Phase) -> Row {
+pub(crate) fn row(gathered: &Interval, phase: Phase) -> Row {
     let seconds = gathered.length.as_secs_f64();
     let per_s = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
     let counts = &gathered.counts;
@@ -161,16 +165,16 @@ pub(crate) fn row(gathered: &Aggregate, phase: Phase) -> Row {
         in_flight: counts.in_flight,
         connections_open: counts.connections_open,
         goodput_per_s: per_s(as_f64(counts.succeeded)),
-        response_p50_us: quantile(&gathered.response_time, 0.5),
-        response_p90_us: quantile(&gathered.response_time, 0.9),
-        response_p99_us: quantile(&gathered.response_time, 0.99),
-        response_p99_9_us: quantile(&gathered.response_time, 0.999),
-        response_max_us: quantile(&gathered.response_time, 1.0),
-        service_p50_us: quantile(&gathered.service_time, 0.5),
-        service_p99_us: quantile(&gathered.service_time, 0.99),
+        response_p50_us: quantile(&gathered.times[TimeKind::Response], 0.5),
+        response_p90_us: quantile(&gathered.times[TimeKind::Response], 0.9),
+        response_p99_us: quantile(&gathered.times[TimeKind::Response], 0.99),
+        response_p99_9_us: quantile(&gathered.times[TimeKind::Response], 0.999),
+        response_max_us: quantile(&gathered.times[TimeKind::Response], 1.0),
+        service_p50_us: quantile(&gathered.times[TimeKind::Service], 0.5),
+        service_p99_us: quantile(&gathered.times[TimeKind::Service], 0.99),
         bytes_received: counts.bytes_received,
         generator_utilization_percent: 100.0 * per_s(counts.engine_cpu_busiest.as_secs_f64()),
-        generator_lag_us_p99: quantile(&gathered.lag, 0.99).map_or(0.0, as_f64),
+        generator_lag_us_p99: quantile(&gathered.times[TimeKind::Lag], 0.99).map_or(0.0, as_f64),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Results of the steps and sessions of a scenario.
 
+use waggle_spec::TimeKind;
+
 use super::outcome::{by_kind, times};
 use crate::{
     commands::load::result::summary::{SessionsResult, StepResult},
@@ -13,9 +15,10 @@ use crate::{
 pub(crate) fn results(so_far: &SoFar) -> Vec<StepResult> {
     let seconds = so_far.measured.counts().seconds;
     let counts = so_far.all.steps().into_iter().zip(so_far.measured.steps());
+    let seen = so_far.all.sum().into_iter().flat_map(|all| &all.steps);
     let names = so_far.shape.steps.iter();
     let mut results = Vec::new();
-    for ((name, (counts, measured)), seen) in names.zip(counts).zip(&so_far.steps.0) {
+    for ((name, (counts, measured)), seen) in names.zip(counts).zip(seen) {
         results.push(StepResult {
             name: name.clone(),
             sent: counts.sent,
@@ -28,9 +31,9 @@ pub(crate) fn results(so_far: &SoFar) -> Vec<StepResult> {
                 as_f64(counts.succeeded + counts.failed),
             ),
             failures: by_kind(&counts.failures, |_| true),
-            response_time_us: times(&seen.response_time),
-            service_time_us: times(&seen.service_time),
-            failed_time_us: times(&seen.failed_time),
+            response_time_us: times(&seen.times[TimeKind::Response]),
+            service_time_us: times(&seen.times[TimeKind::Service]),
+            failed_time_us: times(&seen.times[TimeKind::Failed]),
         });
     }
     results
@@ -47,6 +50,6 @@ pub(crate) fn sessions(so_far: &SoFar) -> SessionsResult {
             kind.is_of_session()
         }),
         goodput_per_s: share(as_f64(measured.completed), so_far.measured.counts().seconds),
-        duration_us: times(&so_far.session_duration),
+        duration_us: times(&so_far.all.times(TimeKind::Session)),
     }
 }

@@ -7,7 +7,7 @@ use waggle_analysis::{
 };
 use waggle_report::wording;
 use waggle_results::SessionCounts;
-use waggle_spec::Threshold;
+use waggle_spec::{StepTimes, Threshold, TimeKind};
 use waggle_stats::Reason;
 
 use super::summary::{LoadResult, ModelName, StepResult, ThresholdResult, Times};
@@ -59,9 +59,7 @@ fn numbers(result: &LoadResult) -> TrialNumbers {
         failed: result.failed,
         skipped: result.skipped,
         in_flight_mean: result.generator.in_flight_mean,
-        response: percentiles(&result.response_time_us),
-        service: percentiles(&result.service_time_us),
-        failed_times: percentiles(&result.failed_time_us),
+        times: waggle_spec::Times::from_fn(|kind| percentiles(times(result, kind)?)),
         generator_cpu_us_per_request: result.generator.cpu_us_per_request,
         generator_utilization: result.generator.utilization_percent / 100.0,
         generator_lag_p99_us: result.generator.lag_us_p99,
@@ -80,15 +78,22 @@ fn numbers(result: &LoadResult) -> TrialNumbers {
             completed: sessions.completed,
             failed: sessions.failed,
         }),
-        session_duration: result
-            .sessions
-            .as_ref()
-            .and_then(|sessions| percentiles(&sessions.duration_us)),
         sessions_per_s: result
             .sessions
             .as_ref()
             .map(|sessions| sessions.goodput_per_s),
         ..TrialNumbers::default()
+    }
+}
+
+/// The times that metrics of a load can be of.
+fn times(result: &LoadResult, kind: TimeKind) -> Option<&Times> {
+    match kind {
+        TimeKind::Response => Some(&result.response_time_us),
+        TimeKind::Service => Some(&result.service_time_us),
+        TimeKind::Failed => Some(&result.failed_time_us),
+        TimeKind::Session => Some(&result.sessions.as_ref()?.duration_us),
+        _ => None,
     }
 }
 
@@ -100,8 +105,11 @@ fn step(step: &StepResult) -> TrialStep {
         succeeded: step.succeeded,
         failed: step.failed,
         failures: Vec::new(),
-        response: percentiles(&step.response_time_us),
-        service: percentiles(&step.service_time_us),
+        times: StepTimes::from_fn(|kind| match kind {
+            TimeKind::Response => percentiles(&step.response_time_us),
+            TimeKind::Service => percentiles(&step.service_time_us),
+            _ => None,
+        }),
         response_without_lag: None,
     }
 }

@@ -196,7 +196,7 @@ fn only_the_measured_phase_is_in_the_numbers() {
     }
     let so_far = &updater.running.main_trial().unwrap().so_far;
     assert_eq!(so_far.measured.counts().succeeded, 2 * CALM.answers);
-    assert_eq!(so_far.totals.succeeded, 3 * CALM.answers);
+    assert_eq!(so_far.whole.counts.succeeded, 3 * CALM.answers);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use waggle_analysis::{
     CellModel, Model, TrialModel, TrialNumbers, TrialPercentile, TrialPercentiles,
 };
 use waggle_results::LedgerInfo;
+use waggle_spec::TimeKind;
 
 use crate::{
     layout::table::{Column, Field, Table},
@@ -100,7 +101,7 @@ fn of_ledger(field: fn(&LedgerInfo) -> Field) -> impl Fn(&Row<'_>) -> Field {
 fn time(pick: fn(&TrialPercentiles) -> Option<&TrialPercentile>) -> impl Fn(&Row<'_>) -> Field {
     move |(_, trial)| {
         let numbers = trial.numbers.as_ref();
-        let times = numbers.and_then(|numbers| numbers.response.as_ref());
+        let times = numbers.and_then(|numbers| numbers.times[TimeKind::Response].as_ref());
         times.and_then(pick).map_or_else(Field::empty, time_field)
     }
 }

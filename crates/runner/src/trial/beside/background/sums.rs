@@ -4,11 +4,12 @@ use std::{collections::VecDeque, time::Duration};
 
 use hdrhistogram::Histogram;
 use tokio::sync::watch;
-use waggle_load::{Counts, Interval};
+use waggle_load::{Counts, Interval, add_times, empty_times};
 use waggle_results::BackgroundLoadInfo;
+use waggle_spec::{TimeKind, Times};
 
 use crate::{
-    histogram::{histogram, quantiles},
+    histogram::quantiles,
     load::counts::{Carried, GeneratorSettings, Measured, interval_row, kinds, tls_obstacle},
     probe::Window,
 };
@@ -47,8 +48,8 @@ pub(super) struct Sums {
     /// Requests in flight at the end of the last interval that was counted.
     in_flight: u64,
     measured: Measured,
-    response_time: Histogram<u64>,
-    service_time: Histogram<u64>,
+    /// Of the measured phase, and of the answers after it.
+    times: Times<Histogram<u64>>,
     /// The whole load.
     totals: Counts,
     was_connected: bool,
@@ -67,9 +68,8 @@ impl Sums {
             window: measured.window.clone(),
             waiting: VecDeque::new(),
             in_flight: 0,
-            measured: Measured::new(),
-            response_time: histogram(),
-            service_time: histogram(),
+            measured: Measured::default(),
+            times: empty_times(),
             totals: Counts::default(),
             was_connected: false,
         }
@@ -112,8 +112,8 @@ impl Sums {
         BackgroundLoadInfo {
             measured: self.measured.counts(),
             generator: self.measured.engine(&self.settings),
-            response_time: quantiles(&self.response_time),
-            service_time: quantiles(&self.service_time),
+            response_time: quantiles(&self.times[TimeKind::Response]),
+            service_time: quantiles(&self.times[TimeKind::Service]),
         }
     }
 
@@ -157,9 +157,7 @@ impl Sums {
             self.measured.add(interval, &row.counts);
         }
         if place != Place::Before {
-            // All histograms have the same bounds, so no value can be outside.
-            self.response_time.add(&interval.response_time).ok();
-            self.service_time.add(&interval.service_time).ok();
+            add_times(&mut self.times, &interval.times);
         }
     }
 }
