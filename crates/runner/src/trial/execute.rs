@@ -12,7 +12,7 @@ use std::{
 use futures_util::future::{select_all, try_join_all};
 use tokio::time::{Instant, timeout};
 use waggle_load::Outcome;
-use waggle_results::{PhaseName, TrialWriter};
+use waggle_results::{PhaseName, TrialInfo, TrialWriter};
 use waggle_study::Preparation;
 use waggle_system::{
     components::{
@@ -34,7 +34,7 @@ use crate::{
         TrialContext, TrialEnvironment,
         beside::{
             background::{Background, BackgroundEnd},
-            delivery::{Delivery, DrainTimes, Sent},
+            delivery::{Delivery, DrainTimes, ProbePosition, Sent},
             faults,
             faults::FaultInjector,
             resources::Sampler,
@@ -43,8 +43,7 @@ use crate::{
         duet::Stage,
         load_phases::LoadPhases,
         phases::{Abort, Allowed, ENGINE_END_AT_MOST, Phases, SPARE, Stop, await_start, race_stop},
-        result::Report,
-        start,
+        result, start,
         start::Started,
     },
 };
@@ -67,10 +66,10 @@ impl Trial<'_> {
         &self,
         environment: &mut TrialEnvironment<D, L, W>,
         phases: &mut Phases,
-        report: &mut Report,
+        info: &mut TrialInfo,
         aborted_loads: &mut Vec<L::Run>,
     ) -> Result<(), Stop> {
-        self.make_ready(environment, phases, report).await?;
+        self.make_ready(environment, phases, info).await?;
         let Started {
             mut load,
             mut background,
@@ -82,7 +81,8 @@ impl Trial<'_> {
             workers,
         } = self.start_loads(environment).await?;
         let (cell, driver) = (self.context.cell, &environment.driver);
-        report.set_start(clock, workers, cell, self.context.possible_per_s);
+        phases.clock = Some(clock);
+        result::note_start(info, cell);
         let mut sampler = Sampler::new(Instant::now(), clock, driver.usage());
         let background_end = background.end();
         let came = {
@@ -105,12 +105,12 @@ impl Trial<'_> {
                 faults: &faults,
                 background: &background_end,
             };
-            self.load_phases(loaded, phases, report, concurrent).await
+            self.load_phases(loaded, phases, info, concurrent).await
         };
         self.write_missed_usage(&mut sampler, driver)?;
-        report.faults = faults.fault_infos();
-        report.set_measured(&load.progress, cell);
-        report.set_background(&mut background, cell);
+        info.faults = faults.fault_infos();
+        phases.counted = result::note_measured(info, &load.progress, workers, self.context);
+        background.note(info, cell);
         if let Err(stop) = came {
             aborted_loads.push(load.run);
             aborted_loads.extend(background.into_runs());
@@ -118,10 +118,8 @@ impl Trial<'_> {
         }
         let outcome = join_loads(load.run, background).await;
         let outcome = outcome.map_err(|why| Abort::from(why).into_stop(PhaseName::Finish))?;
-        report.set_end(&outcome, self.context.secrets);
-        if let Some(why) = self.lost_server_reason(&outcome) {
-            return Err(Abort::from(Failure::new(why)).into_stop(PhaseName::Measure));
-        }
+        result::note_end(info, &outcome, self.context);
+        self.check_server(&outcome)?;
         let observers = Observers {
             deliveries: &mut deliveries,
             sampler: &mut sampler,
@@ -134,8 +132,8 @@ impl Trial<'_> {
         };
         let collect = async {
             let remarks = metrics.conclude(self.writer, self.context.key, self.events);
-            report.remarks.extend(remarks.await?);
-            self.collect(&deliveries, report, &outcome)
+            info.remarks.extend(remarks.await?);
+            self.collect(&deliveries, info, &outcome)
         };
         phases.run(PhaseName::Collect, allowed, collect).await
     }
@@ -155,11 +153,11 @@ impl Trial<'_> {
         &self,
         environment: &mut TrialEnvironment<D, L, W>,
         phases: &mut Phases,
-        report: &mut Report,
+        info: &mut TrialInfo,
     ) -> Result<(), Stop> {
         let is_restored = self.context.is_restored();
         self.bring_up(environment, phases, is_restored).await?;
-        self.prepare(environment, phases, report).await?;
+        self.prepare(environment, phases, info).await?;
         let external = self.context.system.external.as_ref();
         if external.is_some_and(|server| server.smoke_test) {
             self.smoke_check(environment, phases).await?;
@@ -175,15 +173,19 @@ impl Trial<'_> {
         }
     }
 
-    /// Why a load that ends after a number of requests has ended before: its server closed all connections.
-    fn lost_server_reason(&self, outcome: &Outcome) -> Option<String> {
-        let seconds = outcome.unconnected_for?.as_secs_f64();
+    /// Fails if a load that ends after a number of requests has ended before: its server closed all connections.
+    fn check_server(&self, outcome: &Outcome) -> Result<(), Stop> {
+        let Some(time) = outcome.unconnected_for else {
+            return Ok(());
+        };
+        let seconds = time.as_secs_f64();
         let sent = outcome.totals.sent;
         let total = self.context.cell.schedule.requests_in_all();
         let total = total.map_or_else(String::new, |all| format!(" of {all}"));
-        Some(format!(
+        let why = format!(
             "no connection was open for {seconds:.0} s, so the load ended after {sent}{total} requests"
-        ))
+        );
+        Err(Abort::from(Failure::new(why)).into_stop(PhaseName::Measure))
     }
 
     /// `is_restored`: the components begin with the folders of an earlier life.
@@ -281,7 +283,7 @@ impl Trial<'_> {
         &self,
         loaded: Loaded<'_, '_, R, D>,
         phases: &mut Phases,
-        report: &mut Report,
+        info: &mut TrialInfo,
         concurrent: impl Future<Output = Abort>,
     ) -> Result<(), Stop> {
         let Loaded {
@@ -299,7 +301,7 @@ impl Trial<'_> {
         };
         let duet = self.context.duet;
         let work = race_abort(load.warm_up(schedule, driver, duet), concurrent.as_mut());
-        report.warm_up_steady = phases.run(PhaseName::WarmUp, allowed, work).await?;
+        info.warm_up_steady = phases.run(PhaseName::WarmUp, allowed, work).await?;
         let allowed = Allowed {
             expected: (!cell.load.is_clients()).then_some(schedule.measure),
             at_most: schedule.measure + SPARE,
@@ -307,7 +309,7 @@ impl Trial<'_> {
         driver.find_processes();
         let before = driver.cpu_reading();
         let limits_before = driver.limits();
-        let network_before = report.network.as_ref().map(|_| read_counts());
+        let network_before = info.network.as_ref().map(|_| read_counts());
         let measure = async {
             load.measure(cell, driver).await?;
             match duet {
@@ -318,10 +320,10 @@ impl Trial<'_> {
         let work = race_abort(measure, concurrent.as_mut());
         phases.run(PhaseName::Measure, allowed, work).await?;
         background.ask();
-        report.cpus_while_measured(self.context.clocks, before.zip(driver.cpu_reading()));
-        report.set_throttling(&limits_before, &driver.limits());
+        result::note_cpus(info, self.context.clocks, before.zip(driver.cpu_reading()));
+        result::note_throttling(info, &limits_before, driver.limits());
         if let Some(before) = network_before {
-            report.set_network_counts(before, read_counts());
+            result::note_network_counts(info, before, read_counts());
         }
         // A load that was ended in the measured phase has no recovery.
         if let Some(recovery) = &schedule.recovery
@@ -461,12 +463,19 @@ impl Trial<'_> {
     fn collect<N: Connection>(
         &self,
         deliveries: &[Delivery<'_, N>],
-        report: &mut Report,
+        info: &mut TrialInfo,
         outcome: &Outcome,
     ) -> Result<(), Abort> {
         for delivery in deliveries {
-            let info = delivery.collect(self.sent_records(outcome), self.writer)?;
-            report.add_probe_result(delivery.position, info, delivery.remarks());
+            let probe = delivery.collect(self.sent_records(outcome), self.writer)?;
+            match delivery.position {
+                ProbePosition::Intermediate(_) => info.intermediate_probes.push(probe),
+                ProbePosition::Last => {
+                    info.ledger = Some(probe.ledger);
+                    info.delivery = Some(probe.delivery);
+                }
+            }
+            info.remarks.extend(delivery.remarks());
         }
         Ok(())
     }

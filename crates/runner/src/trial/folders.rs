@@ -2,11 +2,13 @@
 
 use std::{fs, io, path::Path};
 
-use crate::trial::{TrialContext, execute::Trial, result::Report};
+use waggle_results::TrialInfo;
+
+use crate::trial::{TrialContext, execute::Trial};
 
 impl Trial<'_> {
     /// Moves the components' logs into the trial's folder, without secrets.
-    pub(crate) fn keep_logs(&self, report: &mut Report) {
+    pub(crate) fn keep_logs(&self, info: &mut TrialInfo) {
         let TrialContext {
             logs,
             kept_logs,
@@ -19,18 +21,17 @@ impl Trial<'_> {
             copy_files(logs, kept_logs)
         };
         if let Err(problem) = copied.and_then(|()| secrets.redact_files(kept_logs)) {
-            report
-                .remarks
+            info.remarks
                 .push(format!("the components' logs could not be kept: {problem}"));
         }
     }
 
     /// Removes the files of the system.
-    pub(crate) fn remove_folder(&self, report: &mut Report) {
+    pub(crate) fn remove_folder(&self, info: &mut TrialInfo) {
         if let Err(problem) = fs::remove_dir_all(self.context.folder)
             && problem.kind() != io::ErrorKind::NotFound
         {
-            report.remarks.push(format!(
+            info.remarks.push(format!(
                 "cannot remove {}: {problem}",
                 self.context.folder.display()
             ));

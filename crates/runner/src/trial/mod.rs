@@ -19,10 +19,9 @@ mod tear_down;
 
 use std::cell::RefCell;
 
-use waggle_results::{TrialInfo, TrialWriter};
+use waggle_results::{TrialEnd, TrialInfo, TrialWriter};
 use waggle_system::{
     components::driver::{Driver, Failure},
-    host::namespace::network_info,
     http::client::HttpConnector,
     shutdown::Shutdown,
 };
@@ -35,11 +34,7 @@ use self::{
     execute::Trial,
     phases::{Phases, Stop},
 };
-use crate::{
-    event_sender::Events,
-    load::load_run::Load,
-    trial::{error::RunError, result::Report},
-};
+use crate::{event_sender::Events, load::load_run::Load, trial::error::RunError};
 
 /// How a trial ended.
 #[derive(Debug)]
@@ -78,15 +73,7 @@ pub(crate) async fn run<D: Driver, L: Load, W: HttpConnector>(
 ) -> Result<(Ended, bool), RunError> {
     let writer = RefCell::new(writer);
     let mut phases = Phases::new(events.clone(), shutdown.clone());
-    let mut report = Report::new(context.key, context.position);
-    report.level = context.level;
-    report.quiet_wait = context.quiet_wait;
-    report.set_connections(context.cell.load.connections());
-    report.network = context.cell.network.as_ref().map(network_info);
-    if context.is_up {
-        let remark = "the system was up already, since an earlier trial";
-        report.remarks.push(remark.to_owned());
-    }
+    let mut info = Box::new(result::begun_trial(context));
     let mut aborted_loads = Vec::new();
     let trial = Trial {
         context,
@@ -95,48 +82,55 @@ pub(crate) async fn run<D: Driver, L: Load, W: HttpConnector>(
         writer: &writer,
     };
     let came = trial
-        .run_phases(environment, &mut phases, &mut report, &mut aborted_loads)
+        .run_phases(environment, &mut phases, &mut info, &mut aborted_loads)
         .await;
     if let (Err(_), Some(duet)) = (&came, context.duet) {
         duet.fail();
     }
     let came = came.map_err(|stop| with_log(stop, &environment.driver));
-    report.set_limits(context, environment.driver.limits());
+    result::note_limits(&mut info, context, environment.driver.limits());
     let metric = trial.cool_down_metric(environment);
     // The next trial must not find the effects of this one.
     let has_faults = !context.cell.faults.is_empty();
     let may_stay_up = context.may_stay_up && !has_faults;
-    let stays_up = may_stay_up && came.is_ok() && report.is_complete();
+    let stays_up = may_stay_up && came.is_ok() && result::is_complete(&info);
     if stays_up {
         phases.watch_no_more();
     } else {
         trial
-            .tear_down(environment, &mut phases, &mut report, aborted_loads)
+            .tear_down(environment, &mut phases, &mut info, aborted_loads)
             .await;
     }
-    trial.keep_logs(&mut report);
+    trial.keep_logs(&mut info);
     if !stays_up {
-        trial.remove_folder(&mut report);
+        trial.remove_folder(&mut info);
     }
     match came {
         Ok(()) => {}
-        Err(Stop::Failed { phase, failure }) => report.set_failure(phase, failure),
+        Err(Stop::Failed { phase, failure }) => {
+            info.end = TrialEnd::Failed {
+                phase,
+                reason: failure.reason,
+                log_tail: failure.log_tail,
+            };
+        }
         Err(Stop::Broken(problem)) => return Err(problem),
         // If the caller ended the load to keep its result and then stops at once, answers are not awaited.
-        Err(Stop::Interrupted) if shutdown.load_is_to_end() && report.has_measured() => {
+        Err(Stop::Interrupted) if shutdown.load_is_to_end() && result::has_measured(&info) => {
             let remark = "answers under way when the load ended were not awaited";
-            report.remarks.push(remark.to_owned());
+            info.remarks.push(remark.to_owned());
         }
         Err(Stop::Interrupted | Stop::Died { .. }) => return Ok((Ended::Interrupted, false)),
     }
     if context.has_next {
         trial
-            .cool_down(environment, &mut phases, &mut report, metric)
+            .cool_down(environment, &mut phases, &mut info, metric)
             .await;
     }
-    report.redact(context.secrets);
+    result::redact(&mut info, context.secrets);
+    info.phases = phases.phase_infos();
     let unwritten = Unwritten {
-        info: Box::new(report.to_info(&phases)),
+        info,
         writer: writer.into_inner(),
     };
     Ok((Ended::Completed(Box::new(unwritten)), stays_up))

@@ -9,7 +9,7 @@ use waggle_system::{
     shutdown::Shutdown,
 };
 
-use crate::{event::Event, event_sender::Events, trial::error::RunError};
+use crate::{clock::Clock, event::Event, event_sender::Events, trial::error::RunError};
 
 /// Margin beyond the known end of a phase before it counts as hung.
 pub(crate) const SPARE: Duration = Duration::from_secs(15);
@@ -81,6 +81,40 @@ pub(crate) struct Phases {
     /// Set once everything is ready.
     deaths: Option<Deaths>,
     ran: Vec<(PhaseName, Instant, Instant)>,
+    /// That of the load; `None`: none has started.
+    pub(crate) clock: Option<Clock>,
+    pub(crate) counted: CountedSpans,
+}
+
+/// The phases that are counted in intervals, in seconds since the start of the load.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct CountedSpans {
+    /// Start and end of the measured intervals.
+    pub(crate) measured: Option<(f64, f64)>,
+    /// End of the intervals after the load had dropped.
+    pub(crate) recovery_until: Option<f64>,
+}
+
+impl CountedSpans {
+    /// A phase that is counted in intervals begins and ends with them, not when the runner noticed it. A load that ended by
+    /// itself may have ended before the first of them: no phase ends before it begins.
+    fn fit(self, phase: &mut PhaseInfo) {
+        let Some((from, to)) = self.measured else {
+            return;
+        };
+        let until = self.recovery_until.unwrap_or(to);
+        match phase.phase {
+            PhaseName::WarmUp => phase.end_s = from.max(phase.start_s),
+            PhaseName::Measure => {
+                (phase.start_s, phase.end_s) = (from, phase.end_s.clamp(from, to.max(from)));
+            }
+            PhaseName::Recovery => {
+                (phase.start_s, phase.end_s) = (to, phase.end_s.clamp(to, until.max(to)));
+            }
+            PhaseName::Finish => phase.start_s = until.min(phase.end_s),
+            _ => {}
+        }
+    }
 }
 
 impl Phases {
@@ -90,6 +124,8 @@ impl Phases {
             shutdown,
             deaths: None,
             ran: Vec::new(),
+            clock: None,
+            counted: CountedSpans::default(),
         }
     }
 
@@ -170,19 +206,22 @@ impl Phases {
         done
     }
 
-    /// The times of the phases, in seconds since the start of the load. If there was no load, the last phase before it ends at 0.
-    pub(crate) fn phase_infos(&self, seconds: impl Fn(Instant) -> f64) -> Vec<PhaseInfo> {
+    /// The times of the phases, in seconds since the start of the load. If there was no load, the last phase ends at 0.
+    pub(crate) fn phase_infos(&self) -> Vec<PhaseInfo> {
+        let last_end = self.ran.last().map(|(_, _, end)| *end);
+        let last_end = last_end.unwrap_or_else(Instant::now);
+        let seconds = |instant: Instant| match self.clock {
+            Some(clock) => clock.seconds(instant),
+            None => -last_end.saturating_duration_since(instant).as_secs_f64(),
+        };
         let info = |(phase, start, end): &(PhaseName, Instant, Instant)| PhaseInfo {
             phase: *phase,
             start_s: seconds(*start),
             end_s: seconds(*end),
         };
-        self.ran.iter().map(info).collect()
-    }
-
-    /// When the last phase ended.
-    pub(crate) fn last_end(&self) -> Option<Instant> {
-        self.ran.last().map(|(_, _, end)| *end)
+        let mut infos: Vec<PhaseInfo> = self.ran.iter().map(info).collect();
+        infos.iter_mut().for_each(|phase| self.counted.fit(phase));
+        infos
     }
 
     async fn begin(&self, phase: PhaseName, allowed: Allowed) -> Instant {

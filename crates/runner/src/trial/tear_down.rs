@@ -4,7 +4,7 @@ use std::{future::pending, time::Duration};
 
 use futures_util::future::join_all;
 use tokio::time::timeout;
-use waggle_results::PhaseName;
+use waggle_results::{PhaseName, TrialInfo};
 use waggle_study::System;
 use waggle_system::{components::driver::Driver, http::client::HttpConnector};
 
@@ -14,7 +14,7 @@ use crate::{
         TrialEnvironment,
         execute::Trial,
         phases::{ENGINE_END_AT_MOST, Phases, SPARE},
-        result::Report,
+        result,
     },
 };
 
@@ -24,7 +24,7 @@ impl Trial<'_> {
         &self,
         environment: &mut TrialEnvironment<D, L, W>,
         phases: &mut Phases,
-        report: &mut Report,
+        info: &mut TrialInfo,
         aborted_loads: Vec<L::Run>,
     ) {
         for run in &aborted_loads {
@@ -36,8 +36,8 @@ impl Trial<'_> {
             .run_to_its_end(PhaseName::Down, at_most, environment.driver.stop_all())
             .await
         {
-            Some(remarks) => report.remarks.extend(remarks),
-            None => report.remarks.push(format!(
+            Some(remarks) => info.remarks.extend(remarks),
+            None => info.remarks.push(format!(
                 "tear-down took longer than {} s",
                 at_most.as_secs()
             )),
@@ -59,7 +59,7 @@ impl Trial<'_> {
             () = asked_again => {}
             ended = ends => {
                 if let Some(Ok(Ok(outcome))) = ended.first() {
-                    report.set_end(outcome, self.context.secrets);
+                    result::note_end(info, outcome, self.context);
                 }
             }
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
-use waggle_results::PhaseName;
+use waggle_results::{PhaseName, TrialInfo};
 use waggle_study::Sensor;
 use waggle_system::{
     components::{driver::Driver, metric_source::Source},
@@ -15,7 +15,6 @@ use crate::trial::{
     cool_down::Reader,
     execute::Trial,
     phases::{Abort, Allowed, Phases, SPARE},
-    result::Report,
 };
 
 /// Interval between two checks whether the host is idle.
@@ -43,7 +42,7 @@ impl Trial<'_> {
         &self,
         environment: &mut TrialEnvironment<D, L, W>,
         phases: &mut Phases,
-        report: &mut Report,
+        info: &mut TrialInfo,
         metric: Option<Source<W::Connection>>,
     ) {
         let schedule = &self.context.cell.schedule;
@@ -64,8 +63,8 @@ impl Trial<'_> {
             Ok::<_, Abort>(waited.await)
         };
         if let Ok(waited) = phases.run(PhaseName::CoolDown, allowed, work).await {
-            report.remarks.extend(cool_down::remark(until, &waited));
-            report.cool_down = Some(waited);
+            info.remarks.extend(cool_down::remark(until, &waited));
+            info.cool_down = Some(waited);
         }
     }
 }

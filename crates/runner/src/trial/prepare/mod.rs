@@ -9,7 +9,7 @@ use std::{io, pin::pin, sync::Arc, time::Duration};
 use tokio::{task::spawn_blocking, time::Instant};
 use waggle_load as load;
 use waggle_load::{Job, KeptRows, Retries, What};
-use waggle_results::{PhaseName, PreparationInfo, PrepareLoadInfo};
+use waggle_results::{PhaseName, PreparationInfo, PrepareLoadInfo, TrialInfo};
 use waggle_study::{Cell, Preparation, PrepareLoad, Scenario};
 use waggle_system::{
     components::driver::{Driver, Failure},
@@ -35,7 +35,6 @@ use crate::{
         execute::Trial,
         load_content::{no_secret, targets_and_host},
         phases::{Abort, Allowed, Phases, SPARE, Stop},
-        result::Report,
         snapshot::{Contents, Prepared, SnapshotUse},
         tear_down,
     },
@@ -106,13 +105,13 @@ impl Trial<'_> {
         &self,
         environment: &mut TrialEnvironment<D, L, W>,
         phases: &mut Phases,
-        report: &mut Report,
+        trial_info: &mut TrialInfo,
     ) -> Result<(), Stop> {
         let Some(preparation) = &self.context.cell.preparation else {
             return Ok(());
         };
         if let Some(why) = self.context.snapshot.and_then(|snapshot| snapshot.refused) {
-            report.remarks.push(why.to_owned());
+            trial_info.remarks.push(why.to_owned());
         }
         if let Some(restored) = self.context.snapshot.and_then(|snapshot| snapshot.restored) {
             // Once for each cell: trials that begin with the same snapshot are no further observations of it.
@@ -120,7 +119,7 @@ impl Trial<'_> {
                 1 => restored.loads.clone(),
                 _ => Vec::new(),
             };
-            report.preparation = Some(PreparationInfo {
+            trial_info.preparation = Some(PreparationInfo {
                 loads,
                 snapshot: Some(restored.info.clone()),
                 ..PreparationInfo::default()
@@ -141,9 +140,9 @@ impl Trial<'_> {
         };
         let work = self.prepare_all(environment, preparation, &mut info);
         let done = phases.run(PhaseName::Prepare, allowed, work).await;
-        report.preparation = Some(info);
+        trial_info.preparation = Some(info);
         done?;
-        self.keep_snapshot(environment, phases, report).await
+        self.keep_snapshot(environment, phases, trial_info).await
     }
 
     /// Keeps the prepared system, if the study asks for that and it was not restored: stops it, copies its folders, and starts it
@@ -152,7 +151,7 @@ impl Trial<'_> {
         &self,
         environment: &mut TrialEnvironment<D, L, W>,
         phases: &mut Phases,
-        report: &mut Report,
+        trial_info: &mut TrialInfo,
     ) -> Result<(), Stop> {
         let Some(snapshot) = self.context.snapshot else {
             return Ok(());
@@ -168,7 +167,10 @@ impl Trial<'_> {
         let folder = self.context.folder.to_path_buf();
         let secrets = self.context.secrets;
         let prepared = &environment.prepared;
-        let loads = report.preparation.iter().flat_map(|record| &record.loads);
+        let loads = trial_info
+            .preparation
+            .iter()
+            .flat_map(|record| &record.loads);
         let loads = loads.cloned().collect();
         let driver = &mut environment.driver;
         let keep = async {
@@ -186,10 +188,10 @@ impl Trial<'_> {
             Ok((remarks, copied))
         };
         let (remarks, copied) = phases.run(PhaseName::Prepare, allowed, keep).await?;
-        report.remarks.extend(remarks);
+        trial_info.remarks.extend(remarks);
         match copied {
             Ok(info) => {
-                if let Some(preparation) = &mut report.preparation {
+                if let Some(preparation) = &mut trial_info.preparation {
                     preparation.snapshot = Some(info);
                 }
             }
@@ -198,7 +200,7 @@ impl Trial<'_> {
                     "the prepared system was not kept as the snapshot {}: {why}",
                     place.display()
                 );
-                report.remarks.push(remark);
+                trial_info.remarks.push(remark);
             }
         }
         self.forget_token_of_system();

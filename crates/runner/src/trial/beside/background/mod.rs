@@ -7,7 +7,7 @@ use std::{future::pending, time::Duration};
 use futures_util::future::{join_all, select_all};
 use tokio::{sync::watch, time::timeout};
 use waggle_load::Job;
-use waggle_results::BackgroundInfo;
+use waggle_results::{BackgroundInfo, TrialInfo};
 use waggle_spec::{Arrivals, LoadModel};
 use waggle_study::{BackgroundLoad, Cell};
 use waggle_system::components::driver::{Driver, Failure};
@@ -219,30 +219,22 @@ impl<R: LoadRun> Background<R> {
         }
     }
 
-    /// What each background load of the cell did, also of those that are absent in it.
-    pub(in crate::trial) fn infos(&mut self, cell: &Cell) -> Vec<BackgroundInfo> {
-        let mut infos = Vec::with_capacity(cell.background.len());
+    /// Notes what each background load of the cell did, also of those that are absent in it.
+    pub(in crate::trial) fn note(&mut self, info: &mut TrialInfo, cell: &Cell) {
         for load in &cell.background {
             let mut running = self.loads.iter_mut();
             let running = running.find(|running| running.name == load.name());
-            infos.push(BackgroundInfo {
+            info.background.push(BackgroundInfo {
                 name: load.name().to_owned(),
                 load: running.map(|running| running.sums.info()),
             });
         }
-        infos
-    }
-
-    /// What is worth a line in the report.
-    pub(in crate::trial) fn remarks(&self) -> Vec<String> {
-        let silent = self.loads.iter().filter(|load| load.sums.is_unanswered());
-        let remarks = silent.map(|load| {
-            format!(
+        for silent in self.loads.iter().filter(|load| load.sums.is_unanswered()) {
+            info.remarks.push(format!(
                 "no request of the background load \"{}\" was answered in the measured phase",
-                load.name
-            )
-        });
-        remarks.collect()
+                silent.name
+            ));
+        }
     }
 
     /// The runs as they are, after a trial that was aborted.
