@@ -3,6 +3,7 @@
 use std::{io, path::PathBuf, time::Duration};
 
 use waggle_load::{GeneratorsError, Interval, Job, Outcome, ReplaceError, StartError, What};
+use waggle_system::components::driver::Failure;
 
 /// Why a load did not start or did not end.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +29,11 @@ pub(crate) enum LoadError {
     Lost,
     #[error("the load did not end")]
     NotEnded,
+}
+
+/// A load that did not start, as a failure.
+pub(crate) fn start_failure(why: LoadError) -> Failure {
+    Failure::new(format!("the load cannot be started: {why}"))
 }
 
 /// Replaces what a load run sends by other texts of the same shape. It outlives the run, and does nothing then.

@@ -1,8 +1,8 @@
-//! The context of a trial, and the environment in which it runs.
+//! A trial with its context, and the environment in which it runs.
 
-use std::path::Path;
+use std::{cell::RefCell, path::Path};
 
-use waggle_results::{QuietWaitInfo, TrialKey};
+use waggle_results::{QuietWaitInfo, TrialKey, TrialWriter};
 use waggle_study::{Cell, System};
 use waggle_system::{
     host::{
@@ -11,9 +11,11 @@ use waggle_system::{
         namespace::{Namespace, NetworkError},
     },
     secrets::{oauth2::TokenSource, words::Secrets},
+    shutdown::Shutdown,
 };
 
 use crate::{
+    event_sender::Events,
     load::records::RecordFiles,
     probe::SampleLimits,
     trial::{
@@ -117,4 +119,12 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) duet: Option<Part<'a>>,
     /// How it waited for a quiet machine before; `None`: it did not.
     pub(crate) quiet_wait: Option<QuietWaitInfo>,
+}
+
+/// One trial while it runs.
+pub(crate) struct Trial<'a> {
+    pub(crate) context: TrialContext<'a>,
+    pub(crate) events: &'a Events,
+    pub(crate) shutdown: &'a Shutdown,
+    pub(crate) writer: &'a RefCell<TrialWriter>,
 }

@@ -1,18 +1,14 @@
 //! Runs the phases of one trial, and its tear-down.
 
-// long: the phases of a trial in their order
-
 use std::{
-    cell::RefCell,
     future::{Future, pending},
     pin::pin,
     time::Duration,
 };
 
-use futures_util::future::{select_all, try_join_all};
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 use waggle_load::Outcome;
-use waggle_results::{PhaseName, TrialInfo, TrialWriter};
+use waggle_results::{PhaseName, TrialInfo};
 use waggle_study::Preparation;
 use waggle_system::{
     components::{
@@ -20,29 +16,23 @@ use waggle_system::{
         verify,
     },
     host::namespace::read_counts,
-    http::client::{Connection, HttpConnector},
-    shutdown::Shutdown,
+    http::client::HttpConnector,
 };
 
 use crate::{
-    event_sender::Events,
     load::{
         job,
-        load_run::{Load, LoadError, LoadRun},
+        load_run::{Load, LoadRun},
     },
     trial::{
-        TrialContext, TrialEnvironment,
+        Trial, TrialContext, TrialEnvironment,
         beside::{
-            background::{Background, BackgroundEnd},
-            delivery::{Delivery, DrainTimes, ProbePosition, Sent},
-            faults,
-            faults::FaultInjector,
-            resources::Sampler,
-            system_metrics::SystemMetrics,
+            companion::{LoadCourse, View},
+            companions::AbortedLoads,
         },
         duet::Stage,
         load_phases::LoadPhases,
-        phases::{Abort, Allowed, ENGINE_END_AT_MOST, Phases, SPARE, Stop, await_start, race_stop},
+        phases::{Abort, Allowed, Phases, SPARE, Stop, await_start, race_abort, race_stop},
         result, start,
         start::Started,
     },
@@ -51,100 +41,71 @@ use crate::{
 /// Timeout for collecting the results.
 const COLLECT_AT_MOST: Duration = Duration::from_secs(60);
 
-/// One trial while it runs.
-pub(crate) struct Trial<'a> {
-    pub(crate) context: TrialContext<'a>,
-    pub(crate) events: &'a Events,
-    pub(crate) shutdown: &'a Shutdown,
-    pub(crate) writer: &'a RefCell<TrialWriter>,
-}
-
-impl Trial<'_> {
-    /// Runs every phase up to the collection of results. Load runs that were aborted are left in `aborted_loads`, the measured
-    /// one first.
-    pub(crate) async fn run_phases<D: Driver, L: Load, W: HttpConnector>(
+impl<'a> Trial<'a> {
+    /// Runs every phase up to the collection of results. Loads that were aborted are left in `aborted`.
+    pub(super) async fn run_phases<D: Driver, L: Load + 'a, W: HttpConnector + 'a>(
         &self,
         environment: &mut TrialEnvironment<D, L, W>,
         phases: &mut Phases,
         info: &mut TrialInfo,
-        aborted_loads: &mut Vec<L::Run>,
+        aborted: &mut Option<AbortedLoads<'a, D, L, W>>,
     ) -> Result<(), Stop> {
         self.make_ready(environment, phases, info).await?;
         let Started {
             mut load,
-            mut background,
-            resends,
-            mut deliveries,
-            mut metrics,
-            faults,
-            clock,
-            workers,
+            mut companions,
+            course,
         } = self.start_loads(environment).await?;
-        let (cell, driver) = (self.context.cell, &environment.driver);
-        phases.clock = Some(clock);
-        result::note_start(info, cell);
-        let mut sampler = Sampler::new(Instant::now(), clock, driver.usage());
-        let background_end = background.end();
-        let came = {
-            let observers = Observers {
-                deliveries: &mut deliveries,
-                sampler: &mut sampler,
-                metrics: &mut metrics,
-            };
-            let concurrent = async {
-                tokio::select! {
-                    abort = self.watch(observers, driver) => abort,
-                    abort = faults.carry_out(driver) => abort,
-                    abort = background.follow(&background_end) => abort,
-                    failure = self.failure_beside(environment, resends) => failure.into(),
-                }
-            };
-            let loaded = Loaded {
-                load: &mut load,
-                driver,
-                faults: &faults,
-                background: &background_end,
-            };
-            self.load_phases(loaded, phases, info, concurrent).await
+        phases.clock = Some(course.clock);
+        result::note_start(info, self.context.cell);
+        let view = View {
+            trial: self,
+            driver: &environment.driver,
+            http: &environment.http,
         };
-        self.write_missed_usage(&mut sampler, driver)?;
-        info.faults = faults.fault_infos();
-        phases.counted = result::note_measured(info, &load.progress, workers, self.context);
-        background.note(info, cell);
+        let loaded = Loaded {
+            load: &mut load,
+            driver: view.driver,
+            course: &course,
+            beyond_measure: companions.beyond_measure(),
+        };
+        let concurrent = async {
+            tokio::select! {
+                abort = companions.follow_load(&view, &course) => abort,
+                failure = self.partner_failure() => failure.into(),
+            }
+        };
+        let came = self.load_phases(loaded, phases, info, concurrent).await;
+        let (progress, workers) = (&load.progress, course.workers);
+        phases.counted = result::note_measured(info, progress, workers, self.context);
+        let noted = companions.note_load(&view, info);
+        noted.map_err(|abort| abort.into_stop(PhaseName::Finish))?;
+        let run = load.run;
         if let Err(stop) = came {
-            aborted_loads.push(load.run);
-            aborted_loads.extend(background.into_runs());
+            *aborted = Some(AbortedLoads { run, companions });
             return Err(stop);
         }
-        let outcome = join_loads(load.run, background).await;
+        let (outcome, others) = companions.end_with(run).await;
+        let outcome = outcome.and_then(|outcome| others.map(|()| outcome));
         let outcome = outcome.map_err(|why| Abort::from(why).into_stop(PhaseName::Finish))?;
         result::note_end(info, &outcome, self.context);
         self.check_server(&outcome)?;
-        let observers = Observers {
-            deliveries: &mut deliveries,
-            sampler: &mut sampler,
-            metrics: &mut metrics,
-        };
-        self.drain(observers, environment, phases, &outcome).await?;
-        let allowed = Allowed {
-            expected: None,
-            at_most: COLLECT_AT_MOST,
-        };
-        let collect = async {
-            let remarks = metrics.conclude(self.writer, self.context.key, self.events);
-            info.remarks.extend(remarks.await?);
-            self.collect(&deliveries, info, &outcome)
-        };
+        if let Some(drain) = companions.drain(&view, &outcome) {
+            let allowed = Allowed::limit(self.context.cell.schedule.drain_timeout + SPARE);
+            phases.run(PhaseName::Drain, allowed, drain).await?;
+        }
+        let allowed = Allowed::limit(COLLECT_AT_MOST);
+        let collect = companions.collect(&view, &outcome, info);
         phases.run(PhaseName::Collect, allowed, collect).await
     }
 
-    async fn start_loads<D: Driver, L: Load, W: HttpConnector>(
+    async fn start_loads<D: Driver, L: Load + 'a, W: HttpConnector + 'a>(
         &self,
         environment: &mut TrialEnvironment<D, L, W>,
-    ) -> Result<Started<'_, L::Run, W::Connection>, Stop> {
+    ) -> Result<Started<'a, D, L, W>, Stop> {
         let set_up = start::set_up(self, environment);
-        let set_up = race_stop(set_up, self.shutdown.clone()).await?;
-        let started = start::start(self, environment, set_up);
+        let (measured, companions) = race_stop(set_up, self.shutdown.clone()).await?;
+        let started = start::start(self, environment, measured, companions);
         await_start(started, self.shutdown.clone()).await
     }
 
@@ -219,10 +180,7 @@ impl Trial<'_> {
             deadline: Instant::now() + at_most,
         };
         // The driver checks the deadline itself and can say what was not ready; the phase's own limit is for a driver that hangs.
-        let allowed = Allowed {
-            expected: None,
-            at_most: at_most + SPARE,
-        };
+        let allowed = Allowed::limit(at_most + SPARE);
         if !self.context.is_up {
             phases
                 .run(PhaseName::Up, allowed, async {
@@ -242,10 +200,7 @@ impl Trial<'_> {
         if system.external.is_none() {
             phases.watch(environment.driver.deaths());
         }
-        let allowed = Allowed {
-            expected: None,
-            at_most: verify::at_most(system) + SPARE,
-        };
+        let allowed = Allowed::limit(verify::at_most(system) + SPARE);
         if system.external.is_some() {
             return Ok(());
         }
@@ -270,10 +225,7 @@ impl Trial<'_> {
         let preparation = preparation.map_or(Duration::ZERO, Preparation::at_most);
         // The other one is brought up and prepared meanwhile.
         let up = cell.schedule.ready_timeout * 2 + verify::at_most(system);
-        let allowed = Allowed {
-            expected: None,
-            at_most: up + preparation + SPARE * 4,
-        };
+        let allowed = Allowed::limit(up + preparation + SPARE * 4);
         let meet = async { Ok(duet.meet(Stage::Ready).await?) };
         phases.run(PhaseName::Ready, allowed, meet).await
     }
@@ -289,8 +241,8 @@ impl Trial<'_> {
         let Loaded {
             load,
             driver,
-            faults,
-            background,
+            course,
+            beyond_measure,
         } = loaded;
         let cell = self.context.cell;
         let schedule = &cell.schedule;
@@ -319,7 +271,7 @@ impl Trial<'_> {
         };
         let work = race_abort(measure, concurrent.as_mut());
         phases.run(PhaseName::Measure, allowed, work).await?;
-        background.ask();
+        course.is_measured.send_replace(true);
         result::note_cpus(info, self.context.clocks, before.zip(driver.cpu_reading()));
         result::note_throttling(info, &limits_before, driver.limits());
         if let Some(before) = network_before {
@@ -336,17 +288,11 @@ impl Trial<'_> {
             let work = race_abort(load.recover(cell, recovery), concurrent.as_mut());
             phases.run(PhaseName::Recovery, allowed, work).await?;
         }
-        let allowed = Allowed {
-            expected: None,
-            at_most: job::finish(cell).max(cell.longest_timeout())
-                + faults::beyond_measure(cell)
-                + SPARE,
-        };
-        // Killed components must be ready again before the drain.
+        let allowed =
+            Allowed::limit(job::finish(cell).max(cell.longest_timeout()) + beyond_measure + SPARE);
         let finish = async {
             load.finish().await?;
-            faults.wait_until_over().await;
-            background.wait_until_over().await;
+            course.wait_until_alone().await;
             Ok(())
         };
         phases
@@ -357,171 +303,13 @@ impl Trial<'_> {
             )
             .await
     }
-
-    /// Runs concurrently with the load: polls of the probes, samples of CPU, memory and metrics. Returns only if writing to disk
-    /// fails.
-    async fn watch<D: Driver, N: Connection>(
-        &self,
-        observers: Observers<'_, '_, N>,
-        driver: &D,
-    ) -> Abort {
-        let deliveries = observers.deliveries.iter_mut();
-        let follow = async {
-            let follow: Vec<_> = deliveries
-                .map(|delivery| Box::pin(delivery.follow(self.writer)))
-                .collect();
-            match follow.is_empty() {
-                true => pending().await,
-                false => select_all(follow).await.0,
-            }
-        };
-        tokio::select! {
-            abort = follow => abort,
-            abort = self.sample(observers.sampler, driver) => abort,
-            abort = observers.metrics.follow(self.writer) => abort,
-        }
-    }
-
-    async fn sample<D: Driver>(&self, sampler: &mut Sampler, driver: &D) -> Abort {
-        let period = self.context.cell.schedule.sampling_interval;
-        let mut next = Instant::now();
-        loop {
-            // A late sample is not made up for: the time of a row gives the length of its period.
-            next = (next + period).max(Instant::now());
-            tokio::time::sleep_until(next).await;
-            if let Err(abort) = self.write_usage(sampler, driver) {
-                return abort;
-            }
-        }
-    }
-
-    /// Writes the only row of a load that was shorter than the sampling period.
-    fn write_missed_usage<D: Driver>(&self, sampler: &mut Sampler, driver: &D) -> Result<(), Stop> {
-        if !sampler.has_no_rows() {
-            return Ok(());
-        }
-        self.write_usage(sampler, driver)
-            .map_err(|abort| abort.into_stop(PhaseName::Finish))
-    }
-
-    fn write_usage<D: Driver>(&self, sampler: &mut Sampler, driver: &D) -> Result<(), Abort> {
-        for row in sampler.sample(Instant::now(), driver.usage()) {
-            self.writer.borrow_mut().resource(&row)?;
-        }
-        Ok(())
-    }
-
-    /// Waits until the probes have seen the records; nothing without probes.
-    async fn drain<D: Driver, L: Load, W: HttpConnector>(
-        &self,
-        observers: Observers<'_, '_, W::Connection>,
-        environment: &TrialEnvironment<D, L, W>,
-        phases: &mut Phases,
-        outcome: &Outcome,
-    ) -> Result<(), Stop> {
-        let Observers {
-            deliveries,
-            sampler,
-            metrics,
-        } = observers;
-        if deliveries.is_empty() {
-            return Ok(());
-        }
-        let (cell, driver) = (self.context.cell, &environment.driver);
-        let sent = self.sent_records(outcome);
-        let at_most = cell.schedule.drain_timeout;
-        let times = DrainTimes {
-            at_most,
-            quiet: cell.schedule.drain_quiet_period,
-        };
-        let work = async {
-            let drain = deliveries
-                .iter_mut()
-                .map(|delivery| delivery.drain(self.writer, self.events, sent, times));
-            try_join_all(drain).await?;
-            for delivery in deliveries {
-                delivery.measure_cost(driver).await;
-            }
-            Ok(())
-        };
-        let allowed = Allowed {
-            expected: None,
-            at_most: at_most + SPARE,
-        };
-        let concurrent = async {
-            tokio::select! {
-                abort = self.sample(sampler, driver) => abort,
-                abort = metrics.follow(self.writer) => abort,
-                failure = self.renew_token_of_probes(environment) => failure.into(),
-            }
-        };
-        phases
-            .run(PhaseName::Drain, allowed, race_abort(work, concurrent))
-            .await
-    }
-
-    fn collect<N: Connection>(
-        &self,
-        deliveries: &[Delivery<'_, N>],
-        info: &mut TrialInfo,
-        outcome: &Outcome,
-    ) -> Result<(), Abort> {
-        for delivery in deliveries {
-            let probe = delivery.collect(self.sent_records(outcome), self.writer)?;
-            match delivery.position {
-                ProbePosition::Intermediate(_) => info.intermediate_probes.push(probe),
-                ProbePosition::Last => {
-                    info.ledger = Some(probe.ledger);
-                    info.delivery = Some(probe.delivery);
-                }
-            }
-            info.remarks.extend(delivery.remarks());
-        }
-        Ok(())
-    }
-
-    fn sent_records<'o>(&self, outcome: &'o Outcome) -> Sent<'o> {
-        Sent {
-            accounts: &outcome.request_outcomes,
-            records_per_request: job::records_per_request(self.context.cell),
-            skipped_under_load: outcome.skipped_under_load,
-        }
-    }
 }
 
-/// The observers of the system while load runs.
-struct Observers<'t, 'd, N> {
-    deliveries: &'t mut [Delivery<'d, N>],
-    sampler: &'t mut Sampler,
-    metrics: &'t mut SystemMetrics<N>,
-}
-
-/// A load under way, the faults that are injected meanwhile, and what ends the loads beside it.
+/// A load under way.
 struct Loaded<'t, 'l, R, D> {
     load: &'t mut LoadPhases<'l, R>,
     driver: &'t D,
-    faults: &'t FaultInjector<'l>,
-    background: &'t BackgroundEnd,
-}
-
-/// The end of the measured load, and of those beside it.
-async fn join_loads<R: LoadRun>(run: R, background: Background<R>) -> Result<Outcome, Failure> {
-    let measured = timeout(ENGINE_END_AT_MOST, run.join());
-    let (outcome, others) = tokio::join!(measured, background.join());
-    let outcome = outcome.unwrap_or(Err(LoadError::NotEnded));
-    let outcome = outcome.map_err(|why| Failure::new(why.to_string()))?;
-    others?;
-    Ok(outcome)
-}
-
-/// Runs `work` together with `concurrent`; if `concurrent` ends first, its abort is the result.
-async fn race_abort<T>(
-    work: impl Future<Output = Result<T, Abort>>,
-    concurrent: impl Future<Output = Abort>,
-) -> Result<T, Abort> {
-    tokio::select! {
-        biased;
-        done = work => done,
-        abort = concurrent => Err(abort),
-    }
+    course: &'t LoadCourse,
+    /// How long its companions may go on after the measured phase.
+    beyond_measure: Duration,
 }

@@ -4,7 +4,7 @@ use std::{fs, io, path::Path};
 
 use waggle_results::TrialInfo;
 
-use crate::trial::{TrialContext, execute::Trial};
+use crate::trial::{Trial, TrialContext};
 
 impl Trial<'_> {
     /// Moves the components' logs into the trial's folder, without secrets.

@@ -1,5 +1,7 @@
 //! What a load sends, and to whom.
 
+use std::sync::Arc;
+
 use waggle_load as load;
 use waggle_study as study;
 use waggle_system::{
@@ -10,7 +12,15 @@ use waggle_system::{
     http::peer::Peer,
 };
 
-use crate::{load::job, trial::TrialContext};
+use crate::{
+    clock::Clock,
+    load::{
+        job,
+        job::Parts,
+        scenario::{Kept, load_scenario},
+    },
+    trial::TrialContext,
+};
 
 /// An endpoint, and what goes into the `Host` header of requests to it.
 pub(crate) fn targets_and_host<D: Driver>(
@@ -60,4 +70,45 @@ pub(crate) fn requests(
 /// Why a header of the load has no value.
 pub(crate) fn no_secret(problem: study::EnvironmentError) -> Failure {
     Failure::new(problem.to_string())
+}
+
+/// The job of the engine; `run` marks the records.
+pub(super) fn job_of<D: Driver>(
+    context: TrialContext<'_>,
+    driver: &D,
+    run: &str,
+    kept: &Kept,
+) -> Result<load::Job, Failure> {
+    let cell = context.cell;
+    let (targets, host) = targets_and_host(context, driver, &cell.endpoint)?;
+    let parts = Parts {
+        targets,
+        what: load_content(context, run, &host, kept)?,
+        workers: (context.shares).workers(cell.load_workers, cell.generators),
+        seed: context.seed,
+    };
+    Ok(job::job(cell, parts))
+}
+
+/// The content of the requests; `run` marks the records, `host` goes into the heads.
+pub(super) fn load_content(
+    context: TrialContext<'_>,
+    run: &str,
+    host: &str,
+    kept: &Kept,
+) -> Result<load::What, Failure> {
+    Ok(match &context.cell.what {
+        study::What::Request(request) => requests(context, request, run, host)?,
+        study::What::Scenario(scenario) => {
+            let secret = |name: &str| context.secrets.placeholder(name);
+            let scenario = scenario.with_secrets(&secret).map_err(no_secret)?;
+            load::What::Scenario(Arc::new(load_scenario(&scenario, host, run, kept)))
+        }
+    })
+}
+
+/// The mark of one trial's records in the store. It has digits and letters only, so that it is the same in every format. The time
+/// distinguishes two attempts at the same trial.
+pub(super) fn mark(clock: Clock, position: u32) -> String {
+    format!("t{position}x{:x}", clock.start_unix_ns())
 }

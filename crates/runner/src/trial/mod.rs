@@ -26,13 +26,10 @@ use waggle_system::{
     shutdown::Shutdown,
 };
 
+use self::phases::{Phases, Stop};
 pub(crate) use self::{
-    context::{Environments, RunningSystem, TrialContext, TrialEnvironment},
+    context::{Environments, RunningSystem, Trial, TrialContext, TrialEnvironment},
     duet::{Duet, Part},
-};
-use self::{
-    execute::Trial,
-    phases::{Phases, Stop},
 };
 use crate::{event_sender::Events, load::load_run::Load, trial::error::RunError};
 
@@ -74,7 +71,7 @@ pub(crate) async fn run<D: Driver, L: Load, W: HttpConnector>(
     let writer = RefCell::new(writer);
     let mut phases = Phases::new(events.clone(), shutdown.clone());
     let mut info = Box::new(result::begun_trial(context));
-    let mut aborted_loads = Vec::new();
+    let mut aborted = None;
     let trial = Trial {
         context,
         events,
@@ -82,7 +79,7 @@ pub(crate) async fn run<D: Driver, L: Load, W: HttpConnector>(
         writer: &writer,
     };
     let came = trial
-        .run_phases(environment, &mut phases, &mut info, &mut aborted_loads)
+        .run_phases(environment, &mut phases, &mut info, &mut aborted)
         .await;
     if let (Err(_), Some(duet)) = (&came, context.duet) {
         duet.fail();
@@ -96,9 +93,10 @@ pub(crate) async fn run<D: Driver, L: Load, W: HttpConnector>(
     let stays_up = may_stay_up && came.is_ok() && result::is_complete(&info);
     if stays_up {
         phases.watch_no_more();
+        drop(aborted);
     } else {
         trial
-            .tear_down(environment, &mut phases, &mut info, aborted_loads)
+            .tear_down(environment, &mut phases, &mut info, aborted)
             .await;
     }
     trial.keep_logs(&mut info);

@@ -73,6 +73,14 @@ pub(crate) struct Allowed {
     pub(crate) at_most: Duration,
 }
 
+impl Allowed {
+    /// Of a phase whose length is not known in advance.
+    pub(crate) fn limit(at_most: Duration) -> Self {
+        let expected = None;
+        Self { expected, at_most }
+    }
+}
+
 /// The phases of one trial, as they run.
 #[derive(Debug)]
 pub(crate) struct Phases {
@@ -192,15 +200,7 @@ impl Phases {
         at_most: Duration,
         work: impl Future<Output = T>,
     ) -> Option<T> {
-        let start = self
-            .begin(
-                phase,
-                Allowed {
-                    expected: None,
-                    at_most,
-                },
-            )
-            .await;
+        let start = self.begin(phase, Allowed::limit(at_most)).await;
         let done = timeout(at_most, work).await.ok();
         self.end(phase, start);
         done
@@ -270,5 +270,17 @@ pub(super) async fn await_start<T>(
         Ok(Err(Abort::Broken(problem))) => Err(Stop::Broken(problem)),
         // A start that fails after the request most likely fails because of it.
         Ok(Err(Abort::Failed(_))) | Err(_) => Err(Stop::Interrupted),
+    }
+}
+
+/// Runs `work` together with `concurrent`; if `concurrent` ends first, its abort is the result.
+pub(super) async fn race_abort<T>(
+    work: impl Future<Output = Result<T, Abort>>,
+    concurrent: impl Future<Output = Abort>,
+) -> Result<T, Abort> {
+    tokio::select! {
+        biased;
+        done = work => done,
+        abort = concurrent => Err(abort),
     }
 }

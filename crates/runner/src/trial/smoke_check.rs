@@ -24,10 +24,8 @@ use crate::{
         load_run::{Load, LoadRun},
     },
     trial::{
-        TrialEnvironment,
-        execute::Trial,
+        Trial, TrialEnvironment, load_content,
         phases::{Allowed, Phases, SPARE, Stop},
-        start,
     },
 };
 
@@ -41,20 +39,17 @@ impl Trial<'_> {
         environment: &mut TrialEnvironment<D, L, W>,
         phases: &mut Phases,
     ) -> Result<(), Stop> {
-        let allowed = Allowed {
-            expected: None,
-            at_most: AT_MOST + job::finish(self.context.cell) + SPARE,
-        };
+        let allowed = Allowed::limit(AT_MOST + job::finish(self.context.cell) + SPARE);
         let smoke_check = async {
             // Its records are marked as neither the trial's nor another check's.
             let run = format!(
                 "rehearsal{}",
-                start::mark(Clock::start(), self.context.position)
+                load_content::mark(Clock::start(), self.context.position)
             );
             let (driver, http) = (&environment.driver, &environment.http);
             self.ensure_token(driver, http).await?;
             let kept = &environment.prepared.kept;
-            let job = start::job_of(self.context, &environment.driver, &run, kept)?;
+            let job = load_content::job_of(self.context, &environment.driver, &run, kept)?;
             let sent = Sent {
                 what: &self.context.cell.what,
                 secrets: self.context.secrets,

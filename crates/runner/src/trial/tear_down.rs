@@ -2,46 +2,38 @@
 
 use std::{future::pending, time::Duration};
 
-use futures_util::future::join_all;
-use tokio::time::timeout;
 use waggle_results::{PhaseName, TrialInfo};
 use waggle_study::System;
 use waggle_system::{components::driver::Driver, http::client::HttpConnector};
 
 use crate::{
-    load::load_run::{Load, LoadRun},
+    load::load_run::Load,
     trial::{
-        TrialEnvironment,
-        execute::Trial,
-        phases::{ENGINE_END_AT_MOST, Phases, SPARE},
+        Trial, TrialEnvironment,
+        beside::companions::AbortedLoads,
+        phases::{Phases, SPARE},
         result,
     },
 };
 
 impl Trial<'_> {
-    /// Stops everything that was started; the first of the aborted loads is the measured one.
-    pub(crate) async fn tear_down<D: Driver, L: Load, W: HttpConnector>(
+    /// Stops everything that was started.
+    pub(super) async fn tear_down<D: Driver, L: Load, W: HttpConnector>(
         &self,
         environment: &mut TrialEnvironment<D, L, W>,
         phases: &mut Phases,
         info: &mut TrialInfo,
-        aborted_loads: Vec<L::Run>,
+        aborted: Option<AbortedLoads<'_, D, L, W>>,
     ) {
-        for run in &aborted_loads {
-            run.stop();
-        }
-        phases.watch_no_more();
-        let at_most = down_at_most(self.context.system);
-        match phases
-            .run_to_its_end(PhaseName::Down, at_most, environment.driver.stop_all())
-            .await
-        {
-            Some(remarks) => info.remarks.extend(remarks),
-            None => info.remarks.push(format!(
-                "tear-down took longer than {} s",
-                at_most.as_secs()
-            )),
-        }
+        let Some(AbortedLoads {
+            run,
+            mut companions,
+        }) = aborted
+        else {
+            return self.bring_down(&mut environment.driver, phases, info).await;
+        };
+        let ends = companions.end_with(run);
+        self.bring_down(&mut environment.driver, phases, info).await;
         // The connections to a system that is stopped are closed, so the load ends at once. An external server goes on; after a
         // second stop request its answers are not awaited.
         let mut shutdown = self.shutdown.clone();
@@ -52,16 +44,32 @@ impl Trial<'_> {
                 false => shutdown.wait_for_stop().await,
             }
         };
-        let runs = aborted_loads.into_iter();
-        let ends = join_all(runs.map(|run| timeout(ENGINE_END_AT_MOST, run.join())));
         tokio::select! {
             biased;
             () = asked_again => {}
-            ended = ends => {
-                if let Some(Ok(Ok(outcome))) = ended.first() {
-                    result::note_end(info, outcome, self.context);
+            (outcome, _) = ends => {
+                if let Ok(outcome) = outcome {
+                    result::note_end(info, &outcome, self.context);
                 }
             }
+        }
+    }
+
+    async fn bring_down<D: Driver>(
+        &self,
+        driver: &mut D,
+        phases: &mut Phases,
+        info: &mut TrialInfo,
+    ) {
+        phases.watch_no_more();
+        let at_most = down_at_most(self.context.system);
+        let stopped = phases.run_to_its_end(PhaseName::Down, at_most, driver.stop_all());
+        match stopped.await {
+            Some(remarks) => info.remarks.extend(remarks),
+            None => info.remarks.push(format!(
+                "tear-down took longer than {} s",
+                at_most.as_secs()
+            )),
         }
     }
 }

@@ -5,20 +5,18 @@
 use std::{cell::RefCell, future::pending, rc::Rc, time::Duration};
 
 use futures_util::future::try_join_all;
-use tokio::{
-    sync::watch,
-    time::{Instant, sleep_until},
-};
-use waggle_results::FaultInfo;
+use tokio::time::{Instant, sleep_until};
+use waggle_results::{FaultInfo, TrialInfo};
 use waggle_study::{Cell, Fault, Probe};
 use waggle_system::components::driver::{Driver, Failure};
 
 use crate::{
-    clock::Clock,
     event::Event,
     event_sender::Events,
-    probe::Window,
-    trial::phases::{Abort, SPARE},
+    trial::{
+        beside::companion::{Companion, Follow, LoadCourse, Part, View},
+        phases::{Abort, SPARE},
+    },
 };
 
 /// A repeated kill that is later than this fails the trial.
@@ -26,7 +24,7 @@ const LATE_AT_MOST: Duration = Duration::from_millis(500);
 
 /// Which components were killed and are ready again, for the probes that read them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Restarts(Rc<RefCell<Vec<String>>>);
+pub(in crate::trial) struct Restarts(Rc<RefCell<Vec<String>>>);
 
 impl Restarts {
     /// Restarted components whose data a probe shows, one entry for each restart of a replica.
@@ -43,95 +41,34 @@ impl Restarts {
 
 /// The faults of one trial.
 #[derive(Debug)]
-pub(crate) struct FaultInjector<'a> {
-    /// In the order of their instants.
-    asked: &'a [Fault],
-    ready_timeout: Duration,
-    interval: Duration,
-    clock: Clock,
-    window: watch::Receiver<Option<Window>>,
+pub(in crate::trial) struct FaultInjector<'a> {
+    cell: &'a Cell,
     events: &'a Events,
     restarts: Restarts,
     /// In the order in which they began.
     carried_out: RefCell<Vec<FaultInfo>>,
-    is_over: watch::Sender<bool>,
-}
-
-/// How long the last fault may last after the measured phase.
-pub(crate) fn beyond_measure(cell: &Cell) -> Duration {
-    let schedule = &cell.schedule;
-    cell.last_restart().map_or(Duration::ZERO, |restart| {
-        restart.saturating_sub(schedule.measure) + schedule.ready_timeout + SPARE
-    })
-}
-
-/// The time axis of the trial, and its measured phase once that is known.
-#[derive(Debug)]
-pub(crate) struct Axis {
-    pub(crate) clock: Clock,
-    pub(crate) window: watch::Receiver<Option<Window>>,
 }
 
 impl<'a> FaultInjector<'a> {
-    pub(crate) fn new(cell: &'a Cell, axis: Axis, events: &'a Events, restarts: Restarts) -> Self {
-        let Axis { clock, window } = axis;
+    pub(in crate::trial) fn new(cell: &'a Cell, events: &'a Events, restarts: Restarts) -> Self {
         Self {
-            asked: &cell.faults,
-            ready_timeout: cell.schedule.ready_timeout,
-            interval: cell.schedule.interval,
-            clock,
-            window,
+            cell,
             events,
             restarts,
             carried_out: RefCell::default(),
-            is_over: watch::channel(false).0,
         }
     }
 
-    /// Carries out all faults; returns only if one fails.
-    pub(crate) async fn carry_out<D: Driver>(&self, driver: &D) -> Abort {
-        if !self.asked.is_empty() {
-            let measured = self.measured_start().await;
-            let replicas = self.replicas().into_iter();
-            let each = replicas.map(|name| self.of_replica(driver, name, measured));
-            if let Err(abort) = try_join_all(each).await {
-                return abort;
-            }
-        }
-        self.is_over.send_replace(true);
-        pending().await
-    }
-
-    /// Returns when the last killed replica is ready again.
-    pub(crate) async fn wait_until_over(&self) {
-        let mut is_over = self.is_over.subscribe();
-        if is_over.wait_for(|over| *over).await.is_err() {
-            unreachable!("its other end lives as long as this");
-        }
-    }
-
-    /// The faults that were carried out so far.
-    pub(crate) fn fault_infos(&self) -> Vec<FaultInfo> {
-        self.carried_out.borrow().clone()
-    }
-
-    /// The start of the measured phase; waits until it is known.
-    async fn measured_start(&self) -> Instant {
-        let mut window = self.window.clone();
-        let known = window.wait_for(Option::is_some).await;
-        let from = known
-            .ok()
-            .and_then(|window| window.map(|window| window.from));
-        let Some(from) = from else {
-            // The load ended before the measured phase.
-            return pending().await;
-        };
-        let from = u32::try_from(from).unwrap_or(u32::MAX);
-        self.clock.instant(self.interval.saturating_mul(from))
+    /// Carries out all faults; returns when the last killed replica is ready again.
+    async fn carry_out<D: Driver>(&self, driver: &D, load: &LoadCourse) -> Result<(), Abort> {
+        let measured = measured_start(load).await;
+        let replicas = self.replicas().into_iter();
+        let each = replicas.map(|name| self.of_replica(driver, name, measured));
+        try_join_all(each).await.map(|_| ())
     }
 
     fn replicas(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.asked.iter().map(Fault::name).collect();
+        let mut names: Vec<String> = self.cell.faults.iter().map(Fault::name).collect();
         names.sort();
         names.dedup();
         names
@@ -144,7 +81,7 @@ impl<'a> FaultInjector<'a> {
         name: String,
         measured: Instant,
     ) -> Result<(), Abort> {
-        let of_it = self.asked.iter().filter(|asked| asked.name() == name);
+        let of_it = self.cell.faults.iter().filter(|asked| asked.name() == name);
         for (before, asked) in of_it.enumerate() {
             let late = Instant::now().saturating_duration_since(measured + asked.at);
             if before > 0 && late > LATE_AT_MOST {
@@ -188,7 +125,7 @@ impl<'a> FaultInjector<'a> {
         sleep_until(killed + asked.restart_after).await;
         let started = Instant::now();
         self.carried_out.borrow_mut()[index].started_s = Some(seconds(started));
-        let deadline = started + self.ready_timeout;
+        let deadline = started + self.cell.schedule.ready_timeout;
         driver.start_again(component, replica, deadline).await?;
         let ready = Instant::now();
         self.carried_out.borrow_mut()[index].ready_s = Some(seconds(ready));
@@ -199,4 +136,45 @@ impl<'a> FaultInjector<'a> {
         });
         Ok(())
     }
+}
+
+impl<D: Driver, L, W> Companion<D, L, W> for FaultInjector<'_> {
+    /// How long the last fault may last after the measured phase.
+    fn beyond_measure(&self) -> Duration {
+        let schedule = &self.cell.schedule;
+        self.cell.last_restart().map_or(Duration::ZERO, |restart| {
+            restart.saturating_sub(schedule.measure) + schedule.ready_timeout + SPARE
+        })
+    }
+
+    /// Killed components must be ready again before the drain.
+    fn follow<'t>(&'t mut self, view: &'t View<'t, D, W>, part: Part<'t>) -> Follow<'t> {
+        match part {
+            Part::Load(load) if !self.cell.faults.is_empty() => {
+                Follow::UntilOver(Box::pin(self.carry_out(view.driver, load)))
+            }
+            _ => Follow::Nothing,
+        }
+    }
+
+    fn note_load(&mut self, _view: &View<'_, D, W>, info: &mut TrialInfo) -> Result<(), Abort> {
+        info.faults = self.carried_out.take();
+        Ok(())
+    }
+}
+
+/// The start of the measured phase; waits until it is known.
+async fn measured_start(load: &LoadCourse) -> Instant {
+    let mut window = load.measured.window.clone();
+    let known = window.wait_for(Option::is_some).await;
+    let from = known
+        .ok()
+        .and_then(|window| window.map(|window| window.from));
+    let Some(from) = from else {
+        // The load ended before the measured phase.
+        return pending().await;
+    };
+    let from = u32::try_from(from).unwrap_or(u32::MAX);
+    load.clock
+        .instant(load.measured.interval.saturating_mul(from))
 }

@@ -1,24 +1,90 @@
-//! CPU and memory over time: cumulative readings → rows of one sampling period each. Pure.
+//! CPU and memory over time: cumulative readings → rows of one sampling period each.
 
 use std::time::Duration;
 
-use tokio::time::Instant;
-use waggle_results::ResourceRow;
-use waggle_system::host::usage::Usage;
+use tokio::time::{Instant, sleep_until};
+use waggle_results::{ResourceRow, TrialInfo};
+use waggle_study::Cell;
+use waggle_system::{components::driver::Driver, host::usage::Usage};
 
-use crate::{clock::Clock, number::share};
+use crate::{
+    clock::Clock,
+    number::share,
+    trial::{
+        beside::companion::{Companion, Follow, LoadCourse, Part, View},
+        phases::Abort,
+    },
+};
+
+/// Samples of a system, from the start of its load on.
+#[derive(Debug)]
+pub(in crate::trial) struct Samples {
+    period: Duration,
+    sampler: Sampler,
+}
+
+impl Samples {
+    pub(in crate::trial) fn new(cell: &Cell, before: Clock) -> Self {
+        Self {
+            period: cell.schedule.sampling_interval,
+            sampler: Sampler::new(Instant::now(), before, Vec::new()),
+        }
+    }
+
+    /// Samples repeatedly; returns only if writing to disk fails.
+    async fn repeat<D: Driver, W>(&mut self, view: &View<'_, D, W>) -> Abort {
+        let mut next = Instant::now();
+        loop {
+            // A late sample is not made up for: the time of a row gives the length of its period.
+            next = (next + self.period).max(Instant::now());
+            sleep_until(next).await;
+            if let Err(abort) = self.write(view) {
+                return abort;
+            }
+        }
+    }
+
+    fn write<D: Driver, W>(&mut self, view: &View<'_, D, W>) -> Result<(), Abort> {
+        let usage = view.driver.usage();
+        for row in self.sampler.sample(Instant::now(), usage) {
+            view.trial.writer.borrow_mut().resource(&row)?;
+        }
+        Ok(())
+    }
+}
+
+impl<D: Driver, L, W> Companion<D, L, W> for Samples {
+    fn load_started(&mut self, view: &View<'_, D, W>, load: &LoadCourse) -> Result<(), Abort> {
+        let usage = view.driver.usage();
+        self.sampler = Sampler::new(Instant::now(), load.clock, usage);
+        Ok(())
+    }
+
+    fn follow<'t>(&'t mut self, view: &'t View<'t, D, W>, _part: Part<'t>) -> Follow<'t> {
+        Follow::Throughout(Box::pin(self.repeat(view)))
+    }
+
+    /// Writes the only row of a load that was shorter than the sampling period.
+    fn note_load(&mut self, view: &View<'_, D, W>, _info: &mut TrialInfo) -> Result<(), Abort> {
+        match self.sampler.has_rows {
+            true => Ok(()),
+            false => self.write(view),
+        }
+    }
+}
 
 /// Remembers the last reading.
 #[derive(Debug)]
-pub(crate) struct Sampler {
+struct Sampler {
     clock: Clock,
     at: Instant,
     before: Vec<Usage>,
+    /// Whether a period has ended.
     has_rows: bool,
 }
 
 impl Sampler {
-    pub(crate) fn new(instant: Instant, clock: Clock, usage: Vec<Usage>) -> Self {
+    fn new(instant: Instant, clock: Clock, usage: Vec<Usage>) -> Self {
         Self {
             clock,
             at: instant,
@@ -27,13 +93,8 @@ impl Sampler {
         }
     }
 
-    /// Whether no period has ended so far.
-    pub(crate) fn has_no_rows(&self) -> bool {
-        !self.has_rows
-    }
-
     /// The rows of the period that ends now.
-    pub(crate) fn sample(&mut self, instant: Instant, usage: Vec<Usage>) -> Vec<ResourceRow> {
+    fn sample(&mut self, instant: Instant, usage: Vec<Usage>) -> Vec<ResourceRow> {
         let at_s = self.clock.seconds(instant);
         let length = (instant - self.at).as_secs_f64();
         let row = |now: &Usage| ResourceRow {

@@ -3,22 +3,32 @@
 use std::{cell::RefCell, time::Duration};
 
 use tokio::time::{Instant, sleep_until, timeout};
-use waggle_results::{SystemMetricRow, TrialKey, TrialWriter};
-use waggle_study::{System, SystemMetric};
+use waggle_load::Outcome;
+use waggle_results::{SystemMetricRow, TrialInfo, TrialKey, TrialWriter};
+use waggle_study::SystemMetric;
 use waggle_system::{
-    components::metric_source::Source,
-    http::{client::Connection, peer::Peer},
+    components::{driver::Driver, metric_source::Source},
+    http::client::{Connection, HttpConnector},
     problem::Problem,
 };
 
-use crate::{clock::Clock, event::Event, event_sender::Events, trial::phases::Abort};
+use crate::{
+    clock::Clock,
+    event::Event,
+    event_sender::Events,
+    trial::{
+        Trial, TrialEnvironment,
+        beside::companion::{Companion, Follow, LoadCourse, Part, View, Work},
+        phases::Abort,
+    },
+};
 
 /// Timeout of the last reading of all metrics.
 const LAST_AT_MOST: Duration = Duration::from_secs(5);
 
 /// All metrics of the system in one trial.
 #[derive(Debug)]
-pub(crate) struct SystemMetrics<N> {
+pub(in crate::trial) struct SystemMetrics<N> {
     followed: Vec<Followed<N>>,
     period: Duration,
     clock: Clock,
@@ -40,65 +50,33 @@ struct Followed<N> {
     last_problem: String,
 }
 
-/// How often a number is read, and on which time axis.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Sampling {
-    pub(crate) period: Duration,
-    pub(crate) clock: Clock,
-}
-
 impl<N: Connection> SystemMetrics<N> {
-    pub(crate) fn new(
-        system: &System,
-        Sampling { period, clock }: Sampling,
-        peers: impl Fn(&SystemMetric) -> Vec<Peer>,
-        connection: impl Fn(&Peer) -> N,
+    /// Those of a system that is up. Reads the numbers whose growth during the load is compared.
+    pub(in crate::trial) async fn set_up<D: Driver, L, W: HttpConnector<Connection = N>>(
+        trial: &Trial<'_>,
+        environment: &TrialEnvironment<D, L, W>,
+        before: Clock,
     ) -> Self {
+        let TrialEnvironment { driver, http, .. } = environment;
         let followed = |metric: &SystemMetric| {
-            let source = Source::new(metric, &peers(metric), &connection);
+            let peers = driver.peers(&metric.component, &metric.port);
+            let source = Source::new(metric, &peers, |peer| http.connection(peer));
             Followed::new(metric, source)
         };
+        let context = trial.context;
+        let mut followed: Vec<Followed<N>> = context.system.metrics.iter().map(followed).collect();
+        for compared in followed.iter_mut().filter(|metric| metric.is_compared) {
+            compared.before = compared.read().await;
+        }
         Self {
-            followed: system.metrics.iter().map(followed).collect(),
-            period,
-            clock,
+            followed,
+            period: context.cell.schedule.sampling_interval,
+            clock: before,
         }
-    }
-
-    /// Reads the numbers whose growth during the load is compared.
-    pub(crate) async fn read_before_load(&mut self) {
-        let compared = self.followed.iter_mut().filter(|metric| metric.is_compared);
-        for followed in compared {
-            followed.before = followed.read().await;
-        }
-    }
-
-    /// The load has started, with this clock: what was read before it is the value at its start.
-    pub(crate) fn load_started(
-        &mut self,
-        clock: Clock,
-        writer: &RefCell<TrialWriter>,
-    ) -> Result<(), Abort> {
-        self.clock = clock;
-        for followed in &mut self.followed {
-            let Some(value) = followed.before.take() else {
-                continue;
-            };
-            let row = SystemMetricRow {
-                at_s: 0.0,
-                metric: followed.name.clone(),
-                value,
-            };
-            writer.borrow_mut().metric(&row)?;
-        }
-        Ok(())
     }
 
     /// Reads repeatedly; ends only if the disk refuses.
-    pub(crate) async fn follow(&mut self, writer: &RefCell<TrialWriter>) -> Abort {
-        if self.followed.is_empty() {
-            return std::future::pending().await;
-        }
+    async fn repeat(&mut self, writer: &RefCell<TrialWriter>) -> Abort {
         let mut next = Instant::now();
         loop {
             // A late reading is not made up for: a row has its own time.
@@ -108,18 +86,6 @@ impl<N: Connection> SystemMetrics<N> {
                 return abort;
             }
         }
-    }
-
-    /// Reads for the last time, and returns the remarks.
-    pub(crate) async fn conclude(
-        &mut self,
-        writer: &RefCell<TrialWriter>,
-        key: TrialKey,
-        events: &Events,
-    ) -> Result<Vec<String>, Abort> {
-        self.read_last(writer).await?;
-        self.warn_of_never_read(key, events).await;
-        Ok(self.remarks())
     }
 
     /// Reads once more after the load and the drain, for the final values. A metric that cannot be read in time is left out.
@@ -173,6 +139,48 @@ impl<N: Connection> SystemMetrics<N> {
                 )
             })
             .collect()
+    }
+}
+
+impl<D: Driver, L, W: HttpConnector> Companion<D, L, W> for SystemMetrics<W::Connection> {
+    /// What was read before the load is the value at its start.
+    fn load_started(&mut self, view: &View<'_, D, W>, load: &LoadCourse) -> Result<(), Abort> {
+        self.clock = load.clock;
+        for followed in &mut self.followed {
+            let Some(value) = followed.before.take() else {
+                continue;
+            };
+            let row = SystemMetricRow {
+                at_s: 0.0,
+                metric: followed.name.clone(),
+                value,
+            };
+            view.trial.writer.borrow_mut().metric(&row)?;
+        }
+        Ok(())
+    }
+
+    fn follow<'t>(&'t mut self, view: &'t View<'t, D, W>, _part: Part<'t>) -> Follow<'t> {
+        match self.followed.is_empty() {
+            true => Follow::Nothing,
+            false => Follow::Throughout(Box::pin(self.repeat(view.trial.writer))),
+        }
+    }
+
+    fn collect<'t>(
+        &'t mut self,
+        view: &'t View<'t, D, W>,
+        _outcome: &'t Outcome,
+        info: &'t mut TrialInfo,
+    ) -> Work<'t, Result<(), Abort>> {
+        let trial = view.trial;
+        Box::pin(async {
+            self.read_last(trial.writer).await?;
+            self.warn_of_never_read(trial.context.key, trial.events)
+                .await;
+            info.remarks.extend(self.remarks());
+            Ok(())
+        })
     }
 }
 

@@ -23,7 +23,13 @@ use waggle_system::{
 
 use crate::{
     load::load_run::{LoadError, LoadRun},
-    trial::{TrialEnvironment, beside::resend::Resend, execute::Trial},
+    trial::{
+        Trial,
+        beside::{
+            companion::{Companion, Follow, Part, View},
+            resend::Resends,
+        },
+    },
 };
 
 /// Timeout of the first token, and of a single request for any.
@@ -32,6 +38,33 @@ const FETCH_AT_MOST: Duration = Duration::from_secs(10);
 const RETRY_PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
 const NO_ANSWER: &str = "there was no answer in time";
+
+/// Renews the token of a trial.
+pub(in crate::trial) struct TokenRenewal<'a> {
+    /// The measured load and those beside it.
+    loads: Resends<'a>,
+    /// For requests of probes alone.
+    none: Resends<'a>,
+}
+
+impl<'a> TokenRenewal<'a> {
+    pub(in crate::trial) fn new(loads: Resends<'a>) -> Self {
+        let none = Resends::default();
+        Self { loads, none }
+    }
+}
+
+impl<D: Driver, L, W: HttpConnector> Companion<D, L, W> for TokenRenewal<'_> {
+    fn follow<'t>(&'t mut self, view: &'t View<'t, D, W>, part: Part<'t>) -> Follow<'t> {
+        let loads = match part {
+            Part::Load(_) => &self.loads,
+            Part::Drain(_) if view.trial.context.system.asks_with_token() => &self.none,
+            Part::Drain(_) => return Follow::Nothing,
+        };
+        let renewal = view.trial.renew_token(view.driver, view.http, loads);
+        Follow::Throughout(Box::pin(async { renewal.await.into() }))
+    }
+}
 
 impl Trial<'_> {
     /// Fetches the token of a server that runs already, for the setup of components.
@@ -97,12 +130,12 @@ impl Trial<'_> {
 
     /// Renews the token again and again before it ends, and sends the loads with the new one. Returns only if that fails until the
     /// token has ended.
-    pub(in crate::trial) async fn renew_token<D: Driver, L, W: HttpConnector>(
+    pub(in crate::trial) async fn renew_token<D: Driver, W: HttpConnector>(
         &self,
-        environment: &TrialEnvironment<D, L, W>,
-        loads: Vec<Resend<'_>>,
+        driver: &D,
+        http: &W,
+        loads: &Resends<'_>,
     ) -> Failure {
-        let (driver, http) = (&environment.driver, &environment.http);
         let tokens = &self.context.secrets.tokens;
         loop {
             let newest = tokens.newest();
@@ -121,33 +154,9 @@ impl Trial<'_> {
                     return self.no_token(source, what, &error);
                 }
             }
-            let sent = loads.iter().try_for_each(Resend::send_new_token);
-            if let Err(failure) = sent {
+            if let Err(failure) = loads.send_new_token() {
                 return failure;
             }
-        }
-    }
-
-    /// The same for the requests of probes alone, if they have a token.
-    pub(in crate::trial) async fn renew_token_of_probes<D: Driver, L, W: HttpConnector>(
-        &self,
-        environment: &TrialEnvironment<D, L, W>,
-    ) -> Failure {
-        match self.context.system.asks_with_token() {
-            true => self.renew_token(environment, Vec::new()).await,
-            false => pending().await,
-        }
-    }
-
-    /// Renews the token; returns when that fails, or a trial that runs at the same time.
-    pub(in crate::trial) async fn failure_beside<D: Driver, L, W: HttpConnector>(
-        &self,
-        environment: &TrialEnvironment<D, L, W>,
-        loads: Vec<Resend<'_>>,
-    ) -> Failure {
-        tokio::select! {
-            failure = self.partner_failure() => failure,
-            failure = self.renew_token(environment, loads) => failure,
         }
     }
 

@@ -11,9 +11,8 @@ use waggle_system::{
 };
 
 use crate::trial::{
-    TrialEnvironment, cool_down,
+    Trial, TrialEnvironment, cool_down,
     cool_down::Reader,
-    execute::Trial,
     phases::{Abort, Allowed, Phases, SPARE},
 };
 
@@ -47,10 +46,7 @@ impl Trial<'_> {
     ) {
         let schedule = &self.context.cell.schedule;
         let at_most = schedule.cool_down;
-        let allowed = Allowed {
-            expected: None,
-            at_most: at_most + SPARE,
-        };
+        let allowed = Allowed::limit(at_most + SPARE);
         let Some(until) = &schedule.cool_down_until else {
             let work = wait_until_idle(&mut environment.driver, at_most);
             phases.run(PhaseName::CoolDown, allowed, work).await.ok();

@@ -27,12 +27,11 @@ use crate::{
         scenario::{Kept, load_scenario},
     },
     trial::{
-        TrialContext, TrialEnvironment,
+        Trial, TrialContext, TrialEnvironment,
         beside::{
-            resend::{Content, Resend},
+            resend::{Content, Resends},
             token_renewal,
         },
-        execute::Trial,
         load_content::{no_secret, targets_and_host},
         phases::{Abort, Allowed, Phases, SPARE, Stop},
         snapshot::{Contents, Prepared, SnapshotUse},
@@ -134,10 +133,7 @@ impl Trial<'_> {
             return Ok(());
         }
         let mut info = PreparationInfo::default();
-        let allowed = Allowed {
-            expected: None,
-            at_most: preparation.at_most() + SPARE,
-        };
+        let allowed = Allowed::limit(preparation.at_most() + SPARE);
         let work = self.prepare_all(environment, preparation, &mut info);
         let done = phases.run(PhaseName::Prepare, allowed, work).await;
         trial_info.preparation = Some(info);
@@ -158,10 +154,7 @@ impl Trial<'_> {
         };
         phases.watch_no_more();
         let down = tear_down::down_at_most(self.context.system);
-        let allowed = Allowed {
-            expected: None,
-            at_most: down + SNAPSHOT_AT_MOST,
-        };
+        let allowed = Allowed::limit(down + SNAPSHOT_AT_MOST);
         let (store, key) = (snapshot.store.clone(), snapshot.key.to_owned());
         let place = store.path(&key);
         let folder = self.context.folder.to_path_buf();
@@ -219,10 +212,7 @@ impl Trial<'_> {
         phases: &mut Phases,
         preparation: &Preparation,
     ) -> Result<(), Stop> {
-        let allowed = Allowed {
-            expected: None,
-            at_most: preparation.at_most() + SPARE,
-        };
+        let allowed = Allowed::limit(preparation.at_most() + SPARE);
         let work = async {
             for load in preparation.loads_with_sessions() {
                 if let Some(verify) = &load.verify {
@@ -296,8 +286,10 @@ impl Trial<'_> {
         let mut sums = Sums::new(load, done);
         info.loads.push(sums.info.clone());
         let mut run = start_load(&mut environment.load, job).await?;
-        let resend = Resend::new(&run, content);
-        let mut renewal = pin!(self.renew_token(environment, vec![resend]));
+        let resends = Resends::default();
+        resends.add(&run, content);
+        let (driver, http) = (&environment.driver, &environment.http);
+        let mut renewal = pin!(self.renew_token(driver, http, &resends));
         while let Some(interval) =
             token_renewal::next_interval(&mut run, renewal.as_mut(), load_failure).await?
         {
@@ -360,8 +352,10 @@ impl Trial<'_> {
         };
         let (job, content) = self.preparation_job(environment, load, sent).await?;
         let mut run = start_load(&mut environment.load, job).await?;
-        let resend = Resend::new(&run, content);
-        let mut renewal = pin!(self.renew_token(environment, vec![resend]));
+        let resends = Resends::default();
+        resends.add(&run, content);
+        let (driver, http) = (&environment.driver, &environment.http);
+        let mut renewal = pin!(self.renew_token(driver, http, &resends));
         while token_renewal::next_interval(&mut run, renewal.as_mut(), load_failure)
             .await?
             .is_some()

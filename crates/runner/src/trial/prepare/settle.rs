@@ -13,7 +13,7 @@ use waggle_system::{
     problem::Problem,
 };
 
-use crate::trial::{TrialEnvironment, execute::Trial, phases::Abort};
+use crate::trial::{Trial, TrialEnvironment, phases::Abort};
 
 /// Between two readings of the metric that has to be quiet.
 const SETTLE_POLL: Duration = Duration::from_millis(250);

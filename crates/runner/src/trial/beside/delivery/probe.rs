@@ -1,4 +1,4 @@
-//! The delivery of records in one trial: polls while load runs, the drain, and the cost of polling for the store.
+//! The delivery of records to one probe: polls while load runs, the drain, and the cost of polling for the store.
 
 use std::{cell::RefCell, time::Duration};
 
