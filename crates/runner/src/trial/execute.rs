@@ -26,10 +26,7 @@ use crate::{
     },
     trial::{
         Trial, TrialContext, TrialEnvironment,
-        beside::{
-            companion::{LoadCourse, View},
-            companions::AbortedLoads,
-        },
+        beside::{companion::LoadCourse, companions::AbortedLoads},
         duet::Stage,
         load_phases::LoadPhases,
         phases::{Abort, Allowed, Phases, SPARE, Stop, await_start, race_abort, race_stop},
@@ -58,11 +55,7 @@ impl<'a> Trial<'a> {
         } = self.start_loads(environment).await?;
         phases.clock = Some(course.clock);
         result::note_start(info, self.context.cell);
-        let view = View {
-            trial: self,
-            driver: &environment.driver,
-            http: &environment.http,
-        };
+        let view = self.view(environment);
         let loaded = Loaded {
             load: &mut load,
             driver: view.driver,

@@ -3,10 +3,7 @@
 use tokio::sync::watch;
 use waggle_load::DueTimes;
 use waggle_results::LoadStart;
-use waggle_system::{
-    components::driver::{Driver, Failure},
-    http::client::HttpConnector,
-};
+use waggle_system::{components::driver::Driver, http::client::HttpConnector};
 
 use crate::{
     clock::Clock,
@@ -14,14 +11,14 @@ use crate::{
     load::{
         counts::Carried,
         job,
-        load_run::{Load, LoadRun, start_failure},
+        load_run::{Load, LoadRun},
     },
     probe::{DueInstants, Window},
     trial::{
         Trial, TrialEnvironment,
         beside::{
             background::sums::MeasuredLoad,
-            companion::{LoadCourse, MeasuredJob, View},
+            companion::{LoadCourse, MeasuredJob},
             companions::Companions,
             delivery::probe_names,
             resend::Resends,
@@ -73,20 +70,9 @@ pub(super) async fn start<'a, D: Driver, L: Load + 'a, W: HttpConnector + 'a>(
     let cell = trial.context.cell;
     let workers = measured.job.sending_workers();
     let due_times = DueTimes::new(&measured.job);
-    let run = match start_loads(
-        &mut environment.load,
-        &mut companions,
-        measured,
-        cell.generators,
-    )
-    .await
-    {
-        Ok(run) => run,
-        Err(failure) => {
-            companions.end().await.ok();
-            return Err(failure.into());
-        }
-    };
+    let run = companions
+        .start_with(measured, &mut environment.load, cell.generators)
+        .await?;
     let (window, window_known) = watch::channel(None);
     let records = job::records_per_request(cell);
     let course = LoadCourse {
@@ -103,11 +89,7 @@ pub(super) async fn start<'a, D: Driver, L: Load + 'a, W: HttpConnector + 'a>(
         is_measured: watch::Sender::new(false),
         is_alone: watch::Sender::new(false),
     };
-    let view = View {
-        trial,
-        driver: &environment.driver,
-        http: &environment.http,
-    };
+    let view = trial.view(environment);
     let noted = note_start(trial, &course);
     if let Err(abort) = noted.and_then(|()| companions.load_started(&view, &course)) {
         drop(companions.end_with(run).await);
@@ -118,20 +100,6 @@ pub(super) async fn start<'a, D: Driver, L: Load + 'a, W: HttpConnector + 'a>(
         companions,
         course,
     })
-}
-
-/// Starts the measured load, and before it those beside it.
-async fn start_loads<D, L: Load, W>(
-    load: &mut L,
-    companions: &mut Companions<'_, D, L, W>,
-    measured: MeasuredJob<'_>,
-    generators: u32,
-) -> Result<L::Run, Failure> {
-    companions.start(load).await?;
-    let run = load.start(measured.job, generators).await;
-    let run = run.map_err(start_failure)?;
-    measured.resends.add(&run, measured.content);
-    Ok(run)
 }
 
 fn note_start(trial: &Trial<'_>, course: &LoadCourse) -> Result<(), Abort> {

@@ -15,7 +15,7 @@ use crate::{
     clock::Clock,
     probe::DueInstants,
     trial::{
-        Trial,
+        Trial, TrialEnvironment,
         beside::{
             background::sums::MeasuredLoad,
             resend::{Content, Resends},
@@ -32,6 +32,19 @@ pub(in crate::trial) struct View<'t, D, W> {
     pub(in crate::trial) trial: &'t Trial<'t>,
     pub(in crate::trial) driver: &'t D,
     pub(in crate::trial) http: &'t W,
+}
+
+impl Trial<'_> {
+    pub(in crate::trial) fn view<'t, D, L, W>(
+        &'t self,
+        environment: &'t TrialEnvironment<D, L, W>,
+    ) -> View<'t, D, W> {
+        View {
+            trial: self,
+            driver: &environment.driver,
+            http: &environment.http,
+        }
+    }
 }
 
 /// The measured load before it begins.
@@ -61,10 +74,9 @@ pub(in crate::trial) struct LoadCourse {
 impl LoadCourse {
     /// Returns when the companions that come to an end have done so.
     pub(in crate::trial) async fn wait_until_alone(&self) {
+        // Its other end lives as long as this.
         let mut is_alone = self.is_alone.subscribe();
-        if is_alone.wait_for(|alone| *alone).await.is_err() {
-            unreachable!("its other end lives as long as this");
-        }
+        is_alone.wait_for(|alone| *alone).await.ok();
     }
 }
 

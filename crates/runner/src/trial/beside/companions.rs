@@ -51,37 +51,47 @@ impl<'a, D: Driver, L: Load + 'a, W: HttpConnector + 'a> Companions<'a, D, L, W>
         environment: &TrialEnvironment<D, L, W>,
         measured: &MeasuredJob<'a>,
     ) -> Result<Self, Abort> {
-        let MeasuredJob {
-            job,
-            resends,
-            before,
-            ..
-        } = measured;
-        let context = trial.context;
-        let (cell, driver) = (context.cell, &environment.driver);
+        let (context, cell) = (trial.context, trial.context.cell);
+        let (driver, before, resends) = (&environment.driver, measured.before, &measured.resends);
         let background = Background::new(context, driver, resends.clone())?;
         // Generators are other processes, with limits of their own.
-        let measured = (cell.generators <= 1).then_some(job);
+        let measured = (cell.generators <= 1).then_some(&measured.job);
         let here: Vec<&Job> = measured.into_iter().chain(background.jobs()).collect();
         (environment.load.reserve_files(&here)).map_err(start_failure)?;
         let restarts = Restarts::default();
         Ok(Self(vec![
-            Box::new(Samples::new(cell, *before)),
-            Box::new(SystemMetrics::set_up(trial, environment, *before).await),
-            Box::new(Deliveries::set_up(context, driver, *before, restarts.clone()).await?),
+            Box::new(Samples::new(cell, before)),
+            Box::new(SystemMetrics::set_up(trial, environment, before).await),
+            Box::new(Deliveries::set_up(context, driver, before, restarts.clone()).await?),
             Box::new(FaultInjector::new(cell, trial.events, restarts)),
             Box::new(background),
-            Box::new(TokenRenewal::new(resends.clone())),
+            Box::new(TokenRenewal(resends.clone())),
         ]))
     }
 }
 
 impl<D, L: Load, W> Companions<'_, D, L, W> {
-    pub(in crate::trial) async fn start(&mut self, load: &mut L) -> Result<(), Failure> {
-        for companion in &mut self.0 {
-            companion.start(load).await?;
+    /// Starts what runs beside the measured load, and that. If this fails, what has begun has ended.
+    pub(in crate::trial) async fn start_with(
+        &mut self,
+        measured: MeasuredJob<'_>,
+        load: &mut L,
+        generators: u32,
+    ) -> Result<L::Run, Failure> {
+        let started = async {
+            for companion in &mut self.0 {
+                companion.start(load).await?;
+            }
+            let run = load.start(measured.job, generators).await;
+            let run = run.map_err(start_failure)?;
+            measured.resends.add(&run, measured.content);
+            Ok(run)
+        };
+        let started = started.await;
+        if started.is_err() {
+            self.end().await.ok();
         }
-        Ok(())
+        started
     }
 
     pub(in crate::trial) fn load_started(

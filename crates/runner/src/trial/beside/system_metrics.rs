@@ -4,7 +4,7 @@ use std::{cell::RefCell, time::Duration};
 
 use tokio::time::{Instant, sleep_until, timeout};
 use waggle_load::Outcome;
-use waggle_results::{SystemMetricRow, TrialInfo, TrialKey, TrialWriter};
+use waggle_results::{SystemMetricRow, TrialInfo, TrialWriter};
 use waggle_study::SystemMetric;
 use waggle_system::{
     components::{driver::Driver, metric_source::Source},
@@ -15,7 +15,6 @@ use waggle_system::{
 use crate::{
     clock::Clock,
     event::Event,
-    event_sender::Events,
     trial::{
         Trial, TrialEnvironment,
         beside::companion::{Companion, Follow, LoadCourse, Part, View, Work},
@@ -88,12 +87,6 @@ impl<N: Connection> SystemMetrics<N> {
         }
     }
 
-    /// Reads once more after the load and the drain, for the final values. A metric that cannot be read in time is left out.
-    async fn read_last(&mut self, writer: &RefCell<TrialWriter>) -> Result<(), Abort> {
-        let read = timeout(LAST_AT_MOST, self.read(writer)).await;
-        read.unwrap_or(Ok(()))
-    }
-
     async fn read(&mut self, writer: &RefCell<TrialWriter>) -> Result<(), Abort> {
         for followed in &mut self.followed {
             let Some(value) = followed.read().await else {
@@ -110,35 +103,16 @@ impl<N: Connection> SystemMetrics<N> {
     }
 
     /// Says on the screen why metrics could not be read even once: a name is probably wrong. Once for each cell is enough.
-    async fn warn_of_never_read(&self, key: TrialKey, events: &Events) {
+    async fn warn_of_never_read(&self, trial: &Trial<'_>) {
         let never = self.followed.iter();
         let never = never.filter(|metric| metric.problems > 0 && metric.readings == 0);
-        for metric in never.filter(|_| key.repetition == 1) {
+        for metric in never.filter(|_| trial.context.key.repetition == 1) {
             let why = format!(
                 "metric {} was never read: {}",
                 metric.name, metric.last_problem
             );
-            events.report(Event::Warning(why)).await;
+            trial.events.report(Event::Warning(why)).await;
         }
-    }
-
-    /// Remarks for the report.
-    fn remarks(&self) -> Vec<String> {
-        let troubled = self
-            .followed
-            .iter()
-            .filter(|followed| followed.problems > 0);
-        troubled
-            .map(|followed| {
-                format!(
-                    "metric {} could not be read {} times of {}: {}",
-                    followed.name,
-                    followed.problems,
-                    followed.problems + followed.readings,
-                    followed.last_problem
-                )
-            })
-            .collect()
     }
 }
 
@@ -175,10 +149,20 @@ impl<D: Driver, L, W: HttpConnector> Companion<D, L, W> for SystemMetrics<W::Con
     ) -> Work<'t, Result<(), Abort>> {
         let trial = view.trial;
         Box::pin(async {
-            self.read_last(trial.writer).await?;
-            self.warn_of_never_read(trial.context.key, trial.events)
-                .await;
-            info.remarks.extend(self.remarks());
+            // Once more after the load and the drain, for the final values. A metric that cannot be read in time is left out.
+            let read = timeout(LAST_AT_MOST, self.read(trial.writer)).await;
+            read.unwrap_or(Ok(()))?;
+            self.warn_of_never_read(trial).await;
+            let troubled = self.followed.iter();
+            for followed in troubled.filter(|followed| followed.problems > 0) {
+                info.remarks.push(format!(
+                    "metric {} could not be read {} times of {}: {}",
+                    followed.name,
+                    followed.problems,
+                    followed.problems + followed.readings,
+                    followed.last_problem
+                ));
+            }
             Ok(())
         })
     }

@@ -39,29 +39,20 @@ const RETRY_PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration:
 
 const NO_ANSWER: &str = "there was no answer in time";
 
-/// Renews the token of a trial.
-pub(in crate::trial) struct TokenRenewal<'a> {
-    /// The measured load and those beside it.
-    loads: Resends<'a>,
-    /// For requests of probes alone.
-    none: Resends<'a>,
-}
-
-impl<'a> TokenRenewal<'a> {
-    pub(in crate::trial) fn new(loads: Resends<'a>) -> Self {
-        let none = Resends::default();
-        Self { loads, none }
-    }
-}
+/// Renews the token of a trial, with which these loads are sent.
+pub(in crate::trial) struct TokenRenewal<'a>(pub(in crate::trial) Resends<'a>);
 
 impl<D: Driver, L, W: HttpConnector> Companion<D, L, W> for TokenRenewal<'_> {
     fn follow<'t>(&'t mut self, view: &'t View<'t, D, W>, part: Part<'t>) -> Follow<'t> {
-        let loads = match part {
-            Part::Load(_) => &self.loads,
-            Part::Drain(_) if view.trial.context.system.asks_with_token() => &self.none,
+        match part {
+            Part::Load(_) => {}
+            // Only probes are still sent with it.
+            Part::Drain(_) if view.trial.context.system.asks_with_token() => {
+                self.0 = Resends::default();
+            }
             Part::Drain(_) => return Follow::Nothing,
-        };
-        let renewal = view.trial.renew_token(view.driver, view.http, loads);
+        }
+        let renewal = view.trial.renew_token(view, &self.0);
         Follow::Throughout(Box::pin(async { renewal.await.into() }))
     }
 }
@@ -132,8 +123,7 @@ impl Trial<'_> {
     /// token has ended.
     pub(in crate::trial) async fn renew_token<D: Driver, W: HttpConnector>(
         &self,
-        driver: &D,
-        http: &W,
+        view: &View<'_, D, W>,
         loads: &Resends<'_>,
     ) -> Failure {
         let tokens = &self.context.secrets.tokens;
@@ -147,7 +137,7 @@ impl Trial<'_> {
             // It may have expired while nothing was sent with it.
             let now = Instant::now();
             let end = if end <= now { now + FETCH_AT_MOST } else { end };
-            match self.ask_until(source, driver, http, end).await {
+            match self.ask_until(source, view, end).await {
                 Ok(token) => tokens.add(token),
                 Err(error) => {
                     let what = "gave no token before the last one expired";
@@ -172,15 +162,14 @@ impl Trial<'_> {
     async fn ask_until<D: Driver, W: HttpConnector>(
         &self,
         source: &TokenSource,
-        driver: &D,
-        http: &W,
+        view: &View<'_, D, W>,
         end: Instant,
     ) -> Result<Token, TokenError> {
         let mut pause = RETRY_PAUSE.0;
         let mut last: Option<TokenError> = None;
         loop {
             let until = end.min(Instant::now() + FETCH_AT_MOST);
-            let error = match self.ask(source, driver, http, until).await {
+            let error = match self.ask(source, view.driver, view.http, until).await {
                 Ok(token) => return Ok(token),
                 Err(error) if error.reason() == NO_ANSWER => last.take().unwrap_or(error),
                 Err(error) => error,

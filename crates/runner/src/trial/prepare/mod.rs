@@ -288,8 +288,8 @@ impl Trial<'_> {
         let mut run = start_load(&mut environment.load, job).await?;
         let resends = Resends::default();
         resends.add(&run, content);
-        let (driver, http) = (&environment.driver, &environment.http);
-        let mut renewal = pin!(self.renew_token(driver, http, &resends));
+        let view = self.view(environment);
+        let mut renewal = pin!(self.renew_token(&view, &resends));
         while let Some(interval) =
             token_renewal::next_interval(&mut run, renewal.as_mut(), load_failure).await?
         {
@@ -354,8 +354,8 @@ impl Trial<'_> {
         let mut run = start_load(&mut environment.load, job).await?;
         let resends = Resends::default();
         resends.add(&run, content);
-        let (driver, http) = (&environment.driver, &environment.http);
-        let mut renewal = pin!(self.renew_token(driver, http, &resends));
+        let view = self.view(environment);
+        let mut renewal = pin!(self.renew_token(&view, &resends));
         while token_renewal::next_interval(&mut run, renewal.as_mut(), load_failure)
             .await?
             .is_some()

@@ -148,43 +148,26 @@ fn settings(load: &BackgroundLoad, model: &LoadModel, workers: usize) -> Generat
     }
 }
 
-impl<R: LoadRun> Background<'_, R> {
-    /// Starts the loads, one after the other.
-    async fn start_all<L: Load<Run = R>>(&mut self, load: &mut L) -> Result<(), Failure> {
-        for BackgroundJob {
-            name,
-            job,
-            content,
-            settings,
-        } in mem::take(&mut self.jobs)
-        {
-            // One process sends it, whatever number of generators makes the measured load.
-            let run = load.start(job, 1).await.map_err(|why| {
-                let what = format!("the background load \"{name}\" cannot be started: {why}");
-                Failure::new(what)
-            })?;
-            self.resends.add(&run, content);
-            self.begun.push(Begun {
-                name,
-                run,
-                settings,
-            });
-        }
-        Ok(())
-    }
-
-    /// Takes their intervals until the measured phase is over and they have ended.
-    async fn follow_all(&mut self, load: &LoadCourse) -> Result<(), Abort> {
-        let loads = self.running.iter_mut();
-        let loads = loads.map(|running| running.follow(load.is_measured.subscribe()));
-        try_join_all(loads).await?;
-        Ok(())
-    }
-}
-
 impl<D, L: Load, W> Companion<D, L, W> for Background<'_, L::Run> {
+    /// One after the other.
     fn start<'t>(&'t mut self, load: &'t mut L) -> Work<'t, Result<(), Failure>> {
-        Box::pin(self.start_all(load))
+        Box::pin(async {
+            for background in mem::take(&mut self.jobs) {
+                let name = background.name;
+                // One process sends it, whatever number of generators makes the measured load.
+                let run = load.start(background.job, 1).await.map_err(|why| {
+                    let what = format!("the background load \"{name}\" cannot be started: {why}");
+                    Failure::new(what)
+                })?;
+                self.resends.add(&run, background.content);
+                self.begun.push(Begun {
+                    name,
+                    run,
+                    settings: background.settings,
+                });
+            }
+            Ok(())
+        })
     }
 
     fn load_started(&mut self, _view: &View<'_, D, W>, load: &LoadCourse) -> Result<(), Abort> {
@@ -201,12 +184,15 @@ impl<D, L: Load, W> Companion<D, L, W> for Background<'_, L::Run> {
     }
 
     fn follow<'t>(&'t mut self, _view: &'t View<'t, D, W>, part: Part<'t>) -> Follow<'t> {
-        match part {
-            Part::Load(load) if !self.running.is_empty() => {
-                Follow::UntilOver(Box::pin(self.follow_all(load)))
-            }
-            _ => Follow::Nothing,
-        }
+        let Part::Load(load) = part else {
+            return Follow::Nothing;
+        };
+        let loads = self.running.iter_mut();
+        let ends = loads.map(|running| running.follow(load.is_measured.subscribe()));
+        let ends = try_join_all(ends);
+        Follow::UntilOver(Box::pin(async {
+            ends.await.map(|_| ()).map_err(Abort::from)
+        }))
     }
 
     /// Notes what each load of the cell did, also of those that are absent in it.

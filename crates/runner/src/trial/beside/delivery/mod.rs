@@ -11,13 +11,13 @@ use waggle_system::{
     http::client::{Connection, HttpConnector},
 };
 
-use self::probe::{Delivery, DrainTimes, ProbePosition, Sent};
+use self::probe::{Delivery, ProbePosition, Sent};
 use crate::{
     clock::Clock,
     load::{job, job::RECORDS_PER_WORKER_MAX},
     probe::{ProbeConfig, ProbeReader, WatchStream, open_stream},
     trial::{
-        Trial, TrialContext,
+        TrialContext,
         beside::{
             companion::{Companion, Follow, LoadCourse, Part, View, Work},
             faults::Restarts,
@@ -62,52 +62,18 @@ impl<'a, N: Connection> Deliveries<'a, N> {
         })
     }
 
-    /// Polls repeatedly; returns only if writing to disk fails.
-    async fn poll(&mut self, trial: &Trial<'_>) -> Abort {
-        let deliveries = self.followed.iter_mut();
-        let polls = deliveries.map(|delivery| Box::pin(delivery.follow(trial.writer)));
-        select_all(polls).await.0
-    }
-
     /// Waits until the probes have seen the records.
     async fn drain<D: Driver, W>(
         &mut self,
         view: &View<'_, D, W>,
         outcome: &Outcome,
     ) -> Result<(), Abort> {
-        let (trial, cell) = (view.trial, self.context.cell);
-        let sent = sent_records(outcome, cell);
-        let times = DrainTimes {
-            at_most: cell.schedule.drain_timeout,
-            quiet: cell.schedule.drain_quiet_period,
-        };
+        let sent = sent_records(outcome, self.context.cell);
         let deliveries = self.followed.iter_mut();
-        let drains =
-            deliveries.map(|delivery| delivery.drain(trial.writer, trial.events, sent, times));
+        let drains = deliveries.map(|delivery| delivery.drain(view.trial, sent));
         try_join_all(drains).await?;
         for delivery in &mut self.followed {
             delivery.measure_cost(view.driver).await;
-        }
-        Ok(())
-    }
-
-    fn note(
-        &self,
-        trial: &Trial<'_>,
-        outcome: &Outcome,
-        info: &mut TrialInfo,
-    ) -> Result<(), Abort> {
-        let sent = sent_records(outcome, self.context.cell);
-        for delivery in &self.followed {
-            let probe = delivery.collect(sent, trial.writer)?;
-            match delivery.position {
-                ProbePosition::Intermediate(_) => info.intermediate_probes.push(probe),
-                ProbePosition::Last => {
-                    info.ledger = Some(probe.ledger);
-                    info.delivery = Some(probe.delivery);
-                }
-            }
-            info.remarks.extend(delivery.remarks());
         }
         Ok(())
     }
@@ -152,9 +118,15 @@ impl<D: Driver, L, W: HttpConnector> Companion<D, L, W> for Deliveries<'_, W::Co
     }
 
     fn follow<'t>(&'t mut self, view: &'t View<'t, D, W>, part: Part<'t>) -> Follow<'t> {
+        let writer = view.trial.writer;
         match part {
             _ if self.followed.is_empty() => Follow::Nothing,
-            Part::Load(_) => Follow::Throughout(Box::pin(self.poll(view.trial))),
+            Part::Load(_) => {
+                let deliveries = self.followed.iter_mut();
+                let polls = deliveries.map(|delivery| Box::pin(delivery.follow(writer)));
+                let polls = select_all(polls);
+                Follow::Throughout(Box::pin(async { polls.await.0 }))
+            }
             Part::Drain(outcome) => Follow::UntilOver(Box::pin(self.drain(view, outcome))),
         }
     }
@@ -165,7 +137,21 @@ impl<D: Driver, L, W: HttpConnector> Companion<D, L, W> for Deliveries<'_, W::Co
         outcome: &'t Outcome,
         info: &'t mut TrialInfo,
     ) -> Work<'t, Result<(), Abort>> {
-        Box::pin(async { self.note(view.trial, outcome, info) })
+        Box::pin(async {
+            let sent = sent_records(outcome, self.context.cell);
+            for delivery in &self.followed {
+                let probe = delivery.collect(sent, view.trial.writer)?;
+                match delivery.position {
+                    ProbePosition::Intermediate(_) => info.intermediate_probes.push(probe),
+                    ProbePosition::Last => {
+                        info.ledger = Some(probe.ledger);
+                        info.delivery = Some(probe.delivery);
+                    }
+                }
+                info.remarks.extend(delivery.remarks());
+            }
+            Ok(())
+        })
     }
 }
 

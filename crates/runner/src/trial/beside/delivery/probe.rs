@@ -16,10 +16,10 @@ use waggle_system::{
 use crate::{
     clock::Clock,
     event::Event,
-    event_sender::Events,
     number::{as_f64, share},
     probe::{Depth, ProbeConfig, ProbeLog, ProbeReader, SeenSet},
     trial::{
+        Trial,
         beside::{
             faults::Restarts,
             ledger,
@@ -133,13 +133,9 @@ impl<'a, N: Connection> Delivery<'a, N> {
     /// Polls until every accepted record was seen and the store shows no more, or until the timeout. If records that were not
     /// accepted may still come, waits until none has come for the quiet period. A store that cannot be read fails the trial,
     /// because its content is unknown.
-    pub(crate) async fn drain(
-        &mut self,
-        writer: &RefCell<TrialWriter>,
-        events: &Events,
-        sent: Sent<'_>,
-        DrainTimes { at_most, quiet }: DrainTimes,
-    ) -> Result<(), Abort> {
+    pub(super) async fn drain(&mut self, trial: &Trial<'_>, sent: Sent<'_>) -> Result<(), Abort> {
+        let schedule = &trial.context.cell.schedule;
+        let (at_most, quiet) = (schedule.drain_timeout, schedule.drain_quiet_period);
         let start = Instant::now();
         self.reader.end_load();
         let mut arrivals =
@@ -153,7 +149,7 @@ impl<'a, N: Connection> Delivery<'a, N> {
                 .max(LAST_POLL_AT_MOST);
             let is_quiet = arrivals.is_complete && arrivals.since.elapsed() >= quiet;
             let is_last = is_quiet || start.elapsed() + self.poll >= at_most;
-            let has_more = self.drain_poll(is_last, look_at_most, writer).await?;
+            let has_more = self.drain_poll(is_last, look_at_most, trial.writer).await?;
             let is_new = self.reader.log(|log| arrivals.update(sent, &log.seen));
             if arrivals.is_complete {
                 let last_row = self.reader.last_row().unwrap_or_else(Instant::now);
@@ -170,7 +166,7 @@ impl<'a, N: Connection> Delivery<'a, N> {
                 break;
             }
             if self.position == ProbePosition::Last && Instant::now() >= live_at {
-                events.show(Event::Draining {
+                trial.events.show(Event::Draining {
                     visible: arrivals.visible,
                     accepted: arrivals.accepted,
                 });
@@ -405,14 +401,6 @@ impl<'a, N: Connection> Delivery<'a, N> {
             }
         }
     }
-}
-
-/// The time limits of a drain.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct DrainTimes {
-    pub(crate) at_most: Duration,
-    /// Quiet period: the drain ends if all accepted records are there and no new one came for this long.
-    pub(crate) quiet: Duration,
 }
 
 /// The records that have arrived so far.
