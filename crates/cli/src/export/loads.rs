@@ -37,7 +37,7 @@ impl LoadTotals {
     /// Adds an interval, with its requests to this many series: by step, the last one of all further steps.
     pub(super) fn add(&mut self, interval: &Interval, row: &CountsRow, series: usize) {
         self.connects += interval.counts.connects;
-        self.sessions.join(interval.counts.sessions);
+        self.sessions.join(&interval.counts.sessions);
         self.add_counts(row);
         self.add_requests(interval, series);
     }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use waggle_spec::{StepTimes, Times};
 
 use super::{
-    histogram::{add, add_times, empty_times, growing_histogram, histogram},
+    counters::counters,
+    histogram::{add_times, empty_times, growing_histogram, histogram},
     request_outcomes::RequestOutcomes,
 };
 use crate::{
@@ -19,162 +20,94 @@ use crate::{
     },
 };
 
-/// Counts of one interval or of a whole run. `sent = succeeded + failed + in flight`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Counts {
-    /// Open load: requests that fell due (closed and users: the same as sent).
-    pub due: u64,
-    pub sent: u64,
-    pub succeeded: u64,
-    /// Sent requests that failed, of any kind.
-    pub failed: u64,
-    /// Those by kind; they add up to `failed`.
-    pub failures: Failures,
-    /// Failures that are none of a request: of attempts to connect, of connections with nothing in flight, and of sessions
-    /// ([`Failure::TooManyRounds`]).
-    pub other_failures: Failures,
-    /// Open load: fell due and were never sent, because too many were waiting or the run ended.
-    pub skipped: u64,
-    /// Sent and not answered at the end of the interval.
-    pub in_flight: u64,
-    /// Open at the end of the interval.
-    pub connections_open: u64,
-    /// Sent once more over a new connection, because the server closed the old one with an answer before theirs; each is in `sent` once.
-    pub resent: u64,
-    /// Connections established, before their handshakes.
-    pub connects: u64,
-    /// TLS handshakes that succeeded.
-    pub handshakes: u64,
-    /// Those that resumed an earlier session.
-    pub handshakes_resumed: u64,
-    /// HTTP bytes with framing; without the overhead of TLS.
-    pub bytes_sent: u64,
-    pub bytes_received: u64,
-    /// CPU time of the worker threads.
-    pub engine_cpu: Duration,
-    /// CPU time of the busiest worker thread.
-    pub engine_cpu_busiest: Duration,
-    /// CPU time of a worker thread plus its time in the run queue, of the worker with most of it. The CPU time alone if the
-    /// kernel does not report run queue times.
-    pub engine_cpu_wanted_busiest: Duration,
-    /// Time of the worker threads in the run queue, and their number of time slices.
-    pub engine_run_queue_wait: Duration,
-    pub engine_time_slices: u64,
-    /// Sum of the time that requests were in flight, for Little's law: mean concurrency = this ÷ length.
-    pub in_flight_time: Duration,
-    /// The part of it that belongs to no success: the times of failed requests, and the growth of the total age of requests in
-    /// flight from start to end. The rest is the sum of the service times.
-    pub in_flight_unexplained_ns: i64,
-    pub sessions: SessionCounts,
-    pub inspected: InspectedCounts,
-}
-
-/// Sums over the succeeded answers that were inspected ([`crate::Inspect`]).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InspectedCounts {
-    pub answers: u64,
-    /// Of their bodies, without the framing of HTTP.
-    pub body_bytes: u64,
-    /// The same after decompression.
-    pub decoded_bytes: u64,
-    /// Elements of the counted array; `None`: none is counted, or there was no answer.
-    pub items: Option<u64>,
-}
-
-impl InspectedCounts {
-    /// Adds counts of another worker or a later interval.
-    pub fn join(&mut self, other: Self) {
-        self.answers += other.answers;
-        self.body_bytes += other.body_bytes;
-        self.decoded_bytes += other.decoded_bytes;
-        self.items = match (self.items, other.items) {
-            (Some(items), Some(others)) => Some(items + others),
-            (items, others) => items.or(others),
-        };
+counters! {
+    /// Counts of one interval or of a whole run. `sent = succeeded + failed + in flight`.
+    #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+    pub struct Counts {
+        /// Open load: requests that fell due (closed and users: the same as sent).
+        pub due: u64 => sum,
+        pub sent: u64 => sum,
+        pub succeeded: u64 => sum,
+        /// Sent requests that failed, of any kind.
+        pub failed: u64 => sum,
+        /// Those by kind; they add up to `failed`.
+        pub failures: Failures => sum,
+        /// Failures that are none of a request: of attempts to connect, of connections with nothing in flight, and of sessions
+        /// ([`Failure::TooManyRounds`]).
+        pub other_failures: Failures => sum,
+        /// Open load: fell due and were never sent, because too many were waiting or the run ended.
+        pub skipped: u64 => sum,
+        /// Sent and not answered at the end of the interval.
+        pub in_flight: u64 => last,
+        /// Open at the end of the interval.
+        pub connections_open: u64 => last,
+        /// Sent once more over a new connection, because the server closed the old one with an answer before theirs; each is in `sent` once.
+        pub resent: u64 => sum,
+        /// Connections established, before their handshakes.
+        pub connects: u64 => sum,
+        /// TLS handshakes that succeeded.
+        pub handshakes: u64 => sum,
+        /// Those that resumed an earlier session.
+        pub handshakes_resumed: u64 => sum,
+        /// HTTP bytes with framing; without the overhead of TLS.
+        pub bytes_sent: u64 => sum,
+        pub bytes_received: u64 => sum,
+        /// CPU time of the worker threads.
+        pub engine_cpu: Duration => sum,
+        /// CPU time of the busiest worker thread.
+        pub engine_cpu_busiest: Duration => busiest,
+        /// CPU time of a worker thread plus its time in the run queue, of the worker with most of it. The CPU time alone if the
+        /// kernel does not report run queue times.
+        pub engine_cpu_wanted_busiest: Duration => busiest,
+        /// Time of the worker threads in the run queue, and their number of time slices.
+        pub engine_run_queue_wait: Duration => sum,
+        pub engine_time_slices: u64 => sum,
+        /// Sum of the time that requests were in flight, for Little's law: mean concurrency = this ÷ length.
+        pub in_flight_time: Duration => sum,
+        /// The part of it that belongs to no success: the times of failed requests, and the growth of the total age of requests in
+        /// flight from start to end. The rest is the sum of the service times.
+        pub in_flight_unexplained_ns: i64 => sum,
+        pub sessions: SessionCounts => sum,
+        pub inspected: InspectedCounts => sum,
     }
 }
 
-/// Sessions of a scenario. `started = completed + failed + running`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SessionCounts {
-    pub started: u64,
-    /// Completed their flow.
-    pub completed: u64,
-    /// Ended early by a failed request, or with their connection.
-    pub failed: u64,
-    /// Requests that were sent again after a failure.
-    pub retries: u64,
-}
-
-impl SessionCounts {
-    /// Adds counts of another worker or a later interval.
-    pub fn join(&mut self, other: Self) {
-        self.started += other.started;
-        self.completed += other.completed;
-        self.failed += other.failed;
-        self.retries += other.retries;
+counters! {
+    /// Sums over the succeeded answers that were inspected ([`crate::Inspect`]).
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct InspectedCounts {
+        pub answers: u64 => sum,
+        /// Of their bodies, without the framing of HTTP.
+        pub body_bytes: u64 => sum,
+        /// The same after decompression.
+        pub decoded_bytes: u64 => sum,
+        /// Elements of the counted array; `None`: none is counted, or there was no answer.
+        pub items: Option<u64> => sum,
     }
 }
 
-/// Requests of one step of a scenario. `sent = succeeded + failed + in flight`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StepCounts {
-    pub sent: u64,
-    pub succeeded: u64,
-    pub failed: u64,
-    pub failures: Failures,
-}
-
-impl StepCounts {
-    /// Adds counts of another worker or a later interval.
-    pub fn join(&mut self, other: &Self) {
-        self.sent += other.sent;
-        self.succeeded += other.succeeded;
-        self.failed += other.failed;
-        self.failures.join(&other.failures);
+counters! {
+    /// Sessions of a scenario. `started = completed + failed + running`.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct SessionCounts {
+        pub started: u64 => sum,
+        /// Completed their flow.
+        pub completed: u64 => sum,
+        /// Ended early by a failed request, or with their connection.
+        pub failed: u64 => sum,
+        /// Requests that were sent again after a failure.
+        pub retries: u64 => sum,
     }
 }
 
-impl Counts {
-    /// Adds the next interval of the same workers: counts are added, states are the later ones.
-    pub fn follow(&mut self, next: &Self) {
-        let cpu_busiest = self.engine_cpu_busiest + next.engine_cpu_busiest;
-        let wanted_busiest = self.engine_cpu_wanted_busiest + next.engine_cpu_wanted_busiest;
-        self.join(next);
-        self.in_flight = next.in_flight;
-        self.connections_open = next.connections_open;
-        self.engine_cpu_busiest = cpu_busiest;
-        self.engine_cpu_wanted_busiest = wanted_busiest;
-    }
-
-    /// Adds the same interval of other workers.
-    pub fn join(&mut self, other: &Self) {
-        self.due += other.due;
-        self.sent += other.sent;
-        self.succeeded += other.succeeded;
-        self.failed += other.failed;
-        self.failures.join(&other.failures);
-        self.other_failures.join(&other.other_failures);
-        self.skipped += other.skipped;
-        self.in_flight += other.in_flight;
-        self.connections_open += other.connections_open;
-        self.resent += other.resent;
-        self.connects += other.connects;
-        self.handshakes += other.handshakes;
-        self.handshakes_resumed += other.handshakes_resumed;
-        self.bytes_sent += other.bytes_sent;
-        self.bytes_received += other.bytes_received;
-        self.engine_cpu += other.engine_cpu;
-        self.engine_cpu_busiest = self.engine_cpu_busiest.max(other.engine_cpu_busiest);
-        self.engine_cpu_wanted_busiest = self
-            .engine_cpu_wanted_busiest
-            .max(other.engine_cpu_wanted_busiest);
-        self.engine_run_queue_wait += other.engine_run_queue_wait;
-        self.engine_time_slices += other.engine_time_slices;
-        self.in_flight_time += other.in_flight_time;
-        self.in_flight_unexplained_ns += other.in_flight_unexplained_ns;
-        self.sessions.join(other.sessions);
-        self.inspected.join(other.inspected);
+counters! {
+    /// Requests of one step of a scenario. `sent = succeeded + failed + in flight`.
+    #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct StepCounts {
+        pub sent: u64 => sum,
+        pub succeeded: u64 => sum,
+        pub failed: u64 => sum,
+        pub failures: Failures => sum,
     }
 }
 
@@ -198,17 +131,19 @@ pub struct Interval {
     pub generators: Vec<GeneratorInterval>,
 }
 
-/// One of several generators in an interval: what shows whether it was the limit.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct GeneratorInterval {
-    pub sent: u64,
-    /// As in [`Counts`], of this generator's workers.
-    pub engine_cpu_busiest: Duration,
-    pub engine_cpu_wanted_busiest: Duration,
-    pub engine_run_queue_wait: Duration,
-    pub engine_time_slices: u64,
-    #[serde(with = "super::histogram")]
-    pub lag: Histogram<u64>,
+counters! {
+    /// One of several generators in an interval: what shows whether it was the limit.
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    pub struct GeneratorInterval {
+        pub sent: u64 => sum,
+        /// As in [`Counts`], of this generator's workers.
+        pub engine_cpu_busiest: Duration => busiest,
+        pub engine_cpu_wanted_busiest: Duration => busiest,
+        pub engine_run_queue_wait: Duration => sum,
+        pub engine_time_slices: u64 => sum,
+        #[serde(with = "super::histogram")]
+        pub lag: Histogram<u64> => sum,
+    }
 }
 
 impl GeneratorInterval {
@@ -223,16 +158,6 @@ impl GeneratorInterval {
             engine_time_slices: 0,
             lag: histogram(),
         }
-    }
-
-    /// Adds a later interval of the same generator.
-    pub fn follow(&mut self, next: &Self) {
-        self.sent += next.sent;
-        self.engine_cpu_busiest += next.engine_cpu_busiest;
-        self.engine_cpu_wanted_busiest += next.engine_cpu_wanted_busiest;
-        self.engine_run_queue_wait += next.engine_run_queue_wait;
-        self.engine_time_slices += next.engine_time_slices;
-        add(&mut self.lag, &next.lag);
     }
 }
 

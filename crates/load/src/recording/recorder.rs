@@ -270,7 +270,7 @@ impl Recorder {
         let Some(inspected) = judged? else {
             return Ok(());
         };
-        self.slice.counts.inspected.join(InspectedCounts {
+        self.slice.counts.inspected.join(&InspectedCounts {
             answers: 1,
             body_bytes: inspected.body_bytes,
             decoded_bytes: inspected.decoded_bytes,
