@@ -30,7 +30,7 @@ pub(crate) struct Place {
 impl Place {
     /// A mistake in the value; `what` follows its path, such as `is 5s`.
     pub(crate) fn mistake(&self, what: impl fmt::Display) -> Finding {
-        Finding::new(self.value, format!("{} {what}", self.path))
+        self.mistake_in(self.value, what)
     }
 
     /// A time that is there, if it is within its bounds; else that is reported.
@@ -51,7 +51,12 @@ impl Place {
 
     /// A mistake of the key; `what` follows its path.
     pub(crate) fn key_mistake(&self, what: impl fmt::Display) -> Finding {
-        Finding::new(self.key, format!("{} {what}", self.path))
+        self.mistake_in(self.key, what)
+    }
+
+    /// A mistake that is shown at a part of the value; `what` follows the path of the whole.
+    pub(crate) fn mistake_in(&self, part: Position, what: impl fmt::Display) -> Finding {
+        Finding::new(part, format!("{} {what}", self.path))
     }
 }
 
@@ -82,6 +87,11 @@ impl<T> Key<T> {
     /// Whether there is a value.
     pub(crate) fn is_some(&self) -> bool {
         self.content().is_some()
+    }
+
+    /// Whether it has a mistake that was reported.
+    pub(crate) fn is_invalid(&self) -> bool {
+        matches!(self, Self::Invalid)
     }
 
     pub(crate) fn value(&self) -> Option<&T> {
@@ -210,30 +220,26 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
     }
 }
 
-impl<T: JsonSchema> JsonSchema for At<T> {
-    fn inline_schema() -> bool {
-        T::inline_schema()
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        T::schema_name()
-    }
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        T::json_schema(generator)
-    }
+/// The schema of a value with its place is that of the value.
+macro_rules! schema_of_value {
+    ($type:ident, is_optional: $is_optional:literal) => {
+        impl<T: JsonSchema> JsonSchema for $type<T> {
+            fn inline_schema() -> bool {
+                T::inline_schema()
+            }
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                T::schema_name()
+            }
+            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                T::json_schema(generator)
+            }
+            fn _schemars_private_is_option() -> bool {
+                $is_optional
+            }
+        }
+    };
 }
 
-impl<T: JsonSchema> JsonSchema for Key<T> {
-    fn inline_schema() -> bool {
-        T::inline_schema()
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        T::schema_name()
-    }
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        T::json_schema(generator)
-    }
-    // As of an `Option`: a key is required only if it says so.
-    fn _schemars_private_is_option() -> bool {
-        true
-    }
-}
+schema_of_value!(At, is_optional: false);
+// As an `Option`: a key is required only if it says so.
+schema_of_value!(Key, is_optional: true);

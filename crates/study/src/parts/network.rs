@@ -10,7 +10,6 @@ use crate::{
     Level, System,
     at::{At, Bounds, Key, Place},
     check::Checker,
-    mistake::Finding,
     network::parse_bit_rate,
     raw::{DurationText, Share, UseSystem},
     tree::quote,
@@ -151,11 +150,9 @@ fn setting(
     };
     let mut parts = name.split('.');
     if parts.next() != Some("net") || parts.clone().next().is_none() || !parts.all(is_word) {
-        let mistake = around.mistake(format!("has {}", quote(name)));
-        checker.report(Finding {
-            position: level.place.key,
-            ..mistake.with_expected("the name of a setting of the network, e.g. net.core.somaxconn")
-        });
+        let mistake = around.mistake_in(level.place.key, format!("has {}", quote(name)));
+        let expected = "the name of a setting of the network, e.g. net.core.somaxconn";
+        checker.report(mistake.with_expected(expected));
         return None;
     }
     let value = level.value.to_string();

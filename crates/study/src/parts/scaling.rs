@@ -43,7 +43,7 @@ pub(crate) fn scaling(
 ) -> Option<waggle_spec::Scaling> {
     let keys = given.value()?;
     for bound in &bounds {
-        check_bound(checker, keys, &bound.value);
+        check_bound(checker, bound);
     }
     let mut pairs: Vec<Pair> = Vec::new();
     for given in keys.pairs.value().into_iter().flatten() {
@@ -72,11 +72,13 @@ pub(crate) fn refuse_search(checker: &mut Checker<'_>, given: &Key<Scaling>) {
 }
 
 /// A curve is a mean over trials, and crosses what has two sides.
-fn check_bound(checker: &mut Checker<'_>, keys: &Scaling, bound: &Threshold) {
-    let mut texts = keys.bounds.value().into_iter().flatten();
-    let Some(text) = texts.find(|text| text.value == bound.text) else {
-        return;
-    };
+fn check_bound(
+    checker: &mut Checker<'_>,
+    At {
+        place,
+        value: bound,
+    }: &At<Threshold>,
+) {
     let path: Vec<&str> = bound.metric.iter().map(String::as_str).collect();
     let is_mean = |over: OverTrials| matches!(over, OverTrials::Mean | OverTrials::MeanOfAll);
     let (what, expected) = if bound.op == Comparison::Equal {
@@ -89,7 +91,7 @@ fn check_bound(checker: &mut Checker<'_>, keys: &Scaling, bound: &Threshold) {
     } else {
         return;
     };
-    checker.report(Finding::new(text.place.value, what).with_expected(expected));
+    checker.report(Finding::new(place.value, what).with_expected(expected));
 }
 
 /// One factor with two of its levels.
@@ -103,24 +105,19 @@ fn pair(given: &At<PairLevels>, cells: &[Levels], factors: &[String]) -> Result<
     };
     let names = || factors.iter().map(String::as_str);
     if !factors.contains(factor) {
-        let mistake = place.mistake(format!("has {}, which is no factor", quote(factor)));
+        let what = format!("has {}, which is no factor", quote(factor));
+        let mistake = place.mistake_in(levels.place.key, what);
         let known = match factors {
             [] => "a study with factors or cells".to_owned(),
             _ => list(names()),
         };
-        return Err(Finding {
-            position: levels.place.key,
-            ..mistake
-                .with_expected(known)
-                .with_suggestion(nearest_word(factor, names()))
-        });
+        let near = nearest_word(factor, names());
+        return Err(mistake.with_expected(known).with_suggestion(near));
     }
     let [first, second] = &levels.value[..] else {
         let what = format!("has {} levels of {factor}", levels.value.len());
-        return Err(Finding {
-            position: levels.place.value,
-            ..place.mistake(what).with_expected(shape)
-        });
+        let mistake = place.mistake_in(levels.place.value, what);
+        return Err(mistake.with_expected(shape));
     };
     let known = levels_of(factor, cells);
     let names = || known.iter().map(String::as_str);
@@ -128,21 +125,14 @@ fn pair(given: &At<PairLevels>, cells: &[Levels], factors: &[String]) -> Result<
     for (index, (level, text)) in [first, second].into_iter().zip(&texts).enumerate() {
         let position = level.place.value;
         if texts[..index].contains(text) {
-            let mistake = place.mistake(format!("has {text} twice"));
-            let mistake = mistake.with_expected("two different levels");
-            return Err(Finding {
-                position,
-                ..mistake
-            });
+            let mistake = place.mistake_in(position, format!("has {text} twice"));
+            return Err(mistake.with_expected("two different levels"));
         }
         if !known.contains(text) {
             let what = format!("has {}, which is no level of {factor}", quote(text));
-            let mistake = place.mistake(what).with_expected(list(names()));
-            let mistake = mistake.with_suggestion(nearest_word(text, names()));
-            return Err(Finding {
-                position,
-                ..mistake
-            });
+            let mistake = place.mistake_in(position, what);
+            let near = nearest_word(text, names());
+            return Err(mistake.with_expected(list(names())).with_suggestion(near));
         }
     }
     Ok(Pair {

@@ -116,9 +116,11 @@ pub(crate) fn search(
     let keys = &given.value;
     conditions.retain(|condition| fits_search(checker, condition));
     let precision = precision(checker, &keys.precision);
-    let confirmations = *keys.confirmations.value().unwrap_or(&CONFIRMATIONS);
-    let max_trials = *keys.max_trials.value().unwrap_or(&MAX_TRIALS);
-    if max_trials < confirmations && keys.max_trials != Key::Invalid {
+    let confirmations = keys.confirmations.or_default(CONFIRMATIONS);
+    let max_trials = keys.max_trials.or_default(MAX_TRIALS);
+    if let (Some(confirmations), Some(max_trials)) = (confirmations, max_trials)
+        && max_trials < confirmations
+    {
         let what = format!("search.max_trials is {max_trials}");
         let expected = format!("at least search.confirmations, {confirmations}");
         let position = given.max_trials_position();
@@ -137,8 +139,8 @@ pub(crate) fn search(
         min,
         max,
         precision: precision?,
-        confirmations,
-        max_trials,
+        confirmations: confirmations?,
+        max_trials: max_trials?,
         max_connections,
         operating_points,
     })
@@ -313,8 +315,7 @@ fn bounds(keys: &Search, kind: LevelKind) -> [f64; 3] {
 
 fn levels(checker: &mut Checker<'_>, keys: &Search, kind: LevelKind) -> Option<[f64; 3]> {
     let level_keys = [&keys.start, &keys.min, &keys.max];
-    let is_invalid = |key: &&Key<LoadLevel>| matches!(key, Key::Invalid);
-    if level_keys.iter().any(is_invalid) {
+    if level_keys.iter().any(|key| key.is_invalid()) {
         return None;
     }
     let levels = bounds(keys, kind);
