@@ -94,6 +94,11 @@ impl<T> Key<T> {
         matches!(self, Self::Invalid)
     }
 
+    /// Where its value is, if there is one.
+    pub(crate) fn place(&self) -> Option<&Place> {
+        self.content().map(|content| &content.place)
+    }
+
     pub(crate) fn value(&self) -> Option<&T> {
         self.content().map(|content| &content.value)
     }

@@ -57,10 +57,7 @@ mod version;
 mod yaml;
 
 pub use background::BackgroundLoad;
-pub use check::{
-    BODY_MAX_BYTES, MAX_BODY_TEXTS, MAX_CONNECTIONS, MAX_INTERVALS, MAX_PHASE, MAX_RATE_PER_S,
-    MIN_STEADY_INTERVALS, MIN_WARM_UP_INTERVALS, read_threshold,
-};
+pub use check::{BODY_MAX_BYTES, MAX_BODY_TEXTS, MAX_CONNECTIONS, MAX_RATE_PER_S, read_threshold};
 pub use components::{Arguments, Artifact, SetupStep, Undo, When};
 pub use configure::PROGRAM_OVERRIDE;
 pub use cool_down::{CoolDownBound, CoolDownUntil, Sensor};
@@ -74,7 +71,10 @@ pub use network::Network;
 pub use oauth2::{Credential, Oauth2, TokenEndpoint};
 pub use origin::{GivenSecret, Origin, TakenValue};
 pub use parameters::parameter_levels;
-pub use parts::search::SEARCH_MAX_CONNECTIONS;
+pub use parts::{
+    schedule::{MAX_INTERVALS, MAX_PHASE, MIN_STEADY_INTERVALS, MIN_WARM_UP_INTERVALS},
+    search::SEARCH_MAX_CONNECTIONS,
+};
 pub use phases::{Recovery, Schedule, StopBound, StopWhen};
 pub use place::{Place, file_place, last_word, mark_place};
 pub use plan::{Level, MAX_REPLACEMENTS, Plan, PlannedTrial, expected_duration, plan};

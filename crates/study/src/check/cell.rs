@@ -12,6 +12,7 @@ use crate::{
     parts::{
         delivery::{Carries, delivery},
         network::network,
+        schedule::{self, ScheduleContext},
         search::apply_search_max,
     },
     raw,
@@ -146,17 +147,18 @@ fn schedule(
     system: Option<&System>,
     measured: &MeasuredLoad<'_>,
 ) -> Option<Schedule> {
-    let (interval, sampling_interval) = check::intervals(checker, raw.schedule.as_ref());
-    let context = check::ScheduleContext {
+    let (interval, sampling_interval) = schedule::intervals(checker, &raw.schedule);
+    let context = ScheduleContext {
         interval,
         sampling_interval,
         delivery: measured.delivery,
         load: measured.model,
-        stages: check::total_duration(measured.stages, measured.model),
-        system: (system, raw.system.as_ref()),
+        stages: check::duration_of_stages(checker, measured.stages, measured.model),
+        system,
+        of_system: raw.system.as_ref(),
         is_external: system.map(|system| system.external.is_some()),
     };
-    check::schedule(checker, raw.schedule.as_ref()?, &context)
+    schedule::schedule(checker, raw.schedule.content()?, &context)
 }
 
 /// The records that are sent: of the checked load if it has any, else of its text.

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     Arguments, Artifact, Component, Parameter, SetupStep, Undo, When,
+    at::Bounds,
     mistake::{Finding, Position},
     nearest::{list, nearest_word},
     origin::TOKEN,
@@ -25,7 +26,7 @@ use crate::{
 
 const SETUP_TIMEOUT: Duration = Duration::from_secs(10);
 const UNDO_TIMEOUT: Duration = Duration::from_secs(60);
-const TIMEOUT_BOUNDS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(600));
+const TIMEOUT_BOUNDS: Bounds = Bounds(Duration::from_millis(10), Duration::from_secs(600));
 /// Longest text of a file.
 const FILE_MAX_BYTES: usize = 1024 * 1024;
 /// Longest version of an artifact.

@@ -70,19 +70,6 @@ pub(crate) fn external_parts(
     parts
 }
 
-/// The names of the components that a study does not start.
-pub(super) fn external_names<'a>(
-    raw: Option<&'a raw::UseSystem>,
-    system: Option<&'a System>,
-) -> BTreeSet<&'a str> {
-    let given = raw.and_then(|raw| raw.external.as_ref());
-    let given = given.into_iter().flat_map(IndexMap::keys);
-    let kubeconfig = raw.and_then(|raw| raw.kubeconfig.as_ref());
-    let endpoint = kubeconfig.and_then(|_| system?.kubeconfig_endpoint());
-    let of_kubeconfig = endpoint.map(|endpoint| &endpoint.component);
-    given.chain(of_kubeconfig).map(String::as_str).collect()
-}
-
 fn component(
     checker: &mut Checker<'_>,
     system: &System,

@@ -5,9 +5,10 @@ use std::{collections::BTreeMap, time::Duration};
 use waggle_template::placeholder::single_name;
 use waggle_units::format_duration;
 
-use super::{Checker, external::external_names, path_text, system::MAX_REPLICAS};
+use super::{Checker, path_text, system::MAX_REPLICAS};
 use crate::{
     Component, Fault, Level, Probe, ProbeKind, Schedule, System,
+    at::Bounds,
     mistake::Finding,
     nearest::{list, nearest_word},
     parts::delivery::Delivery,
@@ -71,7 +72,7 @@ pub(crate) fn faults(
         checker.report(Finding::new(position, what).with_expected(format!("at most {MAX_FAULTS}")));
         return None;
     }
-    let external = external_names(raw.system.as_ref(), stage.system.map(|(whole, _)| whole));
+    let external = raw::external_names(raw.system.as_ref(), stage.system.map(|(whole, _)| whole));
     let is_external = |name: &str| external.contains(name);
     let mut faults = Vec::new();
     let mut is_complete = true;
@@ -127,8 +128,8 @@ fn refuse_probes(
 
 /// Reports faults together with a recovery phase: a recovery time must have one cause, a kill or the load drop.
 fn refuse_recovery(checker: &mut Checker<'_>, raw: &raw::Study, given: &[raw::Fault]) {
-    let recovery = raw.schedule.as_ref().and_then(|raw| raw.recovery.as_ref());
-    if recovery.is_some() && !given.is_empty() {
+    let schedule = raw.schedule.value();
+    if schedule.is_some_and(|keys| keys.recovery.is_some()) && !given.is_empty() {
         let what = "faults and schedule.recovery in one study leave open what the system recovers from, a kill or its overload";
         let position = checker.key(&[KEY]);
         checker.report(Finding::new(position, what).with_expected("one of the two"));
@@ -146,7 +147,7 @@ fn check_fault(
     let key = |key: &'static str| [path, &[key]].concat();
     let moment = kill_time(checker, raw, &key("at"), stage.measure);
     let restart_after = raw.restart_after.and_then(|raw::DurationText(time)| {
-        let bounds = (Duration::ZERO, RESTART_AFTER_MAX);
+        let bounds = Bounds(Duration::ZERO, RESTART_AFTER_MAX);
         checker.check_bounds(time, &key("restart_after"), bounds)
     });
     let name = raw.kill.as_deref()?;

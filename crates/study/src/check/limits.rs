@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use waggle_template::placeholder::single_name;
 
-use super::{Checker, components::Conditions, external::external_names, path_text};
+use super::{Checker, components::Conditions, path_text};
 use crate::{
     Level, LimitTexts, Limits, Parameter, ParameterKind, System,
     levels::Levels,
@@ -113,7 +113,7 @@ pub(crate) fn limits(
     parameters: Option<&BTreeMap<String, Level>>,
 ) -> Option<BTreeMap<String, Limits>> {
     let (whole, present) = system?;
-    let external = external_names(raw, Some(whole));
+    let external = raw::external_names(raw, Some(whole));
     let is_external = |name: &str| external.contains(name);
     let mut limits = present.limits(parameters?);
     limits.retain(|name, _| !is_external(name));

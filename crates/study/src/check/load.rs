@@ -6,7 +6,9 @@ use waggle_spec::{Arrivals, LoadKind, LoadModel, OnSocketError, Protocol, Think}
 use waggle_units::{format_duration, format_size};
 
 use super::{Checker, path::Path, path_text, request::TIMEOUT_BOUNDS, stages::highest};
-use crate::{HeaderLimits, Problem, Request, What, mistake::Finding, nearest::list, raw};
+use crate::{
+    HeaderLimits, Problem, Request, What, at::Bounds, mistake::Finding, nearest::list, raw,
+};
 
 /// Connections of an open load that names none.
 pub(super) const OPEN_CONNECTIONS: u32 = 50;
@@ -314,7 +316,7 @@ pub(crate) fn think_time(
     path: &[&str],
 ) -> Option<Think> {
     let here = |key: &'static str| [path, &[key]].concat();
-    let bounds = (Duration::ZERO, MAX_THINK);
+    let bounds = Bounds(Duration::ZERO, MAX_THINK);
     let random = match raw {
         raw::Think::Fixed(raw::DurationText(time)) => {
             return checker.check_bounds(*time, path, bounds).map(Think::Fixed);

@@ -5,7 +5,6 @@ mod background;
 mod best_and_worst;
 mod cell;
 mod components;
-mod cool_down;
 mod expect;
 mod external;
 mod faults;
@@ -13,7 +12,6 @@ mod feeds;
 mod inspect;
 mod known_metrics;
 mod kubeconfig;
-mod level;
 mod limits;
 mod load;
 mod made_rows;
@@ -23,17 +21,13 @@ mod port_tls;
 mod prepare;
 mod probe;
 mod records;
-mod recovery;
 mod reference;
 mod request;
 mod scenario;
-mod schedule;
-mod sentinel;
 mod server;
 mod set;
 mod source_addresses;
 mod stages;
-mod stop_when;
 mod study;
 mod system;
 mod system_metric;
@@ -61,12 +55,10 @@ pub(crate) use prepare::preparation;
 pub use request::BODY_MAX_BYTES;
 pub(crate) use request::{endpoint, request};
 pub(crate) use scenario::{Alone, Around, flow_alone, scenario};
-pub use schedule::{MAX_INTERVALS, MAX_PHASE, MIN_STEADY_INTERVALS, MIN_WARM_UP_INTERVALS};
-pub(crate) use schedule::{ScheduleContext, intervals, schedule};
 pub(crate) use server::{parse as parse_url, server};
 pub(crate) use set::{parameters, refusal};
 pub(crate) use source_addresses::source_addresses;
-pub(crate) use stages::{stages, total_duration};
+pub(crate) use stages::{duration_of_stages, stages};
 pub(crate) use study::{study_without_cells, system_at_most};
 pub(crate) use system::system;
 pub use threshold::read_threshold;
@@ -166,19 +158,24 @@ impl<'a> Checker<'a> {
         given.or_else(|| (!self.is_invalid(path)).then_some(default))
     }
 
+    /// Where the value of a path is.
+    pub(crate) fn place(&self, path: &[&str]) -> Place {
+        Place {
+            path: path_text(path),
+            key: self.key(path),
+            value: self.position_of(path),
+        }
+    }
+
     /// Reports a duration that is out of bounds; returns one that is within them.
     pub(crate) fn check_bounds(
         &mut self,
         given: Duration,
         path: &[&str],
-        bounds: (Duration, Duration),
+        bounds: Bounds,
     ) -> Option<Duration> {
-        let place = Place {
-            path: path_text(path),
-            key: self.key(path),
-            value: self.position_of(path),
-        };
-        place.check_bounds(given, Bounds(bounds.0, bounds.1), &mut self.findings)
+        let place = self.place(path);
+        place.check_bounds(given, bounds, &mut self.findings)
     }
 
     /// The given duration, or the default, within the bounds; `None` if it is invalid or out of them.
@@ -187,7 +184,7 @@ impl<'a> Checker<'a> {
         given: Option<raw::DurationText>,
         path: &[&str],
         default: Duration,
-        bounds: (Duration, Duration),
+        bounds: Bounds,
     ) -> Option<Duration> {
         let given = given.map(|raw::DurationText(time)| time);
         let given = self.value_or_default(given, path, default)?;

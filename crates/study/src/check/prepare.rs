@@ -6,13 +6,14 @@ use waggle_spec::{Arrivals, LoadModel, Restart, Threshold};
 
 use super::{
     Alone, Around, Checker, flow_alone, known_metrics::Known, load::MAX_RATE_PER_S, path::Path,
-    request::endpoint, schedule::PHASE, threshold::conditions,
+    request::endpoint, threshold::conditions,
 };
 use crate::{
     KeptRows, Preparation, PrepareLoad, Scenario, Settle, System,
     at::At,
     mistake::Finding,
     nearest::{list, nearest_word},
+    parts::schedule::{PHASE, PHASE_OR_NONE},
     raw,
 };
 
@@ -209,9 +210,8 @@ fn refuse_unknown_variables(
 fn settle(checker: &mut Checker<'_>, raw: &raw::Settle, system: Option<&System>) -> Option<Settle> {
     let until = match raw {
         raw::Settle::Time(raw::DurationText(time)) => {
-            let bounds = (Duration::ZERO, PHASE.1);
             return checker
-                .check_bounds(*time, &SETTLE, bounds)
+                .check_bounds(*time, &SETTLE, PHASE_OR_NONE)
                 .map(Settle::Time);
         }
         raw::Settle::Quiet(until) => until,

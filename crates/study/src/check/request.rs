@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     Body, Endpoint, FeedRows, Request, System, Texts,
+    at::Bounds,
     mistake::Finding,
     nearest::{list, nearest_word},
     raw,
@@ -31,8 +32,8 @@ const BODIES: [&str; 4] = ["body", "body_file", "body_random", "records"];
 pub const BODY_MAX_BYTES: u64 = 64 * 1024 * 1024;
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 /// Response times are kept from 1 µs to 1 h.
-pub(crate) const TIMEOUT_BOUNDS: (Duration, Duration) =
-    (Duration::from_millis(1), Duration::from_secs(3600));
+pub(crate) const TIMEOUT_BOUNDS: Bounds =
+    Bounds(Duration::from_millis(1), Duration::from_secs(3600));
 /// Names that mean something else in the path of a metric.
 pub(crate) const RESERVED_NAMES: [&str; 9] = [
     "delivery",

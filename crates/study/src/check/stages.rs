@@ -3,14 +3,12 @@
 use std::time::Duration;
 
 use waggle_spec::{LoadModel, LoadStage};
-use waggle_units::format_duration;
 
 use super::{
     Checker,
     load::{MAX_CONNECTIONS, MAX_RATE_PER_S},
-    schedule::{PHASE, has_ramp_up},
 };
-use crate::{mistake::Finding, raw};
+use crate::{at::At, mistake::Finding, parts::schedule::PHASE_OR_NONE, raw};
 
 const PATH: [&str; 2] = ["load", "stages"];
 
@@ -53,16 +51,20 @@ pub(crate) fn stages(
 }
 
 /// How long the stages of a load take; `None`: it has none.
-pub(crate) fn total_duration(
+pub(crate) fn duration_of_stages(
+    checker: &Checker<'_>,
     stages: Option<&[LoadStage]>,
     model: Option<&LoadModel>,
-) -> Option<Duration> {
+) -> Option<At<Duration>> {
     let is_closed = matches!(
         model,
         Some(LoadModel::Closed { .. } | LoadModel::Clients { .. })
     );
     let stages = stages.filter(|stages| !stages.is_empty() && !is_closed)?;
-    Some(stages.iter().map(|stage| stage.duration).sum())
+    Some(At {
+        place: checker.place(&PATH),
+        value: stages.iter().map(|stage| stage.duration).sum(),
+    })
 }
 
 fn stage(
@@ -73,7 +75,7 @@ fn stage(
 ) -> Option<LoadStage> {
     let path = |key: &'static str| [PATH[0], PATH[1], index, key];
     let duration = raw.duration.and_then(|raw::DurationText(time)| {
-        checker.check_bounds(time, &path("duration"), (Duration::ZERO, PHASE.1))
+        checker.check_bounds(time, &path("duration"), PHASE_OR_NONE)
     });
     let raw::LoadLevel(target) = raw.target?;
     let (fits, expected) = match model {
@@ -101,36 +103,4 @@ fn stage(
 /// Counted from 1, as messages count.
 fn number_of(index: &str) -> usize {
     index.parse::<usize>().map_or(0, |index| index + 1)
-}
-
-/// Reports a phase of the schedule that sets a level of its own.
-pub(super) fn refuse_other_levels(checker: &mut Checker<'_>, raw: &raw::Schedule) {
-    let given = [
-        (&["schedule", "warm_up", "ramp_up"][..], has_ramp_up(raw)),
-        (&["schedule", "recovery"][..], raw.recovery.is_some()),
-    ];
-    for (path, _) in given.into_iter().filter(|(_, given)| *given) {
-        let what = format!(
-            "{} sets a level, but load.stages set every level",
-            path.join(".")
-        );
-        checker.report(Finding::new(checker.key(path), what).with_expected("one more stage"));
-    }
-}
-
-/// Reports phases that are longer than the stages.
-pub(super) fn refuse_phases_after_stages(
-    checker: &mut Checker<'_>,
-    phases: Duration,
-    stages: Duration,
-) {
-    if phases > stages {
-        let what = format!(
-            "load.stages take {}, and the schedule {}",
-            format_duration(stages),
-            format_duration(phases)
-        );
-        let expected = "warm-up and measured phase within the stages";
-        checker.report(Finding::new(checker.key(&PATH), what).with_expected(expected));
-    }
 }

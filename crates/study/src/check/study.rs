@@ -7,13 +7,10 @@ use waggle_spec::Search;
 use super::{
     Checker,
     best_and_worst::best_and_worst,
-    external::external_names,
     known_metrics::{Answers, Known, Sent, known_metrics},
     prepare::{grow, load_thresholds},
     reference::check_reference,
     request::RESERVED_NAMES,
-    schedule::{max_ci_width, max_duration, order, repetitions, restart},
-    sentinel::sentinel,
     threshold::{asks, conditions},
 };
 use crate::{
@@ -21,7 +18,7 @@ use crate::{
     at::At,
     levels::Levels,
     mistake::{Finding, Position},
-    parts::{delivery::Delivery, scaling, search::search},
+    parts::{delivery::Delivery, scaling, schedule::Schedule, search::search},
     raw,
     shuffle::seed_of,
     tree::{Node, Value},
@@ -79,12 +76,16 @@ pub(crate) fn study_without_cells(
     if raw.search.is_some() {
         scaling::refuse_search(checker, &raw.scaling);
     }
-    refuse_repeat(checker, raw);
-    let grow = grow(checker, raw, restart(raw.schedule.as_ref()), factors);
+    let schedule = raw.schedule.value();
+    let repeat = schedule.map(|keys| &keys.repeat);
+    if let Some(repeat) = repeat.filter(|_| raw.search.is_some()) {
+        repeat.refuse_search(checker);
+    }
+    let restart = schedule.map(Schedule::restart).unwrap_or_default();
+    let grow = grow(checker, raw, restart, factors);
     let (load_cpuset, system_cpuset) = cpusets(checker);
-    let order = raw.schedule.as_ref().map(order);
     let repetitions = checked_repetitions(checker, raw, search.as_ref(), cells);
-    let system = system?;
+    let (schedule, system) = (schedule?, system?);
     check_system(checker, raw, system);
     let name = raw.study.clone()?.0;
     let (repeat, repeat_max) = repetitions?;
@@ -104,16 +105,16 @@ pub(crate) fn study_without_cells(
         cells: Vec::new(),
         repeat,
         repeat_max,
-        repeat_max_duration: max_duration(raw.schedule.as_ref()),
-        order: order?,
+        repeat_max_duration: schedule.repeat.max_duration(),
+        order: schedule.order(),
         versions: None,
-        sentinel_every: sentinel(checker, raw),
-        restart: restart(raw.schedule.as_ref()),
+        sentinel_every: schedule.sentinel(checker, raw.search.is_some()),
+        restart,
         grow,
         selection: None,
         load_cpuset,
         system_cpuset,
-        max_ci_width: max_ci_width(raw.schedule.as_ref()),
+        max_ci_width: schedule.repeat.max_ci_width(),
         thresholds,
         asks,
         metrics: known.unwrap_or_default(),
@@ -162,33 +163,6 @@ fn cpuset(checker: &mut Checker<'_>, part: &str) -> Vec<(usize, Position)> {
         cpus.push((cpu, node.position));
     }
     cpus
-}
-
-/// Reports `schedule.repeat` in a study with a search, which decides itself how often it tries a level.
-fn refuse_repeat(checker: &mut Checker<'_>, raw: &raw::Study) {
-    let repeat = raw.schedule.as_ref().and_then(|raw| raw.repeat.as_ref());
-    let (repeats, path) = match repeat {
-        Some(raw::Repeat::Times(_)) => (true, &["schedule", "repeat"][..]),
-        Some(raw::Repeat::Until(until)) if until.min.is_some() => {
-            (true, &["schedule", "repeat", "min"][..])
-        }
-        Some(raw::Repeat::Until(until)) if until.max.is_some() => {
-            (true, &["schedule", "repeat", "max"][..])
-        }
-        Some(raw::Repeat::Until(until)) => (
-            until.max_duration.is_some(),
-            &["schedule", "repeat", "max_duration"][..],
-        ),
-        None => (false, &[][..]),
-    };
-    if raw.search.is_some() && repeats {
-        let what = format!(
-            "{} belongs to studies without search, which tries each level as often as it must",
-            path.join(".")
-        );
-        let expected = "search.confirmations and search.max_trials";
-        checker.report(Finding::new(checker.key(path), what).with_expected(expected));
-    }
 }
 
 fn check_system(checker: &mut Checker<'_>, raw: &raw::Study, system: &System) {
@@ -241,7 +215,7 @@ fn sent_names(tree: &Node, raw: &raw::Study, system: Option<&System>) -> Sent {
     let load = tree.child("load").map(names_of_sent).unwrap_or_default();
     let delivery = raw.delivery.value();
     let components = system.map_or(&[][..], |system| &system.components);
-    let external = external_names(raw.system.as_ref(), system);
+    let external = raw::external_names(raw.system.as_ref(), system);
     // CPU and memory of what runs already are not known.
     let is_sampled = |component: &&crate::Component| !external.contains(component.name.as_str());
     let prepare = raw.prepare.as_ref();
@@ -365,10 +339,8 @@ fn checked_repetitions(
     search: Option<&Option<Search>>,
     cells: &[Levels],
 ) -> Option<(u32, u32)> {
-    let repetitions = raw
-        .schedule
-        .as_ref()
-        .and_then(|raw| repetitions(checker, raw));
+    let schedule = raw.schedule.content();
+    let repetitions = schedule.and_then(|schedule| schedule.value.repeat.repetitions(checker));
     let repetitions = match search {
         Some(search) => search
             .as_ref()
@@ -378,9 +350,13 @@ fn checked_repetitions(
     let trials = repetitions.map_or(0, |(_, max)| u64::from(max) * cells.len() as u64);
     if trials > MAX_TRIALS {
         let what = format!("{} cells, each repeated, make {trials} trials", cells.len());
-        let position = match raw.search.content() {
-            Some(search) => search.max_trials_position(),
-            None => checker.position_of(&["schedule", "repeat"]),
+        let position = match (raw.search.content(), schedule) {
+            (Some(search), _) => search.max_trials_position(),
+            (None, Some(schedule)) => {
+                let repeat = schedule.value.repeat.place();
+                repeat.map_or(schedule.place.key, |place| place.value)
+            }
+            (None, None) => Position::START,
         };
         checker.report(Finding::new(position, what).with_expected(format!("at most {MAX_TRIALS}")));
     }

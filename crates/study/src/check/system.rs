@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     Certificate, Component, Endpoint, Parameter, ParameterKind, ProcessDriver, ReadyCheck, System,
+    at::Bounds,
     mistake::Finding,
     nearest::{list, nearest_word},
     raw,
@@ -24,8 +25,8 @@ use crate::{
 
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bounds of the timeouts of a system file.
-pub(super) const TIMEOUT_BOUNDS: (Duration, Duration) =
-    (Duration::from_millis(10), Duration::from_secs(600));
+pub(super) const TIMEOUT_BOUNDS: Bounds =
+    Bounds(Duration::from_millis(10), Duration::from_secs(600));
 /// The kinds of parameters.
 const KINDS: [&str; 7] = [
     "integer", "number", "duration", "size", "boolean", "text", "one_of",
@@ -308,13 +309,8 @@ fn component(
         .collect();
     let ready = raw.ready.and_then(|raw| ready(checker, names, &name, raw));
     let stop_path = [path[0], path[1], "stop_timeout"];
-    let stop_timeout = checker.value_or_default(
-        raw.stop_timeout.map(|raw::DurationText(time)| time),
-        &stop_path,
-        STOP_TIMEOUT,
-    )?;
-    let stop_timeout =
-        checker.check_bounds(stop_timeout, &stop_path, (Duration::ZERO, TIMEOUT_BOUNDS.1));
+    let bounds = Bounds(Duration::ZERO, TIMEOUT_BOUNDS.1);
+    let stop_timeout = checker.duration(raw.stop_timeout, &stop_path, STOP_TIMEOUT, bounds);
     Some(Component {
         replicas: replicas?,
         depends_on,

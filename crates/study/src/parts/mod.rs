@@ -3,4 +3,5 @@
 pub(crate) mod delivery;
 pub(crate) mod network;
 pub(crate) mod scaling;
+pub(crate) mod schedule;
 pub(crate) mod search;

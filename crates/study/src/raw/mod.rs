@@ -4,7 +4,6 @@
 
 mod background;
 mod components;
-mod cool_down;
 mod limits;
 mod load;
 mod method;
@@ -15,39 +14,36 @@ mod random_column;
 mod records;
 mod scalar;
 mod scenario;
-mod schedule;
 mod study;
 mod system;
 mod system_metric;
+mod tls;
+mod use_system;
 
 pub(crate) use background::Background;
 pub(crate) use components::{
     Arguments, Artifact, Conditions, Levels, SetupStep, Undo, VerifyCapture,
 };
-pub(crate) use cool_down::{CoolDownEnd, CoolDownUntil};
 pub(crate) use limits::Limits;
 pub(crate) use load::{Expect, Inspect, Load, LoadStage, Request};
 pub(crate) use method::Method;
 pub(crate) use oauth2::Oauth2;
-pub(crate) use prepare::{Prepare, PrepareLoad};
+pub(crate) use prepare::{Prepare, PrepareLoad, Settle};
 pub(crate) use probe::{Extract, Probe, ValueAt, Watch, WatchBegin};
 pub(crate) use random_column::RandomColumn;
 pub(crate) use records::{Decimal, Records};
 pub(crate) use scalar::{
-    CoolDown, DurationText, LoadLevel, MadeColumn, Measured, Measurement, Name, OneOrSeveral, Rate,
-    Repeat, Settle, Share, Size, Status, Think, Time, TimeColumns, WarmUp, Width, parse_width,
+    DurationText, LoadLevel, MadeColumn, Measurement, Name, OneOrSeveral, Rate, Share, Size,
+    Status, Think, Time, TimeColumns, Width, inline_schema, parse_width, scalar_or_mapping,
 };
 pub(crate) use scenario::{
     Captures, Check, CheckPart, Feed, FeedOrder, FeedRows, Flow, Generate, Scenario, Step,
 };
-pub(crate) use schedule::{
-    MeasuredRequests, RampUp, Recovery, RepeatUntil, Schedule, SettleUntil, StopWhen, WarmUpUntil,
-};
-pub(crate) use study::{
-    BestAndWorst, Fault, Kubeconfig, Reference, ReferenceColumn, Study, Successes, Tls, UseSystem,
-};
+pub(crate) use study::{BestAndWorst, Fault, Reference, ReferenceColumn, Study, Successes};
 pub(crate) use system::{
     Certificate, Component, Endpoint, Parameter, PortTls, Process, ReadyCheck, Replicas, System,
     Verify, WrittenSecret,
 };
 pub(crate) use system_metric::{ConsumerLag, MetricUnit, SystemMetric};
+pub(crate) use tls::Tls;
+pub(crate) use use_system::{Kubeconfig, UseSystem, external_names};

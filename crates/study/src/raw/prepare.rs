@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{DurationText, Feed, Name, Rate, Settle, Step};
+use super::{DurationText, Feed, Name, Rate, Step, scalar_or_mapping};
 use crate::at::{At, Key};
 
 /// What is done to the system after its functional check and before the warm-up.
@@ -62,3 +62,30 @@ pub(crate) struct PrepareLoad {
     /// The longest that the check may take; 30s by default.
     pub verify_timeout: Option<DurationText>,
 }
+
+/// `2s` or `{metric: jobs, quiet_period: 2s, timeout: 1m}`.
+#[derive(Debug, Clone)]
+pub(crate) enum Settle {
+    Time(DurationText),
+    Quiet(SettleUntil),
+}
+
+/// Until a metric of the system does not change any more.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SettleUntil {
+    /// One of the system's metrics.
+    #[schemars(required)]
+    pub metric: Option<String>,
+    /// How long its value must be the same; 2s by default.
+    pub quiet_period: Option<DurationText>,
+    /// The longest it may take; 1min by default.
+    pub timeout: Option<DurationText>,
+}
+
+scalar_or_mapping!(
+    Settle,
+    Time(DurationText),
+    Quiet(SettleUntil),
+    "a duration, or a metric"
+);

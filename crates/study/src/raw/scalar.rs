@@ -5,11 +5,11 @@ use std::{borrow::Cow, fmt, marker::PhantomData, time::Duration};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Deserializer,
-    de::{Error, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
+    de::{Error, SeqAccess, Visitor},
 };
 use waggle_units::{parse_duration, parse_number, parse_rate, parse_share, parse_size};
 
-use super::{CoolDownUntil, MeasuredRequests, RandomColumn, RepeatUntil, SettleUntil, WarmUpUntil};
+use super::RandomColumn;
 use crate::Level;
 
 /// `250ms`, `10s`, `2m`, `1h`.
@@ -180,41 +180,6 @@ pub(crate) enum Think {
     Random(RandomThink),
 }
 
-/// `30s` or `{requests: 10000, timeout: 5m}`.
-#[derive(Debug, Clone)]
-pub(crate) enum Measured {
-    Time(DurationText),
-    Requests(MeasuredRequests),
-}
-
-/// `20s`, `{until: steady, timeout: 20s}` or `{requests: 1000, timeout: 20s}`.
-#[derive(Debug, Clone)]
-pub(crate) enum WarmUp {
-    Time(DurationText),
-    Until(WarmUpUntil),
-}
-
-/// `10s` or `{until: {load_average: 0.5}, poll_interval: 5s, timeout: 5m}`.
-#[derive(Debug, Clone)]
-pub(crate) enum CoolDown {
-    Time(DurationText),
-    Until(CoolDownUntil),
-}
-
-/// `2s` or `{metric: jobs, quiet_period: 2s, timeout: 1m}`.
-#[derive(Debug, Clone)]
-pub(crate) enum Settle {
-    Time(DurationText),
-    Quiet(SettleUntil),
-}
-
-/// `3` or `{min: 3, max: 8, max_ci_width: 20%}`.
-#[derive(Debug, Clone)]
-pub(crate) enum Repeat {
-    Times(u32),
-    Until(RepeatUntil),
-}
-
 /// How a user's think time is drawn; exactly one key.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -302,19 +267,20 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrSeveral<T> {
 /// Defines the schema of a type, which is inlined.
 macro_rules! inline_schema {
     ($type:ty, $generator:ident => $schema:expr) => {
-        impl JsonSchema for $type {
+        impl schemars::JsonSchema for $type {
             fn inline_schema() -> bool {
                 true
             }
-            fn schema_name() -> Cow<'static, str> {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
                 stringify!($type).into()
             }
-            fn json_schema($generator: &mut SchemaGenerator) -> Schema {
+            fn json_schema($generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
                 $schema
             }
         }
     };
 }
+pub(crate) use inline_schema;
 
 inline_schema!(DurationText, _generator => json_schema!({
     "type": "string", "x-waggle": "duration", "pattern": r"^(0|[0-9]+(\.[0-9]+)? ?(ns|us|µs|ms|s|m|h))$"
@@ -363,114 +329,63 @@ impl<T> JsonSchema for OneOrSeveral<T> {
 
 /// Reads a scalar in one variant of a type, or a mapping in another.
 macro_rules! scalar_or_mapping {
-    ($type:ident, $visit:ident($given:ty), $scalar:ident($read:expr, $schema:expr), $mapping:ident($mapped:ty), $expected:literal) => {
-        impl<'de> Deserialize<'de> for $type {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+    ($type:ident, $scalar:ident($read:ty), $mapping:ident($mapped:ty), $expected:literal) => {
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                use serde::de::{
+                    Error, IntoDeserializer, MapAccess, Visitor, value::MapAccessDeserializer,
+                };
                 struct ThisVisitor;
                 impl<'de> Visitor<'de> for ThisVisitor {
                     type Value = $type;
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                         f.write_str($expected)
                     }
-                    fn $visit<E: Error>(self, given: $given) -> Result<$type, E> {
-                        $read(given).map($type::$scalar).map_err(E::custom)
+                    fn visit_str<E: Error>(self, text: &str) -> Result<$type, E> {
+                        <$read>::deserialize(text.into_deserializer()).map($type::$scalar)
+                    }
+                    fn visit_i64<E: Error>(self, number: i64) -> Result<$type, E> {
+                        <$read>::deserialize(number.into_deserializer()).map($type::$scalar)
                     }
                     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<$type, A::Error> {
                         <$mapped>::deserialize(MapAccessDeserializer::new(map)).map($type::$mapping)
                     }
                 }
-                deserializer.deserialize_any(ThisVisitor)
+                // As a struct, a mapping also has the keys whose values are invalid.
+                deserializer.deserialize_struct(stringify!($type), &[], ThisVisitor)
             }
         }
 
-        inline_schema!($type, generator => {
-            let scalar = $schema(generator);
+        $crate::raw::inline_schema!($type, generator => {
+            let scalar = generator.subschema_for::<$read>();
             let mapping = generator.subschema_for::<$mapped>();
-            json_schema!({ "anyOf": [scalar, mapping] })
+            schemars::json_schema!({ "anyOf": [scalar, mapping] })
         });
     };
 }
-
-fn read_span(text: &str) -> Result<DurationText, &'static str> {
-    DurationText::try_from(text.to_owned())
-}
-
-fn duration_schema(generator: &mut SchemaGenerator) -> Schema {
-    generator.subschema_for::<DurationText>()
-}
-
-fn times_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "integer", "minimum": 1, "maximum": 1_000 })
-}
+pub(crate) use scalar_or_mapping;
 
 scalar_or_mapping!(
     Think,
-    visit_str(&str),
-    Fixed(read_span, duration_schema),
+    Fixed(DurationText),
     Random(RandomThink),
     "a duration, exponential or uniform"
 );
-fn read_text(text: &str) -> Result<String, std::convert::Infallible> {
-    Ok(text.to_owned())
-}
-
-fn text_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string" })
-}
-
 scalar_or_mapping!(
     Measurement,
-    visit_str(&str),
-    Name(read_text, text_schema),
+    Name(String),
     Column(MeasurementColumn),
     "a name or its column"
 );
 scalar_or_mapping!(
     Time,
-    visit_str(&str),
-    Column(read_text, text_schema),
+    Column(String),
     Columns(TimeColumns),
     "a column, or column, format and zone"
 );
 scalar_or_mapping!(
     MadeColumn,
-    visit_str(&str),
-    Numbered(read_text, text_schema),
+    Numbered(String),
     Random(RandomColumn),
     "a text, integer, text or choice"
-);
-scalar_or_mapping!(
-    Measured,
-    visit_str(&str),
-    Time(read_span, duration_schema),
-    Requests(MeasuredRequests),
-    "a duration or requests"
-);
-scalar_or_mapping!(
-    WarmUp,
-    visit_str(&str),
-    Time(read_span, duration_schema),
-    Until(WarmUpUntil),
-    "a duration or what ends it"
-);
-scalar_or_mapping!(
-    CoolDown,
-    visit_str(&str),
-    Time(read_span, duration_schema),
-    Until(CoolDownUntil),
-    "a duration or what ends it"
-);
-scalar_or_mapping!(
-    Settle,
-    visit_str(&str),
-    Time(read_span, duration_schema),
-    Quiet(SettleUntil),
-    "a duration, or a metric"
-);
-scalar_or_mapping!(
-    Repeat,
-    visit_i64(i64),
-    Times(u32::try_from, times_schema),
-    Until(RepeatUntil),
-    "a number or its limits"
 );

@@ -5,19 +5,17 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use waggle_spec::ExpectedVerdict;
 
-use super::{
-    Background, DurationText, Limits, Load, Name, Oauth2, OneOrSeveral, Prepare, Schedule,
-};
+use super::{Background, DurationText, Load, Name, OneOrSeveral, Prepare, UseSystem};
 use crate::{
     Level,
     at::{At, Key},
-    parts::{delivery::Delivery, network::Network, scaling::Scaling, search::Search},
+    parts::{
+        delivery::Delivery, network::Network, scaling::Scaling, schedule::Schedule, search::Search,
+    },
 };
 
 pub(crate) type Factors = IndexMap<String, Vec<Level>>;
 pub(crate) type Rows = Vec<IndexMap<String, Level>>;
-/// Each component with its ports, each port with one `HOST:PORT` or several.
-pub(crate) type ExternalComponents = IndexMap<String, IndexMap<String, OneOrSeveral>>;
 
 /// A study: a system, the load on it, the schedule and what is measured.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -68,7 +66,7 @@ pub(crate) struct Study {
     pub background: Option<Vec<Background>>,
     /// The phases of a trial, and how often each cell is tried.
     #[schemars(required)]
-    pub schedule: Option<Schedule>,
+    pub schedule: Key<Schedule>,
     /// Faults: components that are killed in mid-trial and restarted.
     pub faults: Option<Vec<Fault>>,
     /// Delivery accounting: accepted records are followed until a probe sees them.
@@ -155,57 +153,6 @@ pub(crate) struct Successes {
     pub of: Option<OneOrSeveral>,
 }
 
-/// Which system, with which parameters; or the URL of a server that runs already.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct UseSystem {
-    /// Name of the system: a folder in `systems/`.
-    #[serde(rename = "use")]
-    pub name: Option<Name>,
-    /// In place of `use`: a server that runs already, e.g. `http://127.0.0.1:8080`. It is neither started nor stopped.
-    pub url: Option<String>,
-    /// Certificates and keys. For `url` with https, and for the ports of `external` that speak TLS.
-    pub tls: Option<Tls>,
-    /// Connect to this `HOST:PORT` in place of the URL's; the Host header and the name in the certificate stay the URL's. For
-    /// `url`.
-    pub connect_to: Option<String>,
-    /// Send the load's own requests once before the load, and start it only if they are answered as expected; true by default.
-    /// For `url`.
-    pub smoke_test: Option<bool>,
-    /// Values for the system's parameters; the others keep their defaults.
-    pub set: Option<IndexMap<String, Level>>,
-    /// Components that run already, each with the addresses of its ports, e.g. `kafka: { broker: "10.0.0.7:9092" }`; a list
-    /// if it has several replicas. They are neither started nor stopped. For `use`.
-    #[schemars(extend("x-waggle-keys" = "name"))]
-    pub external: Option<ExternalComponents>,
-    /// A cluster that runs already: the system's API is the server of this kubeconfig. It is neither started nor stopped. For `use`,
-    /// with a system that has a `kubeconfig`.
-    pub kubeconfig: Option<Kubeconfig>,
-    /// Secrets of such components, each from an environment variable, e.g. `influxdb: ${env.INFLUX_TOKEN}`. For `use`.
-    #[schemars(extend("x-waggle-keys" = "name"))]
-    pub secrets: Option<IndexMap<String, String>>,
-    /// Where the token of `${oauth2.token}` in headers comes from.
-    pub oauth2: Option<Oauth2>,
-    /// Limits of components, e.g. `registry: { cpus: 0.5, memory: 1GiB }`, in place of those that the system gives them; each replica
-    /// has its own. Values may be `${factor}`. For `use`.
-    #[schemars(extend("x-waggle-keys" = "name"))]
-    pub limits: Option<IndexMap<String, Limits>>,
-    /// The CPUs of the system's components; by default those that the load does not have. For `use`.
-    #[schemars(length(min = 1), inner(range(min = 0, max = 1_023)))]
-    pub cpuset: Option<Vec<u32>>,
-}
-
-/// A context of a kubeconfig: where the API is, whom to trust, and who one is there.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Kubeconfig {
-    /// The file, relative to the study's folder; may begin with `~/`, or be `${env.NAME}` and nothing else.
-    #[schemars(required)]
-    pub file: Option<String>,
-    /// Which context; the file's `current-context` by default.
-    pub context: Option<String>,
-}
-
 /// A component that is killed in mid-trial and restarted.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -222,22 +169,4 @@ pub(crate) struct Fault {
     /// How long after the kill it is restarted, with the same ports, folder and files.
     #[schemars(required)]
     pub restart_after: Option<DurationText>,
-}
-
-/// Certificates and keys for a server that runs already: files in PEM, relative to the study's folder.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Tls {
-    /// Accept the server's certificate without a check; false by default.
-    pub insecure_skip_verify: Option<bool>,
-    /// The certificate authorities to trust in place of this machine's.
-    pub ca: Option<String>,
-    /// The client's certificate.
-    pub cert: Option<String>,
-    /// The private key of `cert`; by default in the same file.
-    pub key: Option<String>,
-    /// The name that the server's certificate must have; by default the host of its address.
-    pub server_name: Option<String>,
-    /// Whether a handshake may resume an earlier session; true by default.
-    pub session_resumption: Option<bool>,
 }

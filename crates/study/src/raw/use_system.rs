@@ -1,0 +1,77 @@
+//! The part `system` of a study, key by key.
+
+use std::collections::BTreeSet;
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Limits, Name, Oauth2, OneOrSeveral, Tls};
+use crate::{Level, System};
+
+/// Each component with its ports, each port with one `HOST:PORT` or several.
+pub(crate) type ExternalComponents = IndexMap<String, IndexMap<String, OneOrSeveral>>;
+
+/// Which system, with which parameters; or the URL of a server that runs already.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UseSystem {
+    /// Name of the system: a folder in `systems/`.
+    #[serde(rename = "use")]
+    pub name: Option<Name>,
+    /// In place of `use`: a server that runs already, e.g. `http://127.0.0.1:8080`. It is neither started nor stopped.
+    pub url: Option<String>,
+    /// Certificates and keys. For `url` with https, and for the ports of `external` that speak TLS.
+    pub tls: Option<Tls>,
+    /// Connect to this `HOST:PORT` in place of the URL's; the Host header and the name in the certificate stay the URL's. For
+    /// `url`.
+    pub connect_to: Option<String>,
+    /// Send the load's own requests once before the load, and start it only if they are answered as expected; true by default.
+    /// For `url`.
+    pub smoke_test: Option<bool>,
+    /// Values for the system's parameters; the others keep their defaults.
+    pub set: Option<IndexMap<String, Level>>,
+    /// Components that run already, each with the addresses of its ports, e.g. `kafka: { broker: "10.0.0.7:9092" }`; a list
+    /// if it has several replicas. They are neither started nor stopped. For `use`.
+    #[schemars(extend("x-waggle-keys" = "name"))]
+    pub external: Option<ExternalComponents>,
+    /// A cluster that runs already: the system's API is the server of this kubeconfig. It is neither started nor stopped. For `use`,
+    /// with a system that has a `kubeconfig`.
+    pub kubeconfig: Option<Kubeconfig>,
+    /// Secrets of such components, each from an environment variable, e.g. `influxdb: ${env.INFLUX_TOKEN}`. For `use`.
+    #[schemars(extend("x-waggle-keys" = "name"))]
+    pub secrets: Option<IndexMap<String, String>>,
+    /// Where the token of `${oauth2.token}` in headers comes from.
+    pub oauth2: Option<Oauth2>,
+    /// Limits of components, e.g. `registry: { cpus: 0.5, memory: 1GiB }`, in place of those that the system gives them; each replica
+    /// has its own. Values may be `${factor}`. For `use`.
+    #[schemars(extend("x-waggle-keys" = "name"))]
+    pub limits: Option<IndexMap<String, Limits>>,
+    /// The CPUs of the system's components; by default those that the load does not have. For `use`.
+    #[schemars(length(min = 1), inner(range(min = 0, max = 1_023)))]
+    pub cpuset: Option<Vec<u32>>,
+}
+
+/// A context of a kubeconfig: where the API is, whom to trust, and who one is there.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Kubeconfig {
+    /// The file, relative to the study's folder; may begin with `~/`, or be `${env.NAME}` and nothing else.
+    #[schemars(required)]
+    pub file: Option<String>,
+    /// Which context; the file's `current-context` by default.
+    pub context: Option<String>,
+}
+
+/// The names of the components that a study does not start.
+pub(crate) fn external_names<'a>(
+    raw: Option<&'a UseSystem>,
+    system: Option<&'a System>,
+) -> BTreeSet<&'a str> {
+    let given = raw.and_then(|raw| raw.external.as_ref());
+    let given = given.into_iter().flat_map(IndexMap::keys);
+    let kubeconfig = raw.and_then(|raw| raw.kubeconfig.as_ref());
+    let endpoint = kubeconfig.and_then(|_| system?.kubeconfig_endpoint());
+    let of_kubeconfig = endpoint.map(|endpoint| &endpoint.component);
+    given.chain(of_kubeconfig).map(String::as_str).collect()
+}
