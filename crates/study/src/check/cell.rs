@@ -6,11 +6,12 @@ use waggle_spec::{LoadModel, LoadStage, Protocol};
 
 use crate::{
     Cell, Delivery, HeaderLimits, Level, Preparation, Schedule, System, What, check,
-    check::{Around, Checker, Stage},
+    check::{Around, Checker},
     levels::Levels,
     mistake::{Finding, Position},
     parts::{
         delivery::{Carries, delivery},
+        faults::{Stage, faults},
         network::network,
         schedule::{self, ScheduleContext},
         search::apply_search_max,
@@ -75,8 +76,15 @@ pub(crate) fn cell(
         delivery: followed,
     };
     let schedule = schedule(checker, raw, system, &measured);
-    let stage = Stage::new(both, parameters.as_ref(), schedule.as_ref());
-    let faults = check::faults(checker, raw, stage);
+    let stage = Stage {
+        system: both,
+        of_system: raw.system.as_ref(),
+        parameters: parameters.as_ref(),
+        measure: schedule.as_ref().map(|schedule| schedule.measure),
+        has_recovery: (raw.schedule.value()).is_some_and(|keys| keys.recovery.is_some()),
+        delivery: raw.delivery.value(),
+    };
+    let faults = faults(checker, &raw.faults, stage);
     let (what, endpoint) = what?;
     let connections = connections?;
     Some(Cell {

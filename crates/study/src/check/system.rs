@@ -32,7 +32,7 @@ const KINDS: [&str; 7] = [
     "integer", "number", "duration", "size", "boolean", "text", "one_of",
 ];
 /// Most replicas of a component.
-pub(super) const MAX_REPLICAS: i64 = 256;
+pub(crate) const MAX_REPLICAS: i64 = 256;
 
 pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<System> {
     let raw_parameters = raw.parameters.unwrap_or_default();

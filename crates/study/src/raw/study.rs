@@ -5,12 +5,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use waggle_spec::ExpectedVerdict;
 
-use super::{Background, DurationText, Load, Name, OneOrSeveral, Prepare, UseSystem};
+use super::{Background, Load, Name, OneOrSeveral, Prepare, UseSystem};
 use crate::{
     Level,
     at::{At, Key},
     parts::{
-        delivery::Delivery, network::Network, scaling::Scaling, schedule::Schedule, search::Search,
+        delivery::Delivery, faults::Fault, network::Network, scaling::Scaling, schedule::Schedule,
+        search::Search,
     },
 };
 
@@ -68,7 +69,7 @@ pub(crate) struct Study {
     #[schemars(required)]
     pub schedule: Key<Schedule>,
     /// Faults: components that are killed in mid-trial and restarted.
-    pub faults: Option<Vec<Fault>>,
+    pub faults: Key<Vec<At<Fault>>>,
     /// Delivery accounting: accepted records are followed until a probe sees them.
     pub delivery: Key<Delivery>,
     /// Capacity search: the highest level of the load at which conditions hold, in every cell.
@@ -151,22 +152,4 @@ pub(crate) struct Successes {
     /// The metric that counts all, or several that make all together, e.g. `[get.succeeded, get.failed]`.
     #[schemars(required)]
     pub of: Option<OneOrSeveral>,
-}
-
-/// A component that is killed in mid-trial and restarted.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Fault {
-    /// The component: one of its processes gets SIGKILL, with all that it has started. `none`: nothing in this cell.
-    #[schemars(required)]
-    pub kill: Option<String>,
-    /// Which replica of it, counted from 0; 0 by default.
-    #[schemars(range(min = 0, max = 255))]
-    pub replica: Option<u32>,
-    /// When, counted from the start of the measured phase, within it.
-    #[schemars(required)]
-    pub at: Option<DurationText>,
-    /// How long after the kill it is restarted, with the same ports, folder and files.
-    #[schemars(required)]
-    pub restart_after: Option<DurationText>,
 }
