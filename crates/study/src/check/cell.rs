@@ -1,6 +1,6 @@
 //! One cell of a study: its load, what is sent, its phases and faults, checked against the configured system.
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, net::IpAddr, sync::Arc, time::Duration};
 
 use waggle_spec::{LoadModel, LoadStage, Protocol};
 
@@ -76,14 +76,7 @@ pub(crate) fn cell(
         delivery: followed,
     };
     let schedule = schedule(checker, raw, system, &measured);
-    let stage = Stage {
-        system: both,
-        of_system: raw.system.as_ref(),
-        parameters: parameters.as_ref(),
-        measure: schedule.as_ref().map(|schedule| schedule.measure),
-        has_recovery: (raw.schedule.value()).is_some_and(|keys| keys.recovery.is_some()),
-        delivery: raw.delivery.value(),
-    };
+    let stage = stage(raw, both, parameters.as_ref(), schedule.as_ref());
     let faults = faults(checker, &raw.faults, stage);
     let (what, endpoint) = what?;
     let connections = connections?;
@@ -167,6 +160,24 @@ fn schedule(
         is_external: system.map(|system| system.external.is_some()),
     };
     schedule::schedule(checker, raw.schedule.content()?, &context)
+}
+
+/// What the faults must fit; `system` is the whole one, and the part of it that exists in the cell.
+fn stage<'a>(
+    raw: &'a raw::Study,
+    system: Option<(&'a System, &'a System)>,
+    parameters: Option<&'a BTreeMap<String, Level>>,
+    schedule: Option<&Schedule>,
+) -> Stage<'a> {
+    let keys = raw.schedule.value();
+    Stage {
+        system,
+        of_system: raw.system.as_ref(),
+        parameters,
+        measure: schedule.map(|schedule| schedule.measure),
+        has_recovery: keys.is_some_and(|keys| keys.recovery.is_some()),
+        delivery: raw.delivery.value(),
+    }
 }
 
 /// The records that are sent: of the checked load if it has any, else of its text.

@@ -5,7 +5,7 @@ use waggle_metrics::{CATALOGUE, Metric, Row, Subject, Unit};
 use super::request::RESERVED_NAMES;
 
 /// The path of a metric, and its unit.
-pub(super) type Known = (String, Unit);
+pub(crate) type Known = (String, Unit);
 
 /// The parts of a study that have metrics.
 #[derive(Debug, Default)]

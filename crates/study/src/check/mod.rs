@@ -2,7 +2,6 @@
 //! returns `None` if it cannot continue. What the validation by the schema reported is not reported again.
 
 mod background;
-mod best_and_worst;
 mod cell;
 mod components;
 mod expect;
@@ -20,7 +19,6 @@ mod port_tls;
 mod prepare;
 mod probe;
 mod records;
-mod reference;
 mod request;
 mod scenario;
 mod server;
@@ -42,6 +40,7 @@ pub(crate) use background::background;
 pub(crate) use cell::{CellRow, cell};
 pub use expect::MAX_BODY_TEXTS;
 pub(crate) use external::{ExternalParts, external_parts};
+pub(crate) use known_metrics::Known;
 pub(crate) use limits::limits;
 pub use load::{MAX_CONNECTIONS, MAX_RATE_PER_S};
 pub(crate) use load::{
@@ -60,7 +59,9 @@ pub(crate) use stages::{duration_of_stages, stages};
 pub(crate) use study::{study_without_cells, system_at_most};
 pub(crate) use system::{MAX_REPLICAS, system};
 pub use threshold::read_threshold;
-pub(crate) use threshold::{is_of_preparation, is_of_several_trials};
+pub(crate) use threshold::{
+    is_of_preparation, is_of_several_trials, parse_in_unit, suffix_expected, unit_of,
+};
 use waggle_template::variable::without_variables;
 
 use crate::{
@@ -76,7 +77,7 @@ use crate::{
 pub(crate) struct Checker<'a> {
     root: &'a Node,
     /// The files of feeds; `None` if no other file is read.
-    sources: Option<&'a Sources<'a>>,
+    pub sources: Option<&'a Sources<'a>>,
     /// What loads of the preparation keep, as far as they were checked.
     kept: Vec<KeptRows>,
     pub findings: Vec<Finding>,

@@ -6,10 +6,8 @@ use waggle_spec::Search;
 
 use super::{
     Checker,
-    best_and_worst::best_and_worst,
     known_metrics::{Answers, Known, Sent, known_metrics},
     prepare::{grow, load_thresholds},
-    reference::check_reference,
     request::RESERVED_NAMES,
     threshold::{asks, conditions},
 };
@@ -18,7 +16,10 @@ use crate::{
     at::At,
     levels::Levels,
     mistake::{Finding, Position},
-    parts::{delivery::Delivery, scaling, schedule::Schedule, search::search},
+    parts::{
+        best_and_worst, delivery::Delivery, reference::reference, scaling, schedule::Schedule,
+        search::search,
+    },
     raw,
     shuffle::seed_of,
     tree::{Node, Value},
@@ -67,14 +68,13 @@ pub(crate) fn study_without_cells(
         let known = known.into_iter();
         known.filter(|(name, _)| measured(name)).collect()
     });
-    let reference = match &raw.reference {
-        Some(raw) => check_reference(checker, raw, cells, known.as_deref()),
-        None => None,
-    };
-    let best_and_worst = best_and_worst(checker, raw, cells, known.as_deref());
+    let reference = reference(checker, &raw.reference, cells, known.as_deref());
+    let best_and_worst =
+        best_and_worst::best_and_worst(checker, &raw.best_and_worst, cells, known.as_deref());
     let scaling = scaling::scaling(checker, &raw.scaling, cells, factors, bounds);
     if raw.search.is_some() {
         scaling::refuse_search(checker, &raw.scaling);
+        best_and_worst::refuse_search(checker, &raw.best_and_worst);
     }
     let schedule = raw.schedule.value();
     let repeat = schedule.map(|keys| &keys.repeat);

@@ -142,7 +142,7 @@ pub(crate) fn is_of_preparation(metric: &[String]) -> bool {
 }
 
 /// The unit of a metric by its path.
-pub(super) fn unit_of(path: &str, position: Position, known: &[Known]) -> Result<Unit, Finding> {
+pub(crate) fn unit_of(path: &str, position: Position, known: &[Known]) -> Result<Unit, Finding> {
     let unit = known.iter().find(|(name, _)| name == path);
     unit.map(|(_, unit)| *unit).ok_or_else(|| {
         uninspected_finding(path, position, known)
@@ -264,7 +264,7 @@ fn next_steps<'a>(path: &[&str], known: &'a [Known]) -> Vec<&'a str> {
     next
 }
 
-pub(super) fn parse_in_unit(text: &str, unit: Unit) -> Option<f64> {
+pub(crate) fn parse_in_unit(text: &str, unit: Unit) -> Option<f64> {
     #[expect(
         clippy::cast_precision_loss,
         reason = "a week of nanoseconds fits 53 bits"
@@ -300,7 +300,7 @@ fn expects(unit: Unit) -> &'static str {
 }
 
 /// The units that may follow a number.
-pub(super) fn suffix_expected(unit: Unit) -> &'static str {
+pub(crate) fn suffix_expected(unit: Unit) -> &'static str {
     match unit {
         Unit::Time => "one of us, ms, s, min, h",
         Unit::Rate => "one of /s, /min, /h",

@@ -1,8 +1,10 @@
 //! The parts of a study, each in one file: its keys with their documentation, their bounds and defaults, and what must hold.
 
+pub(crate) mod best_and_worst;
 pub(crate) mod delivery;
 pub(crate) mod faults;
 pub(crate) mod network;
+pub(crate) mod reference;
 pub(crate) mod scaling;
 pub(crate) mod schedule;
 pub(crate) mod search;

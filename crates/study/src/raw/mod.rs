@@ -39,7 +39,7 @@ pub(crate) use scalar::{
 pub(crate) use scenario::{
     Captures, Check, CheckPart, Feed, FeedOrder, FeedRows, Flow, Generate, Scenario, Step,
 };
-pub(crate) use study::{BestAndWorst, Reference, ReferenceColumn, Study, Successes};
+pub(crate) use study::Study;
 pub(crate) use system::{
     Certificate, Component, Endpoint, Parameter, PortTls, Process, ReadyCheck, Replicas, System,
     Verify, WrittenSecret,

@@ -5,13 +5,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use waggle_spec::ExpectedVerdict;
 
-use super::{Background, Load, Name, OneOrSeveral, Prepare, UseSystem};
+use super::{Background, Load, Name, Prepare, UseSystem};
 use crate::{
     Level,
     at::{At, Key},
     parts::{
-        delivery::Delivery, faults::Fault, network::Network, scaling::Scaling, schedule::Schedule,
-        search::Search,
+        best_and_worst::BestAndWorst, delivery::Delivery, faults::Fault, network::Network,
+        reference::Reference, scaling::Scaling, schedule::Schedule, search::Search,
     },
 };
 
@@ -75,9 +75,9 @@ pub(crate) struct Study {
     /// Capacity search: the highest level of the load at which conditions hold, in every cell.
     pub search: Key<Search>,
     /// Reference results: figures from elsewhere, shown next to the study's own.
-    pub reference: Option<Reference>,
+    pub reference: Key<Reference>,
     /// The best and the worst trial of each cell by a list of metrics, shown next to the estimates.
-    pub best_and_worst: Option<BestAndWorst>,
+    pub best_and_worst: Key<BestAndWorst>,
     /// What is asked of the curves over a factor whose levels are numbers: where they cross bounds, and how two levels differ.
     pub scaling: Key<Scaling>,
     /// Conditions that must hold in every cell, e.g. `delivery.missing == 0`.
@@ -85,71 +85,4 @@ pub(crate) struct Study {
     /// Decides the order of trials and every other random choice; by default each run has a new one, and notes it.
     #[schemars(range(min = 0))]
     pub seed: Option<i64>,
-}
-
-/// Reference results: a table of figures from elsewhere, each row next to the study's cell with the same levels.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Reference {
-    /// Its title, e.g. `Table 1`.
-    #[schemars(required)]
-    pub title: Option<String>,
-    /// Who measured it and on what, in a sentence; shown below the table in the report.
-    #[schemars(required)]
-    pub source: Option<String>,
-    /// The file, CSV with a header or NDJSON, relative to the study's folder. An empty field is no figure.
-    #[schemars(required)]
-    pub file: Option<String>,
-    /// A factor or a list of them, which are columns of the file, too: a cell is shown next to the row that has its levels.
-    #[schemars(required)]
-    pub match_on: Option<OneOrSeveral>,
-    /// The columns that are shown, each next to a metric of the study.
-    #[schemars(required, length(min = 1))]
-    pub columns: Option<Vec<ReferenceColumn>>,
-}
-
-/// One column of reference results.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ReferenceColumn {
-    /// The column in the file.
-    #[schemars(required)]
-    pub column: Option<String>,
-    /// The metric of the study that it is compared with, as in `thresholds`, e.g. `delivery.delay.mean`.
-    #[schemars(required)]
-    pub metric: Option<String>,
-    /// The unit of the file's values, e.g. `s`, `ms`, `/s`, `%`; none for counts.
-    pub unit: Option<String>,
-    /// Its heading in the report; the column's name by default.
-    pub name: Option<String>,
-}
-
-/// The best and the worst trial of each cell by a list of metrics in order.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct BestAndWorst {
-    /// Metrics of a trial, as in `thresholds`: the first one decides, each further one between trials that are equal in those before
-    /// it. Whether more or less is better is the metric's own; `lowest` or `highest` before it says otherwise, e.g.
-    /// `lowest metrics.queue.end`.
-    #[schemars(required, length(min = 1))]
-    pub order: Option<Vec<String>>,
-    /// A factor or a list of them, whose levels are the rows of the tables; the other factors are their columns. The first factor by
-    /// default.
-    pub rows: Option<OneOrSeveral>,
-    /// A count of failures, e.g. `get.failed`: a table has the least and the most of them in the trials of each cell.
-    pub failures: Option<String>,
-    /// A count of successes and of what it is a part of: a table has both in the best and in the worst trial of each cell.
-    pub successes: Option<Successes>,
-}
-
-/// Successes, and all of which they are a part.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Successes {
-    /// The metric that counts them, e.g. `get.succeeded`.
-    #[schemars(required)]
-    pub metric: Option<String>,
-    /// The metric that counts all, or several that make all together, e.g. `[get.succeeded, get.failed]`.
-    #[schemars(required)]
-    pub of: Option<OneOrSeveral>,
 }
