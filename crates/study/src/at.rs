@@ -129,6 +129,18 @@ impl<T> Key<T> {
     }
 }
 
+impl<T> Key<T> {
+    /// Checks the value, if there is one; `Some(None)`: there is none, `None`: it has a mistake.
+    #[expect(clippy::option_option, reason = "invalid, missing, or a value")]
+    pub(crate) fn check<U>(&self, check: impl FnOnce(&At<T>) -> Option<U>) -> Option<Option<U>> {
+        match self {
+            Self::Missing => Some(None),
+            Self::Invalid => None,
+            Self::Given(content) => check(content).map(Some),
+        }
+    }
+}
+
 /// The shortest and the longest time that a key may have.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds(pub Duration, pub Duration);

@@ -17,6 +17,15 @@ use crate::{
 /// no dot.
 pub const PROGRAM_OVERRIDE: &str = "program.";
 
+/// A system as a cell has it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Configured<'a> {
+    /// The whole system, and the part of it that exists in the cell.
+    pub whole: &'a System,
+    pub present: &'a System,
+    pub parameters: &'a BTreeMap<String, Level>,
+}
+
 impl System {
     /// The part of the system that exists if its parameters have these levels. What belongs to an absent component is absent too,
     /// as are dependencies on it. In texts of probes, metrics and checks, levels replace the parameters' names.

@@ -15,6 +15,7 @@ use crate::{
     mistake::{Finding, Findings, Position},
     nearest::{list, nearest_word},
     origin::{Origin, is_meant_from_outside},
+    parts::oauth2::oauth2,
     raw,
     schema::{SCENARIO, STUDY, SYSTEM},
     sources::{Sources, no_files},
@@ -366,7 +367,7 @@ impl Examined {
         system: Option<&System>,
         cells: Option<&Vec<Cell>>,
     ) -> ExternalParts {
-        let first = first.filter(|(_, raw)| raw.url.is_none());
+        let first = first.filter(|(_, raw)| !raw.url.is_some());
         let (Some((tree, raw)), Some(system)) = (first, system) else {
             return ExternalParts::default();
         };
@@ -386,7 +387,7 @@ impl Examined {
         let ((tree, raw), system) = (first?, system?);
         let mut checker = Checker::new(tree);
         let has_network = tree.child("network").is_some();
-        let oauth2 = check::oauth2(&mut checker, raw, system, has_network);
+        let oauth2 = oauth2(&mut checker, raw, system, has_network);
         self.findings.add_all(checker.findings);
         oauth2
     }

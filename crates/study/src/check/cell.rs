@@ -5,13 +5,15 @@ use std::{collections::BTreeMap, net::IpAddr, sync::Arc, time::Duration};
 use waggle_spec::{LoadModel, LoadStage, Protocol};
 
 use crate::{
-    Cell, Delivery, HeaderLimits, Level, Preparation, Schedule, System, What, check,
+    Cell, Delivery, HeaderLimits, Level, Limits, Preparation, Schedule, System, What, check,
     check::{Around, Checker},
+    configure::Configured,
     levels::Levels,
     mistake::{Finding, Position},
     parts::{
         delivery::{Carries, delivery},
         faults::{Stage, faults},
+        limits::{Limited, limits},
         network::network,
         schedule::{self, ScheduleContext},
         search::apply_search_max,
@@ -41,14 +43,13 @@ pub(crate) fn cell(
     let set = raw.system.as_ref().and_then(|system| system.set.as_ref());
     let parameters = system.map(|system| check::parameters(checker, set, levels, system));
     // A study can name only what exists in this configuration.
-    let configured = system.zip(parameters.as_ref());
-    let present = configured.map(|(system, parameters)| system.configure(parameters));
-    let both = system.zip(present.as_ref());
-    let used = raw.system.as_ref();
-    let limits = check::limits(checker, used, levels, both, parameters.as_ref());
+    let present = system.zip(parameters.as_ref());
+    let present = present.map(|(system, parameters)| system.configure(parameters));
+    let configured = configure(system, present.as_ref(), parameters.as_ref());
+    let limits = configured.map(|configured| limits_of(checker, raw, levels, configured));
     let system = present.as_ref();
     let preparation = preparation(checker, raw, system);
-    let network = network(checker, &raw.network, system, raw.system.as_ref());
+    let network = (raw.network).check(|given| network(checker, given, system, raw.system.as_ref()));
     let mut load = raw.load.take();
     if let (Some(load), Some(search)) = (&mut load, raw.search.value()) {
         apply_search_max(checker, search, load);
@@ -76,7 +77,7 @@ pub(crate) fn cell(
         delivery: followed,
     };
     let schedule = schedule(checker, raw, system, &measured);
-    let stage = stage(raw, both, parameters.as_ref(), schedule.as_ref());
+    let stage = stage(raw, configured, schedule.as_ref());
     let faults = faults(checker, &raw.faults, stage);
     let (what, endpoint) = what?;
     let connections = connections?;
@@ -107,6 +108,36 @@ pub(crate) fn cell(
         faults: faults?,
         delivery: delivery?,
     })
+}
+
+fn configure<'a>(
+    whole: Option<&'a System>,
+    present: Option<&'a System>,
+    parameters: Option<&'a BTreeMap<String, Level>>,
+) -> Option<Configured<'a>> {
+    Some(Configured {
+        whole: whole?,
+        present: present?,
+        parameters: parameters?,
+    })
+}
+
+/// The limits of components.
+fn limits_of(
+    checker: &mut Checker<'_>,
+    raw: &raw::Study,
+    levels: &Levels,
+    system: Configured<'_>,
+) -> BTreeMap<String, Limits> {
+    let of_system = raw.system.as_ref();
+    let limited = Limited {
+        system,
+        external: &raw::external_names(of_system, Some(system.whole)),
+        set: of_system.and_then(|used| used.set.as_ref()),
+        levels,
+    };
+    let given = of_system.and_then(|used| used.limits.value());
+    limits(checker, given, limited)
 }
 
 /// How connections of the load are opened.
@@ -162,18 +193,16 @@ fn schedule(
     schedule::schedule(checker, raw.schedule.content()?, &context)
 }
 
-/// What the faults must fit; `system` is the whole one, and the part of it that exists in the cell.
+/// What the faults must fit.
 fn stage<'a>(
     raw: &'a raw::Study,
-    system: Option<(&'a System, &'a System)>,
-    parameters: Option<&'a BTreeMap<String, Level>>,
+    system: Option<Configured<'a>>,
     schedule: Option<&Schedule>,
 ) -> Stage<'a> {
     let keys = raw.schedule.value();
     Stage {
         system,
         of_system: raw.system.as_ref(),
-        parameters,
         measure: schedule.map(|schedule| schedule.measure),
         has_recovery: keys.is_some_and(|keys| keys.recovery.is_some()),
         delivery: raw.delivery.value(),

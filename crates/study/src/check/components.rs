@@ -20,6 +20,7 @@ use crate::{
     mistake::{Finding, Position},
     nearest::{list, nearest_word},
     origin::TOKEN,
+    parts::limits::Declared,
     raw,
     substitute::is_secret,
 };
@@ -46,7 +47,13 @@ pub(super) struct Definitions<'a> {
     pub(super) conditions: &'a Conditions<'a>,
 }
 
-impl Conditions<'_> {
+impl<'a> Conditions<'a> {
+    /// As limits name them.
+    pub(super) fn to_declared(&self) -> Declared<'a> {
+        let Self { names, known } = *self;
+        Declared { names, known }
+    }
+
     /// Reads the conditions under the key at `path`.
     pub(super) fn read(
         &self,

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 
-use super::{Checker, kubeconfig, path_text, server, system::MAX_REPLICAS};
+use super::{Checker, kubeconfig, path_text, system::MAX_REPLICAS};
 use crate::{
     Address, Component, ExternalComponent, ExternalPort, ExternalTls, GivenSecret, Kubeconfig,
     Level, System,
+    at::Place,
     external::address,
     fill::uses,
     mistake::Finding,
@@ -18,7 +19,6 @@ use crate::{
 };
 
 const PATH: [&str; 2] = ["system", "external"];
-const TLS: [&str; 2] = ["system", "tls"];
 const SECRETS: [&str; 2] = ["system", "secrets"];
 
 /// The components of a study that already run, and their secrets.
@@ -36,8 +36,8 @@ pub(crate) fn external_parts(
     system: &System,
     cells: Option<Vec<&BTreeMap<String, Level>>>,
 ) -> ExternalParts {
-    let given_tls = raw.tls.as_ref();
-    let tls = given_tls.map(|given| server::tls(checker, given, &TLS));
+    let given_tls = raw.tls.content();
+    let tls = given_tls.map(|given| given.check(checker));
     let tls = tls.unwrap_or_default();
     let kubeconfig = raw.kubeconfig.as_ref();
     let kubeconfig = kubeconfig.and_then(|given| kubeconfig::kubeconfig(checker, given, system));
@@ -47,8 +47,10 @@ pub(crate) fn external_parts(
         .filter_map(|(name, ports)| component(checker, system, name, &ports, &tls))
         .collect();
     let mut ports = external.iter().flat_map(|component| &component.ports);
-    if given_tls.is_some() && ports.all(|port| port.tls.is_none()) {
-        refuse_tls(checker, system);
+    if let Some(given) = given_tls
+        && ports.all(|port| port.tls.is_none())
+    {
+        refuse_tls(checker, &given.place, system);
     }
     if let Some(given) = &kubeconfig {
         external.push(kubeconfig::component(checker, given, &external));
@@ -149,19 +151,18 @@ fn require_single_host(checker: &mut Checker<'_>, addresses: &[Address], path: &
 }
 
 /// Reports `system.tls` without a port for it.
-fn refuse_tls(checker: &mut Checker<'_>, system: &System) {
+fn refuse_tls(checker: &mut Checker<'_>, place: &Place, system: &System) {
     let ports = system.components.iter().flat_map(|component| {
         let tls = component.tls.iter();
         tls.map(|tls| format!("{}: {{ {}: HOST:PORT }}", component.name, tls.port))
     });
     let ports: Vec<String> = ports.collect();
-    let what = "system.tls belongs to system.url, or to components that run already and speak TLS";
+    let why = "belongs to system.url, or to components that run already and speak TLS";
     let expected = match ports.is_empty() {
         true => "url: https://HOST".to_owned(),
         false => format!("external: {}", ports.join(" or ")),
     };
-    let position = checker.key(&TLS);
-    checker.report(Finding::new(position, what).with_expected(expected));
+    checker.report(place.key_mistake(why).with_expected(expected));
 }
 
 fn addresses_text(addresses: usize) -> String {

@@ -10,10 +10,8 @@ mod feeds;
 mod inspect;
 mod known_metrics;
 mod kubeconfig;
-mod limits;
 mod load;
 mod made_rows;
-mod oauth2;
 mod path;
 mod port_tls;
 mod prepare;
@@ -22,6 +20,7 @@ mod records;
 mod request;
 mod scenario;
 mod server;
+mod server_url;
 mod set;
 mod source_addresses;
 mod stages;
@@ -41,18 +40,18 @@ pub(crate) use cell::{CellRow, cell};
 pub use expect::MAX_BODY_TEXTS;
 pub(crate) use external::{ExternalParts, external_parts};
 pub(crate) use known_metrics::Known;
-pub(crate) use limits::limits;
 pub use load::{MAX_CONNECTIONS, MAX_RATE_PER_S};
 pub(crate) use load::{
     apply_keep_alive, connect_timeout, generators, header_limits, load, load_workers, protocol,
     refuse_pipelining, refuse_with_clients, whole_level,
 };
-pub(crate) use oauth2::oauth2;
+pub(crate) use port_tls::is_host;
 pub(crate) use prepare::preparation;
 pub use request::BODY_MAX_BYTES;
 pub(crate) use request::{endpoint, request};
 pub(crate) use scenario::{Alone, Around, flow_alone, scenario};
-pub(crate) use server::{parse as parse_url, server};
+pub(crate) use server::server;
+pub(crate) use server_url::{parse as parse_url, parse_target};
 pub(crate) use set::{parameters, refusal};
 pub(crate) use source_addresses::source_addresses;
 pub(crate) use stages::{duration_of_stages, stages};
@@ -66,7 +65,7 @@ use waggle_template::variable::without_variables;
 
 use crate::{
     KeptRows,
-    at::{Bounds, Place},
+    at::{At, Bounds, Place},
     mistake::{Finding, Position},
     raw,
     sources::Sources,
@@ -272,16 +271,24 @@ impl<'a> Checker<'a> {
 
     /// The same; `fixed` is the path without its variables.
     fn target_with(&mut self, value: &str, fixed: &str, path: &[&str]) -> Option<String> {
+        let place = self.place(path);
+        let value = value.to_owned();
+        self.target_of(&At { place, value }, fixed)
+    }
+
+    /// The same for a value with its place.
+    pub(crate) fn target_of(&mut self, given: &At<String>, fixed: &str) -> Option<String> {
+        let At { place, value } = given;
         let clean = fixed
             .bytes()
             .all(|byte| byte.is_ascii_graphic() && byte != b'#');
         if value.starts_with('/') && clean {
             return Some(value.to_owned());
         }
-        let what = format!("{} is {}", path_text(path), crate::tree::quote(value));
+        let mistake = place.mistake(format!("is {}", crate::tree::quote(value)));
         let expected =
             "a path such as /items?limit=10: starting with /, in ASCII, without space and #";
-        self.report(Finding::new(self.position_of(path), what).with_expected(expected));
+        self.report(mistake.with_expected(expected));
         None
     }
 

@@ -72,7 +72,7 @@ fn certificate(checker: &mut Checker<'_>, name: String, raw: raw::Certificate) -
     }
 }
 
-pub(super) fn is_host(text: &str) -> bool {
+pub(crate) fn is_host(text: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-._*".contains(&byte);
     let is_name = !text.is_empty() && text.len() <= HOST_MAX_BYTES && text.bytes().all(is_letter);
     is_name || text.parse::<IpAddr>().is_ok()

@@ -7,7 +7,6 @@ use indexmap::IndexMap;
 use super::{
     Checker,
     components::{self, Conditions, Definitions},
-    limits::limit_texts,
     port_tls::{certificates, port_tls, refuse_kafka},
     probe::probe,
     set::refusal,
@@ -20,6 +19,7 @@ use crate::{
     at::Bounds,
     mistake::Finding,
     nearest::{list, nearest_word},
+    parts::limits::limit_texts,
     raw,
 };
 
@@ -299,7 +299,7 @@ fn component(
     let process = raw
         .process
         .and_then(|raw| process(checker, definitions, &name, raw));
-    let limits = limit_texts(checker, conditions, &name, raw.limits.as_ref());
+    let limits = limit_texts(checker, &raw.limits, conditions.to_declared());
     let setup = raw
         .setup
         .into_iter()

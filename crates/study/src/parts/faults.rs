@@ -9,9 +9,10 @@ use waggle_units::format_duration;
 
 use super::delivery::Delivery;
 use crate::{
-    Component, Level, Probe, ProbeKind, System,
+    Component, Level, Probe, ProbeKind,
     at::{At, Bounds, Key, Place},
     check::{Checker, MAX_REPLICAS},
+    configure::Configured,
     nearest::{list, nearest_word},
     raw::{DurationText, UseSystem, external_names},
     tree::quote,
@@ -45,11 +46,10 @@ const MAX_FAULTS: usize = 32;
 /// The parts of a cell that its faults must fit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stage<'a> {
-    /// The whole system, and the part of it that exists in the cell's configuration; `None`: not known.
-    pub system: Option<(&'a System, &'a System)>,
+    /// `None`: not known.
+    pub system: Option<Configured<'a>>,
     /// The part of the study that names it.
     pub of_system: Option<&'a UseSystem>,
-    pub parameters: Option<&'a BTreeMap<String, Level>>,
     /// Length of the measured phase; `None`: the schedule has a mistake.
     pub measure: Option<Duration>,
     pub has_recovery: bool,
@@ -115,7 +115,7 @@ fn refuse_elsewhere(checker: &mut Checker<'_>, place: &Place, stage: Stage<'_>) 
 
 /// Reports a kill of what a probe shows, if the probe cannot be read again from the beginning.
 fn refuse_probes(checker: &mut Checker<'_>, stage: Stage<'_>, faults: &[Checked<'_>]) {
-    let Some((system, _)) = stage.system else {
+    let Some(Configured { whole: system, .. }) = stage.system else {
         return;
     };
     let probes = stage.delivery.map(Delivery::probes).unwrap_or_default();
@@ -156,9 +156,9 @@ fn check_fault(
         return moment.and(restart_after).map(|_| None);
     }
     let replica = keys.replica.or_default(0);
-    if let Some((whole, present)) = stage.system {
-        let component = component(checker, name, whole, present)?;
-        let external = external_names(stage.of_system, Some(whole));
+    if let Some(system) = stage.system {
+        let component = component(checker, name, system)?;
+        let external = external_names(stage.of_system, Some(system.whole));
         if external.contains(name.value.as_str()) {
             let what = format!(
                 "is {:?}, which runs already and was not started by waggle",
@@ -168,8 +168,7 @@ fn check_fault(
             checker.report(name.place.mistake(what).with_expected(expected));
             return None;
         }
-        let parameters = stage.parameters;
-        let replicas = parameters.and_then(|parameters| replicas(component, parameters));
+        let replicas = replicas(component, system.parameters);
         // By default it is the first, which every component has.
         if let (Some(given), Some(replicas)) = (keys.replica.content(), replicas)
             && given.value >= replicas
@@ -223,8 +222,7 @@ fn kill_time(
 fn component<'a>(
     checker: &mut Checker<'_>,
     At { place, value: name }: &At<String>,
-    whole: &System,
-    present: &'a System,
+    Configured { whole, present, .. }: Configured<'a>,
 ) -> Option<&'a Component> {
     let mut components = present.components.iter();
     if let Some(component) = components.find(|known| known.name == *name) {

@@ -3,8 +3,11 @@
 pub(crate) mod best_and_worst;
 pub(crate) mod delivery;
 pub(crate) mod faults;
+pub(crate) mod limits;
 pub(crate) mod network;
+pub(crate) mod oauth2;
 pub(crate) mod reference;
 pub(crate) mod scaling;
 pub(crate) mod schedule;
 pub(crate) mod search;
+pub(crate) mod tls;

@@ -40,30 +40,25 @@ const MAX_LOSS: f64 = 0.5;
 const MAX_SETTINGS: usize = 64;
 const MAX_VALUE_BYTES: usize = 256;
 
-/// `Some(None)`: the trials have no network of their own; `None`: something in it is wrong, which is reported.
+/// `None`: something in it is wrong, which is reported.
 pub(crate) fn network(
     checker: &mut Checker<'_>,
-    given: &Key<Network>,
+    At { place, value: keys }: &At<Network>,
     system: Option<&System>,
     of_system: Option<&UseSystem>,
-) -> Option<Option<crate::Network>> {
-    let (place, keys) = match given {
-        Key::Missing => return Some(None),
-        Key::Invalid => return None,
-        Key::Given(network) => (&network.place, &network.value),
-    };
+) -> Option<crate::Network> {
     refuse_elsewhere(checker, place, system, of_system);
-    let rate = rate(checker, &keys.rate);
+    let rate = keys.rate.check(|given| rate(checker, given));
     let delay = (keys.delay).check_bounds(Duration::ZERO, DELAY, &mut checker.findings);
     let loss = loss(checker, &keys.loss);
     let sysctl = settings(checker, &keys.sysctl);
-    Some(Some(crate::Network {
-        rate_bits_per_s: rate?,
+    Some(crate::Network {
+        rate_bits_per_s: rate?.flatten(),
         delay: delay?,
         loss: loss?,
         mtu: keys.mtu.to_option()?,
         sysctl: sysctl?,
-    }))
+    })
 }
 
 /// A system that runs already, or a part of it, is in another network.
@@ -88,19 +83,14 @@ fn refuse_elsewhere(
     );
 }
 
-fn rate(checker: &mut Checker<'_>, given: &Key<Level>) -> Option<Option<u64>> {
-    let (place, text) = match given {
-        Key::Missing => return Some(None),
-        Key::Invalid => return None,
-        Key::Given(level) => (&level.place, level.value.to_string()),
-    };
+/// `Some(None)`: there is no limit.
+#[expect(clippy::option_option, reason = "invalid, none, or a rate")]
+fn rate(checker: &mut Checker<'_>, given: &At<Level>) -> Option<Option<u64>> {
+    let text = given.value.to_string();
     let rate = parse_bit_rate(&text);
     if rate.is_none() {
-        checker.report(
-            place
-                .mistake(format!("is {}", quote(&text)))
-                .with_expected(RATE),
-        );
+        let mistake = given.place.mistake(format!("is {}", quote(&text)));
+        checker.report(mistake.with_expected(RATE));
     }
     rate
 }

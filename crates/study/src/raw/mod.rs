@@ -4,10 +4,8 @@
 
 mod background;
 mod components;
-mod limits;
 mod load;
 mod method;
-mod oauth2;
 mod prepare;
 mod probe;
 mod random_column;
@@ -17,17 +15,14 @@ mod scenario;
 mod study;
 mod system;
 mod system_metric;
-mod tls;
 mod use_system;
 
 pub(crate) use background::Background;
 pub(crate) use components::{
     Arguments, Artifact, Conditions, Levels, SetupStep, Undo, VerifyCapture,
 };
-pub(crate) use limits::Limits;
 pub(crate) use load::{Expect, Inspect, Load, LoadStage, Request};
 pub(crate) use method::Method;
-pub(crate) use oauth2::Oauth2;
 pub(crate) use prepare::{Prepare, PrepareLoad, Settle};
 pub(crate) use probe::{Extract, Probe, ValueAt, Watch, WatchBegin};
 pub(crate) use random_column::RandomColumn;
@@ -45,5 +40,4 @@ pub(crate) use system::{
     Verify, WrittenSecret,
 };
 pub(crate) use system_metric::{ConsumerLag, MetricUnit, SystemMetric};
-pub(crate) use tls::Tls;
 pub(crate) use use_system::{Kubeconfig, UseSystem, external_names};

@@ -5,10 +5,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Arguments, Artifact, Conditions, DurationText, Expect, Limits, Method, Name, Probe, SetupStep,
-    Size, SystemMetric, VerifyCapture,
+    Arguments, Artifact, Conditions, DurationText, Expect, Method, Name, Probe, SetupStep, Size,
+    SystemMetric, VerifyCapture,
 };
-use crate::Level;
+use crate::{Level, at::Key, parts::limits::Limits};
 
 /// A system: its parameters, components, endpoints, probes and functional check.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -158,7 +158,7 @@ pub(crate) struct Component {
     #[schemars(required)]
     pub process: Option<Process>,
     /// How much CPU and memory each replica may use; a value may be `${parameter}`. No limit by default.
-    pub limits: Option<Limits>,
+    pub limits: Key<Limits>,
     /// When it counts as ready.
     #[schemars(required)]
     pub ready: Option<ReadyCheck>,

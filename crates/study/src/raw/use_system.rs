@@ -6,8 +6,12 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Limits, Name, Oauth2, OneOrSeveral, Tls};
-use crate::{Level, System};
+use super::{Name, OneOrSeveral};
+use crate::{
+    Level, System,
+    at::{At, Key},
+    parts::{limits::Limits, oauth2::Oauth2, tls::Tls},
+};
 
 /// Each component with its ports, each port with one `HOST:PORT` or several.
 pub(crate) type ExternalComponents = IndexMap<String, IndexMap<String, OneOrSeveral>>;
@@ -20,15 +24,15 @@ pub(crate) struct UseSystem {
     #[serde(rename = "use")]
     pub name: Option<Name>,
     /// In place of `use`: a server that runs already, e.g. `http://127.0.0.1:8080`. It is neither started nor stopped.
-    pub url: Option<String>,
+    pub url: Key<String>,
     /// Certificates and keys. For `url` with https, and for the ports of `external` that speak TLS.
-    pub tls: Option<Tls>,
+    pub tls: Key<Tls>,
     /// Connect to this `HOST:PORT` in place of the URL's; the Host header and the name in the certificate stay the URL's. For
     /// `url`.
-    pub connect_to: Option<String>,
+    pub connect_to: Key<String>,
     /// Send the load's own requests once before the load, and start it only if they are answered as expected; true by default.
     /// For `url`.
-    pub smoke_test: Option<bool>,
+    pub smoke_test: Key<bool>,
     /// Values for the system's parameters; the others keep their defaults.
     pub set: Option<IndexMap<String, Level>>,
     /// Components that run already, each with the addresses of its ports, e.g. `kafka: { broker: "10.0.0.7:9092" }`; a list
@@ -42,11 +46,11 @@ pub(crate) struct UseSystem {
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub secrets: Option<IndexMap<String, String>>,
     /// Where the token of `${oauth2.token}` in headers comes from.
-    pub oauth2: Option<Oauth2>,
+    pub oauth2: Key<Oauth2>,
     /// Limits of components, e.g. `registry: { cpus: 0.5, memory: 1GiB }`, in place of those that the system gives them; each replica
     /// has its own. Values may be `${factor}`. For `use`.
     #[schemars(extend("x-waggle-keys" = "name"))]
-    pub limits: Option<IndexMap<String, Limits>>,
+    pub limits: Key<IndexMap<String, At<Limits>>>,
     /// The CPUs of the system's components; by default those that the load does not have. For `use`.
     #[schemars(length(min = 1), inner(range(min = 0, max = 1_023)))]
     pub cpuset: Option<Vec<u32>>,

@@ -96,7 +96,8 @@ pub(crate) fn schedule(
 ) -> Option<crate::Schedule> {
     let requests = requests_of(&keys.measure);
     let warm_up = warm_up(checker, &keys.warm_up, requests, context);
-    let ramp_up = ramp_up(checker, ramp_up_key(&keys.warm_up), context, warm_up);
+    let ramp_up =
+        ramp_up_key(&keys.warm_up).check(|given| ramp_up(checker, given, context, warm_up));
     if warm_up.is_some() && matches!(keys.measure.value(), Some(Measured::Requests(_))) {
         refuse_unknown_length(checker, keys.recovery.place());
     }
@@ -110,7 +111,7 @@ pub(crate) fn schedule(
         phase: warm_up,
         ramp_up,
     };
-    let recovery = recovery(checker, &keys.recovery, context, before);
+    let recovery = (keys.recovery).check(|given| recovery(checker, given, context, before));
     let stop_when = stop_when(checker, &keys.stop_when, context.is_external);
     let drain = drain(checker, &keys.drain, place, context.delivery);
     let default = match context.is_external {

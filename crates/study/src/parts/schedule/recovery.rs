@@ -51,19 +51,12 @@ pub(super) struct Before<'a> {
     pub ramp_up: Option<Option<RampUp>>,
 }
 
-/// `Some(None)`: there is none.
-#[expect(clippy::option_option, reason = "invalid, missing, or a recovery")]
 pub(super) fn recovery(
     checker: &mut Checker<'_>,
-    given: &Key<Recovery>,
+    At { place, value: keys }: &At<Recovery>,
     context: &ScheduleContext<'_>,
     before: Before<'_>,
-) -> Option<Option<crate::Recovery>> {
-    let At { place, value: keys } = match given {
-        Key::Missing => return Some(None),
-        Key::Invalid => return None,
-        Key::Given(recovery) => recovery,
-    };
+) -> Option<crate::Recovery> {
     refuse_unknown_instant(checker, place, before.keys);
     let level = context
         .load
@@ -74,17 +67,13 @@ pub(super) fn recovery(
         let DurationText(time) = duration.value;
         whole_intervals(checker, time, &duration.place, context.interval)
     });
-    let control = match &keys.control {
-        Key::Missing => Some(None),
-        Key::Invalid => None,
-        Key::Given(given) => control(checker, given, context, before).map(Some),
-    };
-    Some(Some(crate::Recovery {
+    let control = (keys.control).check(|given| control(checker, given, context, before));
+    Some(crate::Recovery {
         level: level?,
         p99: p99?,
         duration: duration?,
         control: control?,
-    }))
+    })
 }
 
 /// The level to which the load drops.

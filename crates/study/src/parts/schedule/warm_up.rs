@@ -224,19 +224,13 @@ pub(super) fn ramp_up_key(warm_up: &Key<WarmUp>) -> &Key<RampUp> {
     }
 }
 
-/// The ramp-up; `Some(None)`: the warm-up has none.
-#[expect(clippy::option_option, reason = "invalid, missing, or a ramp-up")]
+/// Checks the ramp-up of a warm-up.
 pub(super) fn ramp_up(
     checker: &mut Checker<'_>,
-    given: &Key<RampUp>,
+    At { place, value: keys }: &At<RampUp>,
     context: &ScheduleContext<'_>,
     warm_up: Option<WarmUpPhase>,
-) -> Option<Option<waggle_spec::RampUp>> {
-    let At { place, value: keys } = match given {
-        Key::Missing => return Some(None),
-        Key::Invalid => return None,
-        Key::Given(ramp_up) => ramp_up,
-    };
+) -> Option<waggle_spec::RampUp> {
     let level_keys = LevelKeys {
         place,
         rate: &keys.rate,
@@ -261,5 +255,5 @@ pub(super) fn ramp_up(
         checker.report(mistake.with_expected(expected));
     }
     let level = level?.level;
-    Some(Some(waggle_spec::RampUp { level, duration }))
+    Some(waggle_spec::RampUp { level, duration })
 }
