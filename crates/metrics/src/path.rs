@@ -151,6 +151,8 @@ fn find_row<'a>(
 mod tests {
     use std::collections::HashSet;
 
+    use waggle_spec::TimeKind;
+
     use super::*;
 
     fn check(path: &str, expected: Option<(Metric, Option<Statistic>, Option<&str>)>) {
@@ -161,10 +163,11 @@ mod tests {
 
     #[test]
     fn paths_name_rows() {
+        let response = Metric::Time(TimeKind::Response);
         check("put.goodput", Some((Metric::Goodput, None, Some("put"))));
         check(
             "login.response_time.p99_9",
-            Some((Metric::ResponseTime, Some(Statistic::P999), Some("login"))),
+            Some((response, Some(Statistic::P999), Some("login"))),
         );
         check(
             "put.client_wait_time.mean",
@@ -233,7 +236,7 @@ mod tests {
 
     #[test]
     fn sessions_have_a_duration() {
-        let p99 = (Metric::SessionDuration, Some(Statistic::P99), None);
+        let p99 = (Metric::Time(TimeKind::Session), Some(Statistic::P99), None);
         check("sessions.duration.p99", Some(p99));
         check("sessions.duration", None);
     }
@@ -246,10 +249,13 @@ mod tests {
             assert_eq!(metric, expected, "{path:?}");
         };
         check("goodput", Some((Metric::Goodput, None)));
-        check("response_time.p99", Some((Metric::ResponseTime, None)));
+        check(
+            "response_time.p99",
+            Some((Metric::Time(TimeKind::Response), None)),
+        );
         check(
             "login.response_time.p99",
-            Some((Metric::ResponseTime, Some("login"))),
+            Some((Metric::Time(TimeKind::Response), Some("login"))),
         );
         check(
             "generator.utilization",

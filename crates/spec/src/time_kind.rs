@@ -6,7 +6,7 @@ use std::{
 };
 
 /// A time that the load engine measures of a request, a connection or a session. Those of a step come first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TimeKind {
     /// done − due of succeeded requests.
     Response,

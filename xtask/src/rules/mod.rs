@@ -62,7 +62,7 @@ const ARROWS: [(&str, &[&str]); 22] = [
     ("waggle-flags", &["units"]),
     ("waggle-influxdb", &[]),
     ("waggle-load", &["spec", "template", "testkit"]),
-    ("waggle-metrics", &[]),
+    ("waggle-metrics", &["spec"]),
     ("waggle-record", &[]),
     (
         "waggle-report",

@@ -5,7 +5,7 @@
 
 use waggle_metrics::{Metric, NamedMetric, OverTrials, Statistic, Unit};
 use waggle_results::RunInfo;
-use waggle_spec::{Comparison, LoadKind};
+use waggle_spec::{Comparison, LoadKind, TimeKind};
 use waggle_stats::{Asked, Aspect, Bias, Estimate, MetricVerdict, Range, Reason, Scale};
 
 use crate::{
@@ -42,7 +42,7 @@ pub fn headline(info: &RunInfo) -> Vec<NamedMetric<'_>> {
     let goodput = NamedMetric::of_all(Metric::Goodput);
     let p99 = NamedMetric {
         statistic: Some(Statistic::P99),
-        ..NamedMetric::of_all(Metric::ResponseTime)
+        ..NamedMetric::of_all(Metric::Time(TimeKind::Response))
     };
     match info.load_model {
         // A file comes without a question: it is about all that it shows.

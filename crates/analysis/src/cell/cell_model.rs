@@ -298,8 +298,8 @@ pub(crate) fn cell(
         change,
         goodput: over(Metric::Goodput),
         throughput: over(Metric::Throughput),
-        response: times(Metric::ResponseTime),
-        service: times(Metric::ServiceTime),
+        response: times(Metric::Time(TimeKind::Response)),
+        service: times(Metric::Time(TimeKind::Service)),
         delay_source: DelaySource::over_trials(
             counted
                 .iter()

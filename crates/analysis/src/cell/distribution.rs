@@ -3,6 +3,7 @@
 
 use waggle_metrics::{Metric, NamedMetric, Statistic};
 use waggle_results::LagInfo;
+use waggle_spec::TimeKind;
 use waggle_stats::{Estimate, ThinTail};
 
 use crate::{
@@ -80,7 +81,10 @@ pub(crate) fn over_trials(metric: &NamedMetric<'_>, trials: &[&TrialModel]) -> D
 
 /// `None` if the metric has no lag in it, or so little that it does not matter.
 fn hiding_lag(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<f64> {
-    if !matches!(named.row.metric, Metric::ResponseTime | Metric::ServiceTime) {
+    if !matches!(
+        named.row.metric,
+        Metric::Time(TimeKind::Response) | Metric::Time(TimeKind::Service)
+    ) {
         return None;
     }
     let lags = trials

@@ -2,6 +2,7 @@
 
 use waggle_metrics::{Metric, NamedMetric, Statistic, Subject, Unit, Wish};
 use waggle_results::RunInfo;
+use waggle_spec::TimeKind;
 
 use waggle_stats::{Range, Sample};
 
@@ -230,8 +231,8 @@ pub(crate) fn threshold_outcomes(info: &RunInfo) -> Vec<(Outcome<'_>, Vec<usize>
 fn usual_outcomes<'a>(cells: &[&'a CellModel]) -> impl Iterator<Item = Outcome<'a>> {
     let mut all = vec![
         outcome(Metric::Goodput, None, None),
-        outcome(Metric::ResponseTime, Some(Statistic::P50), None),
-        outcome(Metric::ResponseTime, Some(Statistic::P99), None),
+        outcome(Metric::Time(TimeKind::Response), Some(Statistic::P50), None),
+        outcome(Metric::Time(TimeKind::Response), Some(Statistic::P99), None),
     ];
     for probe in intermediate_probes(cells) {
         all.extend(delays(Some(probe)));

@@ -73,8 +73,8 @@ fn step_model(name: &str, trials: &[&TrialModel], raw: &[&Trial]) -> StepModel {
         name: name.to_owned(),
         goodput: aggregate::estimate(&named(Metric::Goodput), trials),
         throughput: aggregate::estimate(&named(Metric::Throughput), trials),
-        response: distribution::over_trials(&named(Metric::ResponseTime), trials),
-        service: distribution::over_trials(&named(Metric::ServiceTime), trials),
+        response: distribution::over_trials(&named(Metric::Time(TimeKind::Response)), trials),
+        service: distribution::over_trials(&named(Metric::Time(TimeKind::Service)), trials),
         succeeded: trial_steps.iter().map(|step| step.succeeded).sum(),
         failed: trial_steps.iter().map(|step| step.failed).sum(),
         failures: histogram::by_kind(trial_steps.iter().flat_map(|step| &step.failures)),
@@ -90,7 +90,10 @@ pub(crate) fn sessions(trials: &[&TrialModel]) -> Option<SessionsModel> {
         .filter_map(|trial| trial.numbers.as_ref()?.sessions);
     Some(SessionsModel {
         goodput: aggregate::estimate(&NamedMetric::of_all(Metric::SessionsGoodput), trials),
-        duration: distribution::over_trials(&NamedMetric::of_all(Metric::SessionDuration), trials),
+        duration: distribution::over_trials(
+            &NamedMetric::of_all(Metric::Time(TimeKind::Session)),
+            trials,
+        ),
         counts: counts.reduce(|sum, trial_counts| SessionCounts {
             started: sum.started + trial_counts.started,
             completed: sum.completed + trial_counts.completed,

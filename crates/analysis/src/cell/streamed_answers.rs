@@ -1,6 +1,7 @@
 //! What was measured of the answers of a cell while they streamed.
 
 use waggle_metrics::{Metric, NamedMetric, Statistic};
+use waggle_spec::TimeKind;
 use waggle_stats::Estimate;
 
 use crate::{metric::aggregate, trial::trial_model::TrialModel};
@@ -26,7 +27,7 @@ pub(crate) fn of_cell(trials: &[&TrialModel]) -> Option<AnswersModel> {
     let estimate = |metric| aggregate::estimate(&NamedMetric::of_all(metric), trials);
     let first_byte_p50 = NamedMetric {
         statistic: Some(Statistic::P50),
-        ..NamedMetric::of_all(Metric::FirstByteTime)
+        ..NamedMetric::of_all(Metric::Time(TimeKind::FirstByte))
     };
     Some(AnswersModel {
         first_byte_p50: aggregate::estimate(&first_byte_p50, trials),

@@ -3,7 +3,7 @@
 
 use waggle_metrics::{Metric, NamedMetric, Statistic, Unit};
 use waggle_results::{FailureKind, RunInfo, parallel_map};
-use waggle_spec::Reference;
+use waggle_spec::{Reference, TimeKind};
 use waggle_stats::{Estimate, Part, ThinTail};
 
 use crate::{
@@ -288,7 +288,7 @@ fn chart_outcomes<'a>(info: &'a RunInfo, cells: &'a [CellModel]) -> Vec<Charted<
     let mut all: Vec<Charted<'a>> = Vec::new();
     let cells: Vec<&CellModel> = cells.iter().collect();
     for entry in outcomes(&cells, info) {
-        let is_last_time = entry.matches(Metric::ResponseTime, Some(Statistic::P99));
+        let is_last_time = entry.matches(Metric::Time(TimeKind::Response), Some(Statistic::P99));
         all.push(outcome(entry));
         all.extend(is_last_time.then(|| of_all(Metric::ErrorRate)));
     }

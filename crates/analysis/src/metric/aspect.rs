@@ -38,17 +38,10 @@ pub(crate) fn aspect(metric: Metric) -> Aspect {
         | Metric::BackgroundFailed
         | Metric::BackgroundBytesReceivedPerAnswer => Aspect::Goodput,
         Metric::InFlight
-        | Metric::ResponseTime
-        | Metric::ResponseTimeDeviation
+        | Metric::Time(_)
+        | Metric::TimeDeviation(_)
         | Metric::TimeWeightedResponseTime
-        | Metric::ServiceTime
-        | Metric::ServiceTimeDeviation
-        | Metric::FirstByteTime
-        | Metric::FirstByteTimeDeviation
-        | Metric::SessionDuration
-        | Metric::SessionDurationDeviation
         | Metric::ClientWaitTime
-        | Metric::FailedTime
         | Metric::BackgroundInFlight
         | Metric::BackgroundResponseTime
         | Metric::BackgroundServiceTime => Aspect::Times,

@@ -1,6 +1,7 @@
 //! In which directions a metric may differ from what was measured, by the reasons of trials and of a cell.
 
 use waggle_metrics::Metric;
+use waggle_spec::TimeKind;
 use waggle_stats::{Aspect, Bias, CLEAN_TRIALS_MIN, Finding, Reason};
 
 use crate::{recording::lag::is_late, trial::trial_model::TrialModel};
@@ -44,7 +45,7 @@ pub(crate) fn trial_biases(aspect: Aspect, trial: &TrialModel, trials: usize) ->
 /// The biases of one metric: the lag is in the range of response times, and only bounds others.
 pub(crate) fn resolve_biases(metric: Metric, biases: impl IntoIterator<Item = Bias>) -> Vec<Bias> {
     let resolved = biases.into_iter().filter_map(|bias| match bias {
-        Bias::ByLag if metric == Metric::ResponseTime => None,
+        Bias::ByLag if metric == Metric::Time(TimeKind::Response) => None,
         Bias::ByLag => Some(Bias::AtMost),
         bias if is_of_failures(metric) => failure_bias(bias),
         bias => Some(bias),

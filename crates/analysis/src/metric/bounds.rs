@@ -2,6 +2,7 @@
 //! the measured phase. A doubt without a number is of the cell (`crate::cell::asked_metrics`).
 
 use waggle_metrics::{Metric, NamedMetric, OverTrials};
+use waggle_spec::TimeKind;
 use waggle_stats::{Bounded, LevelChange, Series};
 
 use crate::{
@@ -35,7 +36,7 @@ pub(super) fn with_bounds(
 
 /// The lowest that a response time may be if the generator was late in the trial; `None` if it was not, or if its lag was not noted.
 fn least_by_lag(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<f64> {
-    if named.row.metric != Metric::ResponseTime || !is_late(&trial.reasons) {
+    if named.row.metric != Metric::Time(TimeKind::Response) || !is_late(&trial.reasons) {
         return None;
     }
     let load = Load::new(named, trial.numbers.as_ref()?);
@@ -60,7 +61,7 @@ fn series(metric: Metric) -> Option<Series> {
     match metric {
         Metric::Goodput | Metric::Throughput | Metric::SessionsGoodput => Some(Series::Throughput),
         // Percentiles of the whole phase lie between those of its two parts.
-        Metric::ResponseTime | Metric::ServiceTime => Some(Series::P50),
+        Metric::Time(TimeKind::Response) | Metric::Time(TimeKind::Service) => Some(Series::P50),
         Metric::SystemCpuPerRequest | Metric::ComponentCpuPerRequest | Metric::ComponentCpu => {
             Some(Series::Cpu)
         }

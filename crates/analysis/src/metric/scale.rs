@@ -35,13 +35,9 @@ fn resolution(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<f64> {
         Metric::Goodput | Metric::Throughput | Metric::SessionsGoodput => per_second(),
         // Of a single client, over a time that is known to the nanosecond.
         Metric::ClientsThroughput => None,
-        Metric::ResponseTime
+        Metric::Time(_)
         | Metric::TimeWeightedResponseTime
-        | Metric::ServiceTime
-        | Metric::FirstByteTime
-        | Metric::SessionDuration
         | Metric::ClientWaitTime
-        | Metric::FailedTime
         | Metric::Delay
         | Metric::EndToEndDelay
         | Metric::ArrivalDelay

@@ -2,7 +2,6 @@
 
 use waggle_metrics::{Metric, NamedMetric, OverTrials, resolve_in_load};
 use waggle_results::{DeliveryInfo, LedgerInfo};
-use waggle_spec::TimeKind;
 use waggle_stats::{Bounded, Drawn, Part, ThinTail};
 
 use crate::{
@@ -93,16 +92,9 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         Metric::ErrorRate => Some(load()?.error_rate()),
         Metric::Succeeded => count(load()?.answer_counts().0),
         Metric::Failed => count(load()?.answer_counts().1),
-        Metric::ResponseTime
-        | Metric::ResponseTimeDeviation
+        Metric::Time(_)
+        | Metric::TimeDeviation(_)
         | Metric::TimeWeightedResponseTime
-        | Metric::ServiceTime
-        | Metric::ServiceTimeDeviation
-        | Metric::FirstByteTime
-        | Metric::FirstByteTimeDeviation
-        | Metric::SessionDuration
-        | Metric::SessionDurationDeviation
-        | Metric::FailedTime
         | Metric::DelayDeviation
         | Metric::PreparationResponseTime
         | Metric::BackgroundResponseTime
@@ -235,16 +227,8 @@ fn percentiles<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a Tri
     let load = || Some(Load::new(named, numbers()?));
     let probe = probe(named, trial);
     match named.row.metric {
-        Metric::ResponseTime | Metric::ResponseTimeDeviation => load()?.times(TimeKind::Response),
+        Metric::Time(kind) | Metric::TimeDeviation(kind) => load()?.times(kind),
         Metric::TimeWeightedResponseTime => numbers()?.time_weighted.as_ref(),
-        Metric::ServiceTime | Metric::ServiceTimeDeviation => load()?.times(TimeKind::Service),
-        Metric::FirstByteTime | Metric::FirstByteTimeDeviation => {
-            load()?.times(TimeKind::FirstByte)
-        }
-        Metric::SessionDuration | Metric::SessionDurationDeviation => {
-            load()?.times(TimeKind::Session)
-        }
-        Metric::FailedTime => load()?.times(TimeKind::Failed),
         Metric::PreparationResponseTime => preparation(named, trial)?.response.as_ref(),
         Metric::BackgroundResponseTime => background(named, trial)?.response.as_ref(),
         Metric::BackgroundServiceTime => background(named, trial)?.service.as_ref(),

@@ -228,7 +228,7 @@ fn evidence_of(verdict: Verdict, conditions: &[ThresholdCell]) -> Evidence {
 
 /// What waiting for a free connection makes worse. Failures are not among them.
 const WAITED_FOR: [Metric; 7] = [
-    Metric::ResponseTime,
+    Metric::Time(TimeKind::Response),
     Metric::ClientWaitTime,
     Metric::AchievedRatio,
     Metric::Goodput,

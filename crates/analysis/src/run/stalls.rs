@@ -1,6 +1,7 @@
 //! Stalls over the trials of a cell, and what an arrival at a random instant waits beside what the requests of the load did.
 
 use waggle_metrics::{Metric, NamedMetric, Statistic};
+use waggle_spec::TimeKind;
 use waggle_stats::{Finding, Stall, SystemFinding};
 
 use crate::{metric::number::Number, run::run_model::Model, trial::trial_model::TrialModel};
@@ -68,7 +69,7 @@ impl Model {
         };
         Some(TwoWeights {
             by_time: self.number_of_cell(&p99(Metric::TimeWeightedResponseTime), cell)?,
-            by_request: self.number_of_cell(&p99(Metric::ResponseTime), cell)?,
+            by_request: self.number_of_cell(&p99(Metric::Time(TimeKind::Response)), cell)?,
         })
     }
 }

@@ -336,13 +336,16 @@ fn ledger(ledger: &LedgerInfo) -> Ledger {
 fn time_bound_us(conditions: &[Threshold]) -> Option<f64> {
     conditions
         .iter()
-        .filter(|condition| {
-            let metric = metric_path::metric(&condition.metric);
-            condition.op.is_upper_bound()
-                && matches!(metric, Some(Metric::ResponseTime | Metric::ServiceTime))
-        })
+        .filter(|condition| condition.op.is_upper_bound() && is_of_answer_time(condition))
         .map(|condition| condition.value)
         .min_by(f64::total_cmp)
+}
+
+fn is_of_answer_time(condition: &Threshold) -> bool {
+    matches!(
+        metric_path::metric(&condition.metric),
+        Some(Metric::Time(TimeKind::Response | TimeKind::Service))
+    )
 }
 
 fn killed_replicas(faults: &[FaultInfo]) -> Vec<InjectedFault> {

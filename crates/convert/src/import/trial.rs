@@ -9,9 +9,8 @@ use anyhow::{Result, bail};
 use hdrhistogram::Histogram;
 use jiff::Timestamp;
 use waggle_results::{
-    CountsRow, FORMAT, FailureCount, ImportedTrialInfo, IntervalHistograms, IntervalRow, LoadStart,
-    PhaseInfo, PhaseName, StepCounts, StepInfo, TrialEnd, TrialInfo, TrialKey, TrialWriter,
-    UnknownFact,
+    CountsRow, FailureCount, ImportedTrialInfo, IntervalHistograms, IntervalRow, LoadStart,
+    PhaseInfo, PhaseName, StepCounts, StepInfo, TrialInfo, TrialKey, TrialWriter, UnknownFact,
 };
 use waggle_spec::{StepTimes, TimeKind, Times};
 
@@ -254,24 +253,9 @@ impl Trial {
         };
         let steps = plan.steps.iter().zip(sums.steps);
         TrialInfo {
-            format: FORMAT,
-            key: place.key,
-            position: place.position,
-            started_utc: self.started_utc(),
-            end: TrialEnd::Completed,
-            phases: Vec::new(),
-            warm_up_steady: None,
             measured: sums.measured,
             totals: sums.totals,
-            generator: None,
-            preparation: None,
-            background: Vec::new(),
-            cool_down: None,
-            quiet_wait: None,
-            ledger: None,
-            delivery: None,
             remarks,
-            level: None,
             steps: steps
                 .map(|(name, (measured, totals))| StepInfo {
                     name: name.clone(),
@@ -279,23 +263,13 @@ impl Trial {
                     totals,
                 })
                 .collect(),
-            sessions: None,
-            clients: Vec::new(),
-            connecting: None,
-            intermediate_probes: Vec::new(),
-            faults: Vec::new(),
-            load_drop: None,
-            machine: None,
-            stages: Vec::new(),
-            stopped: None,
-            limits: Vec::new(),
-            network: None,
             imported: Some(ImportedTrialInfo {
                 files: files.iter().map(|path| file_name(path)).collect(),
                 resolution_us: self.resolution_us(),
                 unknown: self.unknown(plan),
                 quantiles,
             }),
+            ..TrialInfo::new(place.key, place.position, self.started_utc())
         }
     }
 }

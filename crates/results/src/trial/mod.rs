@@ -27,7 +27,9 @@ pub use rows::{BacklogRow, IntervalRow, ResourceRow, SystemMetricRow};
 use serde::{Deserialize, Serialize};
 pub use stopped::{StopNumber, StoppedInfo};
 
-use crate::{FailureKind, ImportedTrialInfo, LimitInfo, RecoveryInfo, TrialKey, count::count};
+use crate::{
+    FORMAT, FailureKind, ImportedTrialInfo, LimitInfo, RecoveryInfo, TrialKey, count::count,
+};
 
 /// `trial.json`: written last, so that a folder which has it is whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -110,6 +112,46 @@ pub struct TrialInfo {
     /// What is known of a trial that another tool measured; `None`: waggle did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedTrialInfo>,
+}
+
+impl TrialInfo {
+    /// A trial of which nothing but its start is known.
+    #[must_use]
+    pub fn new(key: TrialKey, position: u32, started_utc: String) -> Self {
+        Self {
+            format: FORMAT,
+            key,
+            position,
+            started_utc,
+            end: TrialEnd::Completed,
+            phases: Vec::new(),
+            warm_up_steady: None,
+            measured: CountsRow::default(),
+            totals: CountsRow::default(),
+            generator: None,
+            ledger: None,
+            delivery: None,
+            remarks: Vec::new(),
+            level: None,
+            steps: Vec::new(),
+            sessions: None,
+            clients: Vec::new(),
+            connecting: None,
+            intermediate_probes: Vec::new(),
+            faults: Vec::new(),
+            load_drop: None,
+            machine: None,
+            stages: Vec::new(),
+            stopped: None,
+            limits: Vec::new(),
+            network: None,
+            preparation: None,
+            background: Vec::new(),
+            cool_down: None,
+            quiet_wait: None,
+            imported: None,
+        }
+    }
 }
 
 /// The CPUs that waggle may use, over a stretch of time, as shares of 1. The rest is work.

@@ -4,9 +4,8 @@ use std::{io, mem};
 
 use waggle_load::{ClientEnd, ClientOutcome, Outcome};
 use waggle_results::{
-    ClientEndInfo, ClientInfo, ConnectingInfo, CountsRow, FORMAT, GeneratorInfo, LimitInfo,
-    LoadDropInfo, NetworkCounts, SessionsInfo, StepCounts, StepInfo, ThrottlingInfo, TrialEnd,
-    TrialInfo,
+    ClientEndInfo, ClientInfo, ConnectingInfo, GeneratorInfo, LimitInfo, LoadDropInfo,
+    NetworkCounts, SessionsInfo, StepCounts, StepInfo, ThrottlingInfo, TrialEnd, TrialInfo,
 };
 use waggle_study::Cell;
 use waggle_system::{
@@ -34,45 +33,20 @@ use crate::{
 pub(crate) fn begun_trial(context: TrialContext<'_>) -> TrialInfo {
     let is_up = "the system was up already, since an earlier trial";
     TrialInfo {
-        format: FORMAT,
-        key: context.key,
-        position: context.position,
-        started_utc: waggle_system::now_utc(),
-        end: TrialEnd::Completed,
-        phases: Vec::new(),
-        warm_up_steady: None,
-        measured: CountsRow::default(),
-        totals: CountsRow::default(),
         // Connections that the load is to have are known of a trial that fails before it, too.
         generator: Some(GeneratorInfo {
             connections_asked: context.cell.load.connections().into(),
             ..GeneratorInfo::default()
         }),
-        ledger: None,
-        delivery: None,
         remarks: context
             .is_up
             .then(|| is_up.to_owned())
             .into_iter()
             .collect(),
         level: context.level,
-        steps: Vec::new(),
-        sessions: None,
-        clients: Vec::new(),
-        connecting: None,
-        intermediate_probes: Vec::new(),
-        faults: Vec::new(),
-        load_drop: None,
-        machine: None,
-        stages: Vec::new(),
-        stopped: None,
-        limits: Vec::new(),
         network: context.cell.network.as_ref().map(network_info),
-        preparation: None,
-        background: Vec::new(),
-        cool_down: None,
         quiet_wait: context.quiet_wait,
-        imported: None,
+        ..TrialInfo::new(context.key, context.position, waggle_system::now_utc())
     }
 }
 

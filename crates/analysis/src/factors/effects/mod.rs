@@ -8,6 +8,7 @@ mod summary;
 pub use summary::{Largest, Strongest, Summary};
 use waggle_metrics::{Metric, NamedMetric, Statistic, Unit};
 use waggle_results::{RunInfo, parallel_map};
+use waggle_spec::TimeKind;
 use waggle_stats::{
     Estimate, Factorial, NoEffects, Sample, Source, TestedEstimate, Variation, Verdict, crossovers,
     is_above,
@@ -176,7 +177,7 @@ fn headline_outcome(outcomes: &[OutcomeEffects], info: &RunInfo) -> usize {
     asked
         .find_map(position)
         .or_else(|| position(p99(Metric::Delay)))
-        .or_else(|| position(p99(Metric::ResponseTime)))
+        .or_else(|| position(p99(Metric::Time(TimeKind::Response))))
         .unwrap_or(0)
 }
 

@@ -8,6 +8,7 @@ mod compared;
 
 use waggle_metrics::{Metric, NamedMetric, Statistic};
 use waggle_results::{RunInfo, parallel_map};
+use waggle_spec::TimeKind;
 use waggle_stats::{Sample, TestedEstimate, Verdict, proportion_difference};
 
 pub use compared::{Ahead, Compared, Difference, Found, Lead, Measure, NoSuccess, Without};
@@ -171,7 +172,7 @@ fn comparison(
     let mut compared_outcomes = Vec::new();
     for (outcome, ratios) in outcomes.iter().zip(all) {
         compared_outcomes.push(ratios);
-        if outcome.matches(Metric::ResponseTime, Some(Statistic::P99)) {
+        if outcome.matches(Metric::Time(TimeKind::Response), Some(Statistic::P99)) {
             let is_error_rate = |metric: &NamedMetric<'_>| {
                 metric.row.metric == Metric::ErrorRate && metric.of.is_none()
             };

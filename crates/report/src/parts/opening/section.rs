@@ -2,7 +2,7 @@
 
 use waggle_analysis::{AnswerOf, AnswerRole, CellModel, MetricAnswer, Model, Number};
 use waggle_metrics::{Metric, Wish};
-use waggle_spec::LoadKind;
+use waggle_spec::{LoadKind, TimeKind};
 use waggle_stats::Estimate;
 
 use super::{asked_before, power, warnings, words};
@@ -138,7 +138,11 @@ fn of_best(model: &Model, cell: &CellModel, asked: &[&MetricAnswer]) -> Vec<Figu
     let is_delay_shown = (cell.delay.p99.thin).is_none_or(|thin| !thin.is_of_windows());
     [
         goodput,
-        time(Metric::ResponseTime, "Response time p99", response),
+        time(
+            Metric::Time(TimeKind::Response),
+            "Response time p99",
+            response,
+        ),
         time(
             Metric::Delay,
             "Delivery delay p99",

@@ -6,6 +6,7 @@ use waggle_analysis::{
     Model, Number, SearchModel, Spread, ThresholdOutcome, TiedCell,
 };
 use waggle_metrics::{Metric, Wish};
+use waggle_spec::TimeKind;
 use waggle_stats::{MetricVerdict, TrialsNeeded, Verdict};
 
 use crate::{
@@ -130,8 +131,9 @@ fn of_metrics(model: &Model, metrics: &[MetricAnswer], shown: &CellModel) -> Vec
     sentences.extend(causes::throughout(model));
     let is_said = |metric: Metric| metrics.iter().any(|answer| answer.metric == metric);
     let of_cell = [
-        response(shown)
-            .filter(|_| asked().all(|answer| answer.metric != Metric::ResponseTime) || cells > 1),
+        response(shown).filter(|_| {
+            asked().all(|answer| answer.metric != Metric::Time(TimeKind::Response)) || cells > 1
+        }),
         delay(shown).filter(|_| !is_said(Metric::Delay)),
         model.answer.limit.as_ref().map(limit),
         cpu_capacity(model),

@@ -2,7 +2,7 @@
 
 use waggle_analysis::{CellModel, CellSearch, Model, OperatingCell, OperatingPointModel, headline};
 use waggle_metrics::{Metric, NamedMetric, Statistic};
-use waggle_spec::LevelKind;
+use waggle_spec::{LevelKind, TimeKind};
 
 use super::words::{self, capacity};
 use crate::{
@@ -122,19 +122,23 @@ fn at_point<'a>(columns: Vec<Column<'a, &'a CellModel>>) -> Vec<Column<'a, Row<'
         .collect()
 }
 
+/// Whether the table has a column for it in any case.
+fn has_column(named: &NamedMetric<'_>) -> bool {
+    let shown = match named.row.metric {
+        Metric::Time(TimeKind::Response) => {
+            matches!(named.statistic, Some(Statistic::P50 | Statistic::P99))
+        }
+        Metric::SystemCpuPerRequest => true,
+        Metric::SystemRss => named.statistic == Some(Statistic::Max),
+        _ => false,
+    };
+    shown && named.of.is_none()
+}
+
 /// What the study asks about and has no column of its own: its place among the metrics asked about, and its name.
 pub(crate) fn further_asked(point: &OperatingPointModel) -> Vec<(usize, String)> {
-    let is_shown = |named: &NamedMetric<'_>| {
-        named.of.is_none()
-            && matches!(
-                (named.row.metric, named.statistic),
-                (Metric::ResponseTime, Some(Statistic::P50 | Statistic::P99))
-                    | (Metric::SystemCpuPerRequest, _)
-                    | (Metric::SystemRss, Some(Statistic::Max))
-            )
-    };
     let asked = headline(&point.model.info).into_iter().enumerate();
-    let further = asked.filter(|(_, named)| !is_shown(named));
+    let further = asked.filter(|(_, named)| !has_column(named));
     further
         .map(|(place, named)| (place, named.heading()))
         .collect()

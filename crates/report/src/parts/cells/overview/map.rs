@@ -11,6 +11,7 @@ use crate::{
 
 use waggle_analysis::{CellModel, Distribution, Model, Number, headline, without_names};
 use waggle_metrics::{Metric, NamedMetric, Statistic, Wish};
+use waggle_spec::TimeKind;
 use waggle_stats::{Estimate, ThinTail};
 
 /// A map needs values in at least one square of so many; with fewer, bars are drawn.
@@ -78,15 +79,15 @@ pub(crate) fn mapped_metrics(model: &Model) -> Vec<Mapped<'_>> {
     let arrival: Pick = |cell| &cell.arrival;
     let mut all = vec![
         over_trials(Metric::Goodput, |cell| cell.goodput),
-        percentile(Metric::ResponseTime, Statistic::P99, response),
+        percentile(Metric::Time(TimeKind::Response), Statistic::P99, response),
         exact(Metric::ErrorRate, |cell| cell.error_rate),
         percentile(Metric::Delay, Statistic::P99, delay),
-        percentile(Metric::ResponseTime, Statistic::P50, response),
-        percentile(Metric::ResponseTime, Statistic::P90, response),
-        percentile(Metric::ResponseTime, Statistic::P999, response),
-        percentile(Metric::ResponseTime, Statistic::Max, response),
-        percentile(Metric::ServiceTime, Statistic::P50, service),
-        percentile(Metric::ServiceTime, Statistic::P99, service),
+        percentile(Metric::Time(TimeKind::Response), Statistic::P50, response),
+        percentile(Metric::Time(TimeKind::Response), Statistic::P90, response),
+        percentile(Metric::Time(TimeKind::Response), Statistic::P999, response),
+        percentile(Metric::Time(TimeKind::Response), Statistic::Max, response),
+        percentile(Metric::Time(TimeKind::Service), Statistic::P50, service),
+        percentile(Metric::Time(TimeKind::Service), Statistic::P99, service),
         percentile(Metric::Delay, Statistic::P50, delay),
         percentile(Metric::Delay, Statistic::Max, delay),
         percentile(Metric::ArrivalDelay, Statistic::P99, arrival),

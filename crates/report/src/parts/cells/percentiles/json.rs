@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use waggle_analysis::{DelaySource, KnownBy, Pooled, TrialPercentiles};
 use waggle_metrics::{Metric, NamedMetric, Statistic};
+use waggle_spec::TimeKind;
 
 const STATISTICS: [Statistic; 6] = [
     Statistic::P50,
@@ -46,7 +47,7 @@ impl DeliveryDelay {
 
 /// By the columns of `tables.csv`.
 pub(crate) fn pooled_percentiles(pooled: &Pooled) -> BTreeMap<String, f64> {
-    let response = percentiles(Metric::ResponseTime, pooled.response.as_ref());
+    let response = percentiles(Metric::Time(TimeKind::Response), pooled.response.as_ref());
     let delay = percentiles(Metric::Delay, pooled.delay.as_ref());
     response.into_iter().chain(delay).collect()
 }
