@@ -84,6 +84,17 @@ impl<T> Key<T> {
         }
     }
 
+    /// Takes the value out, if there is one.
+    pub(crate) fn take(&mut self) -> Option<At<T>> {
+        match std::mem::replace(self, Self::Missing) {
+            Self::Given(content) => Some(content),
+            other => {
+                *self = other;
+                None
+            }
+        }
+    }
+
     /// Whether there is a value.
     pub(crate) fn is_some(&self) -> bool {
         self.content().is_some()

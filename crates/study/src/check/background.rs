@@ -4,11 +4,15 @@ use waggle_spec::{Arrivals, LoadModel, Protocol};
 
 use super::{
     Around, Checker,
-    load::{MAX_RATE_PER_S, OPEN_CONNECTIONS, close_connections, refuse_closing},
     path::Path,
     request::{content, endpoint, refuse_reserved},
 };
-use crate::{BackgroundLoad, Request, System, mistake::Finding, raw};
+use crate::{
+    BackgroundLoad, Request, System,
+    mistake::Finding,
+    parts::load::{MAX_RATE_PER_S, OPEN_CONNECTIONS, close_connections, refuse_closing},
+    raw,
+};
 
 const PATH: [&str; 1] = ["background"];
 
@@ -64,7 +68,8 @@ fn load(
     }
     match (protocol, &mut request) {
         (Some(Protocol::Http2), _) if closes => {
-            refuse_closing(checker, "load.protocol: http2", &path.child("keep_alive"));
+            let place = checker.place(&path.child("keep_alive").steps());
+            refuse_closing(checker, "load.protocol: http2", &place);
         }
         (_, Some(request)) if closes => close_connections(request),
         _ => {}

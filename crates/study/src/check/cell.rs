@@ -5,7 +5,9 @@ use std::{collections::BTreeMap, net::IpAddr, sync::Arc, time::Duration};
 use waggle_spec::{LoadModel, LoadStage, Protocol};
 
 use crate::{
-    Cell, Delivery, HeaderLimits, Level, Limits, Preparation, Schedule, System, What, check,
+    Cell, Delivery, HeaderLimits, Level, Limits, Preparation, Schedule, System, What,
+    at::{At, Place},
+    check,
     check::{Around, Checker},
     configure::Configured,
     levels::Levels,
@@ -14,6 +16,7 @@ use crate::{
         delivery::{Carries, delivery},
         faults::{Stage, faults},
         limits::{Limited, limits},
+        load::{self, Load},
         network::network,
         schedule::{self, ScheduleContext},
         search::apply_search_max,
@@ -51,20 +54,20 @@ pub(crate) fn cell(
     let preparation = preparation(checker, raw, system);
     let network = (raw.network).check(|given| network(checker, given, system, raw.system.as_ref()));
     let mut load = raw.load.take();
-    if let (Some(load), Some(search)) = (&mut load, raw.search.value()) {
-        apply_search_max(checker, search, load);
-    }
-    let model = load.as_ref().and_then(|load| check::load(checker, load));
-    let stages = (load.as_ref()).and_then(|load| check::stages(checker, load, model.as_ref()));
-    let checked = load.as_ref().zip(model.as_ref());
-    let generators = checked.map(|(load, model)| check::generators(checker, load, model));
-    let load_workers = checked.and_then(|(load, model)| check::load_workers(checker, load, model));
-    let of_request = (load.as_ref()).and_then(|load| Carries::of_request(checker, load));
-    let has_search = raw.search.is_some();
+    apply_search_max(checker, &raw.search, load.as_mut());
+    let keys = load.as_ref().map(|load| &load.value);
+    let model = keys.and_then(|keys| load::load_model(checker, keys));
+    let stages =
+        keys.and_then(|keys| load::stages(checker, &keys.stages, &keys.rate, model.as_ref()));
+    let checked = keys.zip(model.as_ref());
+    let generators = checked.map(|(keys, model)| load::generators(checker, keys, model));
+    let load_workers = checked.and_then(|(keys, model)| load::load_workers(checker, keys, model));
+    let of_request = keys.and_then(|keys| Carries::of_request(checker, keys));
+    let search = raw.search.place();
     let what = load
         .as_mut()
-        .and_then(|load| content(checker, load, system, model.as_ref(), has_search));
-    let load = load.as_ref();
+        .and_then(|load| content(checker, load, system, model.as_ref(), search));
+    let load = load.as_ref().map(|load| &load.value);
     let connections = load.and_then(|load| connection_settings(checker, load, what.as_ref()));
     let protocol = connections.as_ref().map(|settings| settings.protocol);
     let background = check::background(checker, raw.background.take(), system, protocol);
@@ -72,6 +75,7 @@ pub(crate) fn cell(
     let delivery = delivery(checker, &raw.delivery, system, carries);
     let followed = delivery.as_ref().and_then(Option::as_ref);
     let measured = MeasuredLoad {
+        keys: load,
         model: model.as_ref(),
         stages: stages.as_deref(),
         delivery: followed,
@@ -150,13 +154,13 @@ struct ConnectionSettings {
 
 fn connection_settings(
     checker: &mut Checker<'_>,
-    load: &raw::Load,
+    keys: &Load,
     what: Option<&(What, String)>,
 ) -> Option<ConnectionSettings> {
-    let connect_timeout = check::connect_timeout(checker, load, what);
-    let header_limits = check::header_limits(checker, load);
-    let source_addresses = check::source_addresses(checker, load);
-    let protocol = check::protocol(checker, load, what);
+    let connect_timeout = load::connect_timeout(checker, keys, what);
+    let header_limits = load::header_limits(checker, keys);
+    let source_addresses = load::source_addresses(checker, &keys.source_addresses);
+    let protocol = load::protocol(checker, &keys.protocol, what);
     Some(ConnectionSettings {
         protocol: protocol?,
         connect_timeout: connect_timeout?,
@@ -167,6 +171,7 @@ fn connection_settings(
 
 /// What the phases depend on; each part is `None` if it has a mistake, and there may be no delivery.
 struct MeasuredLoad<'a> {
+    keys: Option<&'a Load>,
     model: Option<&'a LoadModel>,
     stages: Option<&'a [LoadStage]>,
     delivery: Option<&'a Delivery>,
@@ -185,7 +190,9 @@ fn schedule(
         sampling_interval,
         delivery: measured.delivery,
         load: measured.model,
-        stages: check::duration_of_stages(checker, measured.stages, measured.model),
+        stages: measured.keys.and_then(|keys| {
+            load::duration_of_stages(&keys.stages, measured.stages, measured.model)
+        }),
         system,
         of_system: raw.system.as_ref(),
         is_external: system.map(|system| system.external.is_some()),
@@ -237,51 +244,53 @@ fn without_positions(levels: &[(String, Level, Position)]) -> Vec<(String, Level
 /// What is sent, and the endpoint that receives it, with what the load says of its connections.
 fn content(
     checker: &mut Checker<'_>,
-    load: &mut raw::Load,
+    load: &mut At<Load>,
     system: Option<&System>,
     model: Option<&LoadModel>,
-    has_search: bool,
+    search: Option<&Place>,
 ) -> Option<(What, String)> {
+    let scenario = load.value.scenario.place().cloned();
     let mut what = request_or_scenario(checker, load, system, model);
-    check::apply_keep_alive(checker, load, what.as_mut());
-    check::refuse_with_clients(checker, load, what.as_ref(), has_search);
+    let is_scenario = matches!(what, Some((What::Scenario(_), _)));
+    let scenario = scenario.filter(|_| is_scenario);
+    load::apply_keep_alive(checker, &load.value, what.as_mut());
+    load::refuse_with_clients(checker, &load.value, scenario.as_ref(), search);
     what
 }
 
 /// What is sent, and the endpoint that receives it: a request or a scenario, not both.
 fn request_or_scenario(
     checker: &mut Checker<'_>,
-    load: &mut raw::Load,
+    At { place, value: load }: &mut At<Load>,
     system: Option<&System>,
     model: Option<&LoadModel>,
 ) -> Option<(What, String)> {
-    const PATH: [&str; 2] = ["load", "scenario"];
-    match (load.request.take(), load.scenario.take()) {
-        (Some(_), Some(_)) => {
-            let finding = Finding::new(checker.key(&PATH), "load has both request and scenario");
-            checker.report(finding.with_expected("one of the two"));
-            None
-        }
-        (Some(raw), None) => {
+    let finding = match (load.request.take(), load.scenario.take()) {
+        (Some(request), None) => {
             let path = ["load", "request"];
+            let raw = request.value;
             let endpoint = check::endpoint(checker, raw.endpoint.as_deref(), system, &path);
             let request = check::request(checker, raw, Around { path: &path, model });
-            Some((What::Request(Box::new(request?)), endpoint?))
+            return Some((What::Request(Box::new(request?)), endpoint?));
         }
-        (None, Some(raw)) => {
-            check::refuse_pipelining(checker, model);
-            let endpoint = check::endpoint(checker, raw.endpoint.as_deref(), system, &PATH);
-            let around = Around { path: &PATH, model };
-            let scenario = check::scenario(checker, raw, around);
-            Some((What::Scenario(Arc::new(scenario?)), endpoint?))
+        (None, Some(scenario)) => {
+            load::refuse_pipelining(checker, &load.pipelining, model);
+            let path = ["load", "scenario"];
+            let raw = scenario.value;
+            let endpoint = check::endpoint(checker, raw.endpoint.as_deref(), system, &path);
+            let scenario = check::scenario(checker, raw, Around { path: &path, model });
+            return Some((What::Scenario(Arc::new(scenario?)), endpoint?));
         }
+        (Some(_), Some(scenario)) => {
+            let finding = Finding::new(scenario.place.key, "load has both request and scenario");
+            finding.with_expected("one of the two")
+        }
+        (None, None) if load.request.is_invalid() || load.scenario.is_invalid() => return None,
         (None, None) => {
-            if !checker.is_invalid(&["load", "request"]) && !checker.is_invalid(&PATH) {
-                let finding =
-                    Finding::new(checker.key(&["load"]), "load does not say what is sent");
-                checker.report(finding.with_expected("request or scenario"));
-            }
-            None
+            let mistake = place.key_mistake("does not say what is sent");
+            mistake.with_expected("request or scenario")
         }
-    }
+    };
+    checker.report(finding);
+    None
 }

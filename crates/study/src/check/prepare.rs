@@ -5,15 +5,18 @@ use std::{sync::Arc, time::Duration};
 use waggle_spec::{Arrivals, LoadModel, Restart, Threshold};
 
 use super::{
-    Alone, Around, Checker, flow_alone, known_metrics::Known, load::MAX_RATE_PER_S, path::Path,
-    request::endpoint, threshold::conditions,
+    Alone, Around, Checker, flow_alone, known_metrics::Known, path::Path, request::endpoint,
+    threshold::conditions,
 };
 use crate::{
     KeptRows, Preparation, PrepareLoad, Scenario, Settle, System,
     at::At,
     mistake::Finding,
     nearest::{list, nearest_word},
-    parts::schedule::{PHASE, PHASE_OR_NONE},
+    parts::{
+        load::MAX_RATE_PER_S,
+        schedule::{PHASE, PHASE_OR_NONE},
+    },
     raw,
 };
 

@@ -4,8 +4,8 @@ use waggle_spec::{LoadModel, RecordsFormat};
 
 use super::Checker;
 use crate::{
-    RecordDecimal, RecordMeasurement, RecordTime, RecordsBody, Table, check::load::MAX_IN_FLIGHT,
-    mistake::Finding, raw,
+    RecordDecimal, RecordMeasurement, RecordTime, RecordsBody, Table, mistake::Finding,
+    parts::load::MAX_IN_FLIGHT, raw,
 };
 
 /// Most records in flight at once.

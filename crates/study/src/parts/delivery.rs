@@ -6,13 +6,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use waggle_units::format_duration;
 
+use super::load::Load;
 use crate::{
     Scenario, System, What,
     at::{At, Bounds, Key, Place},
     check::Checker,
     mistake::{Finding, Position},
     nearest,
-    raw::{self, DurationText, OneOrSeveral},
+    raw::{DurationText, OneOrSeveral},
 };
 
 /// Delivery accounting: accepted records are followed until a probe sees them.
@@ -55,8 +56,8 @@ pub(crate) enum Carries {
 
 impl Carries {
     /// For the load's one request; `None` if it has a mistake.
-    pub(crate) fn of_request(checker: &Checker<'_>, load: &raw::Load) -> Option<Self> {
-        match &load.request {
+    pub(crate) fn of_request(checker: &Checker<'_>, load: &Load) -> Option<Self> {
+        match load.request.value() {
             Some(request) if request.records.is_some() => Some(Self::Records),
             Some(_) if checker.is_invalid(&["load", "request", "records"]) => None,
             Some(_) => Some(Self::Nothing),

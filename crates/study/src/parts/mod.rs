@@ -4,6 +4,7 @@ pub(crate) mod best_and_worst;
 pub(crate) mod delivery;
 pub(crate) mod faults;
 pub(crate) mod limits;
+pub(crate) mod load;
 pub(crate) mod network;
 pub(crate) mod oauth2;
 pub(crate) mod reference;

@@ -5,14 +5,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use waggle_spec::{LevelKind, LoadKind, Threshold};
 
+use super::load::{Load, MAX_CONNECTIONS, MAX_RATE_PER_S};
 use crate::{
     at::{At, Key, Place},
-    check::{
-        Checker, MAX_CONNECTIONS, MAX_RATE_PER_S, is_of_preparation, is_of_several_trials,
-        whole_level,
-    },
+    check::{Checker, is_of_preparation, is_of_several_trials},
     mistake::{Finding, Position},
-    raw::{self, LoadLevel, Share},
+    raw::{LoadLevel, Share},
 };
 
 /// The search for the highest rate, number of users or number of connections at which conditions hold.
@@ -190,51 +188,69 @@ fn max_connections(
 }
 
 /// Puts the highest level into the load of a cell, so that all that is checked of a load holds for every level.
-pub(crate) fn apply_search_max(checker: &mut Checker<'_>, keys: &Search, load: &mut raw::Load) {
-    let Some(model) = load.model else { return };
-    let (fits, key, is_set) = match model {
-        LoadKind::Open => (LevelKind::Rate, "rate", load.rate.is_some()),
-        LoadKind::Users => (LevelKind::Users, "users", load.users.is_some()),
-        LoadKind::Closed => (
-            LevelKind::Connections,
-            "connections",
-            load.connections.is_some(),
-        ),
+pub(crate) fn apply_search_max(
+    checker: &mut Checker<'_>,
+    given: &Key<Search>,
+    load: Option<&mut At<Load>>,
+) {
+    let Some(At { place, value: load }) = load else {
+        return;
+    };
+    let Some(model) = load.model.value().copied() else {
+        return;
+    };
+    let fits = match model {
+        LoadKind::Open => LevelKind::Rate,
+        LoadKind::Users => LevelKind::Users,
+        LoadKind::Closed => LevelKind::Connections,
         // Reported with what else clients cannot have.
         LoadKind::Clients => return,
     };
-    let kind = keys.level_kind();
-    if !refuse_other_model(checker, keys, fits, model) && is_set {
-        let text = format!("load.{key} is what search maximizes");
-        let position = checker.key(&["load", key]);
-        checker.report(Finding::new(position, text).with_expected("search.start alone"));
+    let keys = match given {
+        Key::Missing => return,
+        // The level that it would set is not known.
+        Key::Invalid => return load.forget_level(fits),
+        Key::Given(search) => &search.value,
+    };
+    let is_refused = refuse_other_model(checker, keys, fits, model);
+    let level_place = load.level_place(fits);
+    if let Some(level) = level_place.filter(|_| !is_refused) {
+        let mistake = level.key_mistake("is what search maximizes");
+        checker.report(mistake.with_expected("search.start alone"));
     }
-    if load.stages.take().is_some() {
-        let text = "load.stages belongs to studies without search, which changes the load from trial to trial";
-        let position = checker.key(&["load", "stages"]);
-        checker.report(Finding::new(position, text).with_expected("one of the two"));
+    if let Some(stages) = load.stages.take() {
+        let why = "belongs to studies without search, which changes the load from trial to trial";
+        let mistake = stages.place.key_mistake(why);
+        checker.report(mistake.with_expected("one of the two"));
     }
     // If the search has a mistake, only that is reported, and not that the load lacks the level.
     let [_, min, highest] = bounds(keys, fits);
-    match fits {
-        LevelKind::Rate => load.rate = Some(raw::Rate(highest.clamp(1e-9, MAX_RATE_PER_S))),
-        LevelKind::Users => load.users = Some(whole_level(highest)),
-        LevelKind::Connections => load.connections = Some(whole_level(highest)),
+    load.set_level(place, fits, highest);
+    refuse_few_connections(checker, keys, &load.connections);
+    if keys.level_kind() == Some(fits) && fits != LevelKind::Rate {
+        refuse_parts_above_min(checker, load, fits.name(), min);
     }
-    if let (Some(most), Some(connections)) = (keys.max_connections.content(), load.connections)
-        && most.value < connections
+}
+
+/// Reports a pool that may not grow to the connections that the load has.
+fn refuse_few_connections(checker: &mut Checker<'_>, keys: &Search, connections: &Key<u32>) {
+    if let (Some(most), Some(connections)) = (keys.max_connections.content(), connections.value())
+        && most.value < *connections
     {
         let why = format!("is {}, and load.connections is {connections}", most.value);
         let mistake = most.place.mistake(why);
         checker.report(mistake.with_expected(format!("at least {connections}")));
     }
-    let is_count = kind == Some(fits) && fits != LevelKind::Rate;
-    for (parts, value) in [("workers", load.workers), ("generators", load.generators)] {
-        if let Some(value) = value.filter(|value| is_count && f64::from(*value) > min) {
-            let text = format!("load.{parts} is {value}, and search tries {min} {key}");
+}
+
+/// Reports more workers or generators than the lowest level that is tried.
+fn refuse_parts_above_min(checker: &mut Checker<'_>, load: &Load, key: &str, min: f64) {
+    for (parts, given) in [("workers", &load.workers), ("generators", &load.generators)] {
+        let given = given.content();
+        if let Some(At { place, value }) = given.filter(|given| f64::from(given.value) > min) {
+            let mistake = place.mistake(format!("is {value}, and search tries {min} {key}"));
             let expected = format!("at most as many {parts} as {key}: search.min: {value}");
-            let position = checker.position_of(&["load", parts]);
-            checker.report(Finding::new(position, text).with_expected(expected));
+            checker.report(mistake.with_expected(expected));
         }
     }
 }

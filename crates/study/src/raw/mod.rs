@@ -4,12 +4,12 @@
 
 mod background;
 mod components;
-mod load;
 mod method;
 mod prepare;
 mod probe;
 mod random_column;
 mod records;
+mod request;
 mod scalar;
 mod scenario;
 mod study;
@@ -21,15 +21,15 @@ pub(crate) use background::Background;
 pub(crate) use components::{
     Arguments, Artifact, Conditions, Levels, SetupStep, Undo, VerifyCapture,
 };
-pub(crate) use load::{Expect, Inspect, Load, LoadStage, Request};
 pub(crate) use method::Method;
 pub(crate) use prepare::{Prepare, PrepareLoad, Settle};
 pub(crate) use probe::{Extract, Probe, ValueAt, Watch, WatchBegin};
 pub(crate) use random_column::RandomColumn;
 pub(crate) use records::{Decimal, Records};
+pub(crate) use request::{Expect, Inspect, Request};
 pub(crate) use scalar::{
     DurationText, LoadLevel, MadeColumn, Measurement, Name, OneOrSeveral, Rate, Share, Size,
-    Status, Think, Time, TimeColumns, Width, inline_schema, parse_width, scalar_or_mapping,
+    Status, Time, TimeColumns, Width, inline_schema, parse_width, scalar_or_mapping,
 };
 pub(crate) use scenario::{
     Captures, Check, CheckPart, Feed, FeedOrder, FeedRows, Flow, Generate, Scenario, Step,

@@ -173,24 +173,6 @@ pub(crate) enum MadeColumn {
     Random(RandomColumn),
 }
 
-/// `1s`, `{exponential: 1s}` or `{uniform: [1s, 3s]}`.
-#[derive(Debug, Clone)]
-pub(crate) enum Think {
-    Fixed(DurationText),
-    Random(RandomThink),
-}
-
-/// How a user's think time is drawn; exactly one key.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RandomThink {
-    /// Exponentially distributed with this mean.
-    pub exponential: Option<DurationText>,
-    /// Uniformly distributed between the two.
-    #[schemars(length(min = 2, max = 2))]
-    pub uniform: Option<Vec<DurationText>>,
-}
-
 impl<'de> Deserialize<'de> for Level {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct LevelVisitor;
@@ -365,12 +347,6 @@ macro_rules! scalar_or_mapping {
 }
 pub(crate) use scalar_or_mapping;
 
-scalar_or_mapping!(
-    Think,
-    Fixed(DurationText),
-    Random(RandomThink),
-    "a duration, exponential or uniform"
-);
 scalar_or_mapping!(
     Measurement,
     Name(String),

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use waggle_spec::OnFailure;
 
-use super::{DurationText, Expect, MadeColumn, Method, Name, Think};
-use crate::Level;
+use super::{DurationText, Expect, MadeColumn, Method, Name};
+use crate::{Level, at::Key, parts::load::Think};
 
 pub(crate) type Captures = IndexMap<String, Extractor>;
 pub(crate) type FeedRows = Vec<IndexMap<String, Level>>;
@@ -130,7 +130,7 @@ pub(crate) struct Step {
     /// How long an answer is waited for; 10s by default.
     pub timeout: Option<DurationText>,
     /// A pause: `1s`, `{ exponential: 1s }` or `{ uniform: [1s, 3s] }`.
-    pub think_time: Option<Think>,
+    pub think_time: Key<Think>,
     /// How often `steps` are repeated.
     #[schemars(range(min = 1, max = 10_000))]
     pub repeat: Option<u32>,

@@ -5,13 +5,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use waggle_spec::ExpectedVerdict;
 
-use super::{Background, Load, Name, Prepare, UseSystem};
+use super::{Background, Name, Prepare, UseSystem};
 use crate::{
     Level,
     at::{At, Key},
     parts::{
-        best_and_worst::BestAndWorst, delivery::Delivery, faults::Fault, network::Network,
-        reference::Reference, scaling::Scaling, schedule::Schedule, search::Search,
+        best_and_worst::BestAndWorst, delivery::Delivery, faults::Fault, load::Load,
+        network::Network, reference::Reference, scaling::Scaling, schedule::Schedule,
+        search::Search,
     },
 };
 
@@ -61,7 +62,7 @@ pub(crate) struct Study {
     pub network: Key<Network>,
     /// The load on the system.
     #[schemars(required)]
-    pub load: Option<Load>,
+    pub load: Key<Load>,
     /// Loads that run beside the measured one, in the same trial; none by default.
     #[schemars(length(min = 1, max = 20))]
     pub background: Option<Vec<Background>>,

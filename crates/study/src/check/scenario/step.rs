@@ -5,12 +5,12 @@ use crate::{
     Action, Step,
     check::{
         expect::expect,
-        load::think_time,
         path::Path,
         request::{TIMEOUT, TIMEOUT_BOUNDS, refuse_reserved},
         variables::Known,
     },
     mistake::Finding,
+    parts::load::think_time,
     raw,
     tree::quote,
 };
@@ -90,10 +90,7 @@ impl Flows<'_, '_> {
             Kind::Request => self
                 .request(raw, path, known)
                 .map(|step| Action::Request(Box::new(step))),
-            Kind::Think => {
-                let here = path.child("think_time");
-                think_time(self.checker, &raw.think_time?, &here.steps()).map(Action::Pause)
-            }
+            Kind::Think => think_time(self.checker, raw.think_time.content()?).map(Action::Pause),
             Kind::Repeat => self.repeat(raw, path, known),
         }
     }

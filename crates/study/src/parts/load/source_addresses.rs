@@ -2,8 +2,11 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use super::Checker;
-use crate::{mistake::Finding, raw, tree::quote};
+use crate::{
+    at::{At, Key},
+    check::Checker,
+    tree::quote,
+};
 
 /// Most addresses of a load.
 const MAX_ADDRESSES: usize = 1024;
@@ -11,38 +14,40 @@ const EXPECTED: &str =
     "an address of this machine, e.g. 127.0.0.2, or a range of them, e.g. 127.0.0.2-127.0.0.9";
 
 /// The addresses in the order of the study, each once.
-pub(crate) fn source_addresses(checker: &mut Checker<'_>, load: &raw::Load) -> Option<Vec<IpAddr>> {
-    const PATH: [&str; 2] = ["load", "source_addresses"];
-    let Some(given) = &load.source_addresses else {
-        return checker.value_or_default(None, &PATH, Vec::new());
+pub(crate) fn source_addresses(
+    checker: &mut Checker<'_>,
+    given: &Key<Vec<String>>,
+) -> Option<Vec<IpAddr>> {
+    let At { place, value } = match given {
+        Key::Missing => return Some(Vec::new()),
+        Key::Invalid => return None,
+        Key::Given(addresses) => addresses,
     };
     let before = checker.findings.len();
     let mut addresses = Vec::new();
-    for text in given {
+    for text in value {
         let what = match parse(text) {
-            None => format!("load.source_addresses has {}", quote(text)),
+            None => format!("has {}", quote(text)),
             Some(range) => {
                 let again = range.iter().find(|address| addresses.contains(*address));
                 let again = again.copied();
                 addresses.extend(range);
                 match again {
-                    Some(again) => format!("load.source_addresses has {again} twice"),
+                    Some(again) => format!("has {again} twice"),
                     None => continue,
                 }
             }
         };
-        let position = checker.position_of(&PATH);
-        checker.report(Finding::new(position, what).with_expected(EXPECTED));
+        checker.report(place.mistake(what).with_expected(EXPECTED));
     }
     if addresses.len() > MAX_ADDRESSES {
-        let what = format!("load.source_addresses has {} addresses", addresses.len());
-        let expected = format!("at most {MAX_ADDRESSES}");
-        checker.report(Finding::new(checker.key(&PATH), what).with_expected(expected));
+        let mistake = place.key_mistake(format!("has {} addresses", addresses.len()));
+        checker.report(mistake.with_expected(format!("at most {MAX_ADDRESSES}")));
     }
     let is_v6 = |address: &IpAddr| address.is_ipv6();
     if addresses.iter().any(is_v6) && !addresses.iter().all(is_v6) {
-        let what = "load.source_addresses has addresses of IPv4 and of IPv6";
-        checker.report(Finding::new(checker.key(&PATH), what).with_expected("one of the two"));
+        let mistake = place.key_mistake("has addresses of IPv4 and of IPv6");
+        checker.report(mistake.with_expected("one of the two"));
     }
     (checker.findings.len() == before).then_some(addresses)
 }

@@ -1,0 +1,257 @@
+//! The load model and its keys.
+
+use std::time::Duration;
+
+use waggle_spec::{Arrivals, LoadKind, LoadModel, OnSocketError, Protocol};
+
+use super::{
+    Load,
+    bounds::{MAX_CONNECTIONS, MAX_IN_FLIGHT, MAX_RATE_PER_S, OPEN_CONNECTIONS, whole_level},
+    stages::highest,
+    think_time::think_time,
+};
+use crate::{
+    at::{At, Key, Place},
+    check::Checker,
+    mistake::Finding,
+    nearest::list,
+};
+
+/// The model with its numbers; the keys that belong to another model are mistakes.
+pub(crate) fn load_model(checker: &mut Checker<'_>, keys: &Load) -> Option<LoadModel> {
+    let model = keys.model.content()?;
+    refuse_foreign_keys(checker, keys, model.value);
+    match model.value {
+        LoadKind::Closed => closed_model(checker, keys, model),
+        LoadKind::Open => open_model(checker, keys, model),
+        LoadKind::Users => users_model(checker, keys, model),
+        LoadKind::Clients => clients_model(checker, keys, model),
+    }
+}
+
+fn keys_of(model: LoadKind) -> &'static [&'static str] {
+    match model {
+        LoadKind::Closed => &["connections", "pipelining"],
+        LoadKind::Open => &["rate", "stages", "arrivals", "connections", "pipelining"],
+        LoadKind::Users => &["users", "stages", "think_time"],
+        LoadKind::Clients => &["clients", "connections", "requests", "on_socket_error"],
+    }
+}
+
+fn refuse_foreign_keys(checker: &mut Checker<'_>, keys: &Load, model: LoadKind) {
+    let given = [
+        ("connections", keys.connections.place()),
+        ("pipelining", keys.pipelining.place()),
+        ("rate", keys.rate.place()),
+        ("stages", keys.stages.place()),
+        ("arrivals", keys.arrivals.place()),
+        ("users", keys.users.place()),
+        ("think_time", keys.think_time.place()),
+        ("clients", keys.clients.place()),
+        ("requests", keys.requests.place()),
+        ("on_socket_error", keys.on_socket_error.place()),
+    ];
+    let given = given
+        .into_iter()
+        .filter_map(|(key, place)| Some((key, place?)));
+    for (key, place) in given.filter(|(key, _)| !keys_of(model).contains(key)) {
+        let owners = LoadKind::ALL
+            .into_iter()
+            .filter(|owner| keys_of(*owner).contains(&key))
+            .map(LoadKind::name)
+            .collect::<Vec<_>>()
+            .join(" or ");
+        let model_name = model.name();
+        let why = format!("belongs to load.model {owners}; this load is {model_name}");
+        let expected = list(keys_of(model).iter().copied());
+        checker.report(place.key_mistake(why).with_expected(expected));
+    }
+}
+
+/// A key that the model requires.
+fn require_key<'k, T>(
+    checker: &mut Checker<'_>,
+    model: &At<LoadKind>,
+    given: &'k Key<T>,
+    key: &str,
+    example: &str,
+) -> Option<&'k At<T>> {
+    if matches!(given, Key::Missing) {
+        let name = model.value.name();
+        let what = format!("load lacks the key {key:?}, which load.model {name} needs");
+        checker.report(Finding::new(model.place.key, what).with_expected(example));
+    }
+    given.content()
+}
+
+fn closed_model(checker: &mut Checker<'_>, keys: &Load, model: &At<LoadKind>) -> Option<LoadModel> {
+    let example = "connections: 10";
+    let connections = require_key(checker, model, &keys.connections, "connections", example);
+    let pipelining = keys.pipelining.or_default(1)?;
+    let connections = connections?.value;
+    limit_in_flight(checker, connections, keys.pipelining.content());
+    Some(LoadModel::Closed {
+        connections,
+        pipelining,
+    })
+}
+
+fn open_model(checker: &mut Checker<'_>, keys: &Load, model: &At<LoadKind>) -> Option<LoadModel> {
+    let rate = match &keys.stages {
+        Key::Given(stages) => highest(&stages.value),
+        Key::Invalid => None,
+        Key::Missing => {
+            let rate = require_key(checker, model, &keys.rate, "rate", "rate: 1000/s");
+            rate.map(|At { place, value }| {
+                check_rate(checker, place, value.0);
+                value.0
+            })
+        }
+    };
+    let arrivals = keys.arrivals.or_default(Arrivals::Poisson)?;
+    let connections = keys.connections.or_default(OPEN_CONNECTIONS)?;
+    let pipelining = keys.pipelining.or_default(1)?;
+    limit_in_flight(checker, connections, keys.pipelining.content());
+    Some(LoadModel::Open {
+        rate_per_s: rate?,
+        arrivals,
+        connections,
+        pipelining,
+    })
+}
+
+/// Reports a rate that a load cannot have.
+fn check_rate(checker: &mut Checker<'_>, place: &Place, rate_per_s: f64) {
+    if !(rate_per_s > 0.0 && rate_per_s <= MAX_RATE_PER_S) {
+        let mistake = place.mistake(format!("is {rate_per_s} per second"));
+        checker.report(mistake.with_expected(format!("more than 0 and at most {MAX_RATE_PER_S}")));
+    }
+}
+
+fn limit_in_flight(checker: &mut Checker<'_>, connections: u32, pipelining: Option<&At<u32>>) {
+    let Some(At { place, value }) = pipelining else {
+        return;
+    };
+    let total = u64::from(connections) * u64::from(*value);
+    if total > MAX_IN_FLIGHT {
+        let what =
+            format!("{connections} connections × {value} pipelined are {total} requests in flight");
+        let expected = format!("at most {MAX_IN_FLIGHT}");
+        checker.report(Finding::new(place.value, what).with_expected(expected));
+    }
+}
+
+fn users_model(checker: &mut Checker<'_>, keys: &Load, model: &At<LoadKind>) -> Option<LoadModel> {
+    let given = keys.users.value().copied();
+    let users = match &keys.stages {
+        Key::Given(stages) => given.or_else(|| highest(&stages.value).map(whole_level)),
+        Key::Invalid => None,
+        Key::Missing => {
+            let users = require_key(checker, model, &keys.users, "users", "users: 50");
+            users.map(|users| users.value)
+        }
+    };
+    // A scenario has its own pauses; none is needed between two sessions.
+    let has_pauses = !matches!(keys.scenario, Key::Missing);
+    let think_time = match &keys.think_time {
+        Key::Missing if has_pauses => Some(waggle_spec::Think::Fixed(Duration::ZERO)),
+        given => {
+            let given = require_key(checker, model, given, "think_time", "think_time: 1s");
+            think_time(checker, given?)
+        }
+    };
+    Some(LoadModel::Users {
+        users: users?,
+        think_time: think_time?,
+    })
+}
+
+fn clients_model(
+    checker: &mut Checker<'_>,
+    keys: &Load,
+    model: &At<LoadKind>,
+) -> Option<LoadModel> {
+    let clients = require_key(checker, model, &keys.clients, "clients", "clients: 5");
+    let example = "connections: 100";
+    let connections = require_key(checker, model, &keys.connections, "connections", example);
+    let requests = require_key(checker, model, &keys.requests, "requests", "requests: 1000");
+    let on_socket_error = keys.on_socket_error.or_default(OnSocketError::EndClient)?;
+    let (clients, connections, requests) = (clients?.value, connections?, requests?);
+    let all = u64::from(clients) * u64::from(connections.value);
+    if all > u64::from(MAX_CONNECTIONS) {
+        let what = format!(
+            "{clients} clients × {} connections are {all}",
+            connections.value
+        );
+        let expected = format!("at most {MAX_CONNECTIONS} connections");
+        checker.report(Finding::new(connections.place.value, what).with_expected(expected));
+    }
+    let At {
+        place,
+        value: requests,
+    } = requests;
+    let connections = connections.value;
+    if *requests < u64::from(connections) {
+        let what = format!("is {requests} with {connections} connections of each client");
+        checker.report(
+            place
+                .mistake(what)
+                .with_expected("at least as many requests"),
+        );
+    }
+    Some(LoadModel::Clients {
+        clients,
+        connections,
+        requests: *requests,
+        on_socket_error,
+    })
+}
+
+/// Reports what a load of clients cannot have: sessions of the `scenario` that is sent, HTTP/2, and a level to search for.
+pub(crate) fn refuse_with_clients(
+    checker: &mut Checker<'_>,
+    keys: &Load,
+    scenario: Option<&Place>,
+    search: Option<&Place>,
+) {
+    if keys.model.value() != Some(&LoadKind::Clients) {
+        return;
+    }
+    let protocol = keys.protocol.content();
+    let protocol = protocol.filter(|protocol| protocol.value == Protocol::Http2);
+    let refused = [
+        (scenario, "load.request"),
+        (protocol.map(|protocol| &protocol.place), "http1"),
+        (search, "load.model open, closed or users"),
+    ];
+    for (place, expected) in refused {
+        if let Some(place) = place {
+            let what = format!("load.model clients cannot be combined with {}", place.path);
+            checker.report(Finding::new(place.key, what).with_expected(expected));
+        }
+    }
+}
+
+/// Reports pipelining of a scenario: a session sends a request only after the answer to the previous one.
+pub(crate) fn refuse_pipelining(
+    checker: &mut Checker<'_>,
+    pipelining: &Key<u32>,
+    model: Option<&LoadModel>,
+) {
+    if let Some(
+        LoadModel::Closed {
+            pipelining: requests,
+            ..
+        }
+        | LoadModel::Open {
+            pipelining: requests,
+            ..
+        },
+    ) = model
+        && *requests > 1
+        && let Some(place) = pipelining.place()
+    {
+        let why = format!("is {requests}, and a session sends one request at a time");
+        checker.report(place.mistake(why).with_expected("pipelining: 1"));
+    }
+}

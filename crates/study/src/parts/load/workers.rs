@@ -1,0 +1,50 @@
+//! The threads and the processes that make the load.
+
+use waggle_spec::LoadModel;
+
+use super::Load;
+use crate::{at::At, check::Checker};
+
+/// Load worker threads; each needs a connection of its own, and each generator needs a worker.
+pub(crate) fn load_workers(
+    checker: &mut Checker<'_>,
+    keys: &Load,
+    model: &LoadModel,
+) -> Option<u32> {
+    let workers = keys.workers.content()?;
+    limit_by_connections(checker, model, "workers", workers);
+    let generators = keys.generators.value().copied().unwrap_or(1);
+    if workers.value < generators {
+        let what = format!("is {} with {generators} generators", workers.value);
+        let expected = format!("a worker for each generator: workers: {generators}");
+        checker.report(workers.place.mistake(what).with_expected(expected));
+    }
+    Some(workers.value)
+}
+
+/// Processes that make the load; each needs a connection of its own.
+pub(crate) fn generators(checker: &mut Checker<'_>, keys: &Load, model: &LoadModel) -> u32 {
+    let Some(generators) = keys.generators.content() else {
+        return 1;
+    };
+    limit_by_connections(checker, model, "generators", generators);
+    generators.value
+}
+
+fn limit_by_connections(
+    checker: &mut Checker<'_>,
+    model: &LoadModel,
+    key: &str,
+    At { place, value }: &At<u32>,
+) {
+    let (most, word) = match model {
+        LoadModel::Closed { .. } | LoadModel::Open { .. } => (model.connections(), "connections"),
+        LoadModel::Users { users, .. } => (*users, "users"),
+        // Those of a client are of one worker.
+        LoadModel::Clients { clients, .. } => (*clients, "clients"),
+    };
+    if *value > most {
+        let mistake = place.mistake(format!("is {value} with {most} {word}"));
+        checker.report(mistake.with_expected(format!("at most as many {key} as {word}")));
+    }
+}
