@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     Arguments, Artifact, Component, Parameter, SetupStep, Undo, When,
-    at::Bounds,
+    at::{At, Bounds, Key},
     mistake::{Finding, Position},
     nearest::{list, nearest_word},
     origin::TOKEN,
@@ -55,41 +55,32 @@ impl<'a> Conditions<'a> {
     }
 
     /// Reads the conditions under the key at `path`.
-    pub(super) fn read(
-        &self,
-        checker: &mut Checker<'_>,
-        raw: Option<&raw::Conditions>,
-        path: &[&str],
-    ) -> When {
+    pub(super) fn read(&self, checker: &mut Checker<'_>, given: &Key<raw::Conditions>) -> When {
         let mut conditions = Vec::new();
-        for (name, raw::Levels(levels)) in raw.into_iter().flatten() {
+        let Some(At { place, value }) = given.content() else {
+            return When(conditions);
+        };
+        for (name, levels) in value {
+            let (level_place, raw::Levels(levels)) = (&levels.place, &levels.value);
             if !self.names.contains(name) {
                 let names = || self.names.iter().map(String::as_str);
-                let what = format!("{} names {name:?}, which is no parameter", path_text(path));
-                let position = checker.key(&[path, &[name]].concat());
+                let what = format!("names {name:?}, which is no parameter");
+                let mistake = place.mistake_in(level_place.key, what);
                 let expected = if self.names.is_empty() {
                     "a system with parameters".to_owned()
                 } else {
                     list(names())
                 };
-                checker.report(
-                    Finding::new(position, what)
-                        .with_expected(expected)
-                        .with_suggestion(nearest_word(name, names())),
-                );
+                let near = nearest_word(name, names());
+                checker.report(mistake.with_expected(expected).with_suggestion(near));
             }
             let parameter = self.known.iter().find(|known| known.name == *name);
             for level in levels {
                 if let Some((expected, near)) =
                     parameter.and_then(|parameter| refusal(parameter, level))
                 {
-                    let what = format!("{}.{name} is {level}", path_text(path));
-                    let position = checker.position_of(&[path, &[name]].concat());
-                    checker.report(
-                        Finding::new(position, what)
-                            .with_expected(expected)
-                            .with_suggestion(near),
-                    );
+                    let mistake = level_place.mistake(format!("is {level}"));
+                    checker.report(mistake.with_expected(expected).with_suggestion(near));
                 }
             }
             conditions.push((name.clone(), levels.clone()));
@@ -103,10 +94,8 @@ impl<'a> Conditions<'a> {
         checker: &mut Checker<'_>,
         components: &[(String, raw::Component)],
     ) -> IndexMap<String, When> {
-        let when = |(name, raw): &(String, raw::Component)| {
-            let path = ["components", name, "when"];
-            (name.clone(), self.read(checker, raw.when.as_ref(), &path))
-        };
+        let when =
+            |(name, raw): &(String, raw::Component)| (name.clone(), self.read(checker, &raw.when));
         components.iter().map(when).collect()
     }
 }
@@ -295,8 +284,7 @@ pub(super) fn arguments(
     for (index, raw) in raw.into_iter().flatten().enumerate() {
         let index = index.to_string();
         let path = ["components", component, "process", "arguments", &index];
-        let when_path = [&path[..], &["when"]].concat();
-        let when = conditions.read(checker, raw.when.as_ref(), &when_path);
+        let when = conditions.read(checker, &raw.when);
         let mut scope = names.of_component(component, Secrets::Refused);
         scope.when = scope.when.intersect(&when);
         let add = raw.add.unwrap_or_default();
@@ -358,7 +346,7 @@ pub(super) fn setup_step(
     let index = index.to_string();
     let path = ["components", component, "setup", index.as_str()];
     let below = |key: &'static str| [&path[..], &[key]].concat();
-    let when = conditions.read(checker, raw.when.as_ref(), &below("when"));
+    let when = conditions.read(checker, &raw.when);
     let method = checker.method_and_path(&raw.method, &path);
     check_path(checker, conditions.names, &method, &path);
     let headers = checker.headers(raw.headers.clone(), &below("headers"));
@@ -370,7 +358,8 @@ pub(super) fn setup_step(
     }
     let body = raw.body.clone().unwrap_or_default();
     names.check_text(checker, checker.position_of(&below("body")), &scope, &body);
-    let port = names.port_of(checker, &path, Some(component.to_owned()), raw.port);
+    let port = raw.port.content();
+    let port = port.and_then(|port| names.port(checker, component, port));
     let timeout = checker.value_or_default(
         raw.timeout.map(|raw::DurationText(time)| time),
         &below("timeout"),
@@ -392,7 +381,7 @@ pub(super) fn setup_step(
     Some(SetupStep {
         name: raw.name?,
         when,
-        port: port?.1,
+        port: port?,
         method,
         path: target,
         headers,

@@ -23,18 +23,13 @@ pub(super) fn probe(
     name: String,
     raw: raw::Probe,
 ) -> Option<Probe> {
-    let when = conditions.read(checker, raw.when.as_ref(), &["probes", &name, "when"]);
+    let when = conditions.read(checker, &raw.when);
     let mut keys = Keys {
         checker,
         path: ["probes", &name],
         parameters: conditions.names,
     };
-    let port = names.port_of(
-        keys.checker,
-        &keys.path,
-        raw.component.clone(),
-        raw.port.clone(),
-    );
+    let port = names.port_of(keys.checker, &raw.component, &raw.port);
     let given = [
         raw.tail.is_some(),
         raw.query.is_some(),

@@ -138,9 +138,8 @@ fn endpoint(
     name: String,
     raw: raw::Endpoint,
 ) -> Option<Endpoint> {
-    let path = ["endpoints", name.as_str()];
-    let when = conditions.read(checker, raw.when.as_ref(), &[path[0], path[1], "when"]);
-    let (component, port) = names.port_of(checker, &path, raw.component, raw.port)?;
+    let when = conditions.read(checker, &raw.when);
+    let (component, port) = names.port_of(checker, &raw.component, &raw.port)?;
     Some(Endpoint {
         name,
         when,
@@ -395,15 +394,13 @@ fn ready(
         (Some(raw), None) => {
             let here = [&path[..], &["http"]].concat();
             let target = checker.target(&raw.path?, &[&here[..], &["path"]].concat());
-            let (_, port) = names.port_of(checker, &here, Some(component.to_owned()), raw.port)?;
             Some(ReadyCheck::Http {
-                port,
+                port: names.port(checker, component, raw.port.content()?)?,
                 path: target?,
             })
         }
         (None, Some(raw)) => {
-            let here = [&path[..], &["tcp"]].concat();
-            let (_, port) = names.port_of(checker, &here, Some(component.to_owned()), raw.port)?;
+            let port = names.port(checker, component, raw.port.content()?)?;
             Some(ReadyCheck::Tcp { port })
         }
         _ => {

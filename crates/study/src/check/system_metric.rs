@@ -14,13 +14,13 @@ pub(super) fn system_metric(
     name: String,
     raw: raw::SystemMetric,
 ) -> Option<SystemMetric> {
-    let when = conditions.read(checker, raw.when.as_ref(), &["metrics", &name, "when"]);
+    let when = conditions.read(checker, &raw.when);
     let mut keys = Keys {
         checker,
         path: ["metrics", &name],
         parameters: conditions.names,
     };
-    let port = names.port_of(keys.checker, &keys.path, raw.component, raw.port);
+    let port = names.port_of(keys.checker, &raw.component, &raw.port);
     let given = [
         raw.prometheus.is_some(),
         raw.json.is_some(),

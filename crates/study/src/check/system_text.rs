@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     Parameter, When,
+    at::{At, Key},
     mistake::{Finding, Position},
     nearest::{list, nearest_word},
     origin::TOKEN,
@@ -159,34 +160,39 @@ impl Names {
         ports.map(Vec::as_slice)
     }
 
-    /// The component and its port that the keys `component` and `port` at `path` name.
+    /// The component and its port that two keys name.
     pub(super) fn port_of(
         &self,
         checker: &mut Checker<'_>,
-        path: &[&str],
-        component: Option<String>,
-        port: Option<String>,
+        component: &Key<String>,
+        port: &Key<String>,
     ) -> Option<(String, String)> {
-        let (component, port) = (component?, port?);
-        let position = checker.position_of(&[path, &["component"]].concat());
-        let ports = self.require_component(checker, position, &component)?;
-        if ports.contains(&port) {
-            return Some((component, port));
+        let (component, port) = (component.content()?, port.content()?);
+        self.require_component(checker, component.place.value, &component.value)?;
+        let port = self.port(checker, &component.value, port)?;
+        Some((component.value.clone(), port))
+    }
+
+    /// A port of a component that exists.
+    pub(super) fn port(
+        &self,
+        checker: &mut Checker<'_>,
+        component: &str,
+        At { place, value: port }: &At<String>,
+    ) -> Option<String> {
+        let ports = self.components.get(component)?;
+        if ports.contains(port) {
+            return Some(port.clone());
         }
-        if !checker.is_invalid(&["components", &component, "ports"]) {
+        if !checker.is_invalid(&["components", component, "ports"]) {
             let names = || ports.iter().map(String::as_str);
-            let position = checker.position_of(&[path, &["port"]].concat());
             let what = format!("component {component} has no port {port:?}");
-            let expected = if ports.is_empty() {
-                "a component with ports".to_owned()
-            } else {
-                list(names())
+            let expected = match ports.is_empty() {
+                true => "a component with ports".to_owned(),
+                false => list(names()),
             };
-            checker.report(
-                Finding::new(position, what)
-                    .with_expected(expected)
-                    .with_suggestion(nearest_word(&port, names())),
-            );
+            let finding = Finding::new(place.value, what).with_expected(expected);
+            checker.report(finding.with_suggestion(nearest_word(port, names())));
         }
         None
     }

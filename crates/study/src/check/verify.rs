@@ -55,10 +55,7 @@ pub(super) fn steps(
     let mut steps = Vec::new();
     for (index, raw) in raw.into_iter().flatten().enumerate() {
         let index = index.to_string();
-        let condition = &["verify", index.as_str(), "when"];
-        let condition = context
-            .conditions
-            .read(checker, raw.when.as_ref(), condition);
+        let condition = context.conditions.read(checker, &raw.when);
         let when = condition.intersect(&context.endpoint_condition(raw.endpoint.as_deref()));
         let names = raw.capture.iter().flatten().map(|capture| Captured {
             name: capture.0.clone(),

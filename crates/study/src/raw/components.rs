@@ -10,10 +10,13 @@ use serde::{
 };
 
 use super::{DurationText, Expect, Method, Status};
-use crate::Level;
+use crate::{
+    Level,
+    at::{At, Key},
+};
 
 /// Each parameter that the existence of something depends on, with the levels at which it exists.
-pub(crate) type Conditions = IndexMap<String, Levels>;
+pub(crate) type Conditions = IndexMap<String, At<Levels>>;
 
 /// A level or a list of them.
 #[derive(Debug)]
@@ -91,7 +94,7 @@ pub(crate) struct Artifact {
 pub(crate) struct Arguments {
     /// In which configurations, e.g. `{ backend: kafka }`; all must hold.
     #[schemars(required, extend("x-waggle-keys" = "name"))]
-    pub when: Option<Conditions>,
+    pub when: Key<Conditions>,
     /// The words; may hold `${…}`.
     #[schemars(required, length(min = 1))]
     pub add: Option<Vec<String>>,
@@ -116,10 +119,10 @@ pub(crate) struct SetupStep {
     pub name: Option<String>,
     /// In which configurations; in all by default.
     #[schemars(extend("x-waggle-keys" = "name"))]
-    pub when: Option<Conditions>,
+    pub when: Key<Conditions>,
     /// One of the component's ports, at its first replica.
     #[schemars(required)]
-    pub port: Option<String>,
+    pub port: Key<String>,
     #[serde(flatten)]
     pub method: Method,
     /// Header fields; may hold `${…}`.

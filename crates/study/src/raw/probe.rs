@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Conditions, Method};
-use crate::Level;
+use crate::{Level, at::Key};
 
 /// Watches a store in which records arrive, one record a line: exactly one of tail, query, kafka and watch.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -13,13 +13,13 @@ use crate::Level;
 pub(crate) struct Probe {
     /// In which configurations it exists; in all in which its component does, by default.
     #[schemars(extend("x-waggle-keys" = "name"))]
-    pub when: Option<Conditions>,
+    pub when: Key<Conditions>,
     /// One of the components.
     #[schemars(required)]
-    pub component: Option<String>,
+    pub component: Key<String>,
     /// One of its ports.
     #[schemars(required)]
-    pub port: Option<String>,
+    pub port: Key<String>,
     /// Other components that hold the data which it shows: after a kill of one of them it is read from its beginning, as after a
     /// kill of its own component; none by default.
     pub backed_by: Option<Vec<String>>,

@@ -141,7 +141,7 @@ pub(crate) struct Component {
     /// In which configurations it exists, e.g. `{ backend: kafka }`: each parameter has that level, or one of those in a list;
     /// in all by default.
     #[schemars(extend("x-waggle-keys" = "name"))]
-    pub when: Option<Conditions>,
+    pub when: Key<Conditions>,
     /// How many; a number or `${parameter}`; 1 by default.
     pub replicas: Option<Replicas>,
     /// Components that must be ready before this one is started.
@@ -267,7 +267,7 @@ pub(crate) struct ReadyCheck {
 pub(crate) struct HttpReady {
     /// One of the component's ports.
     #[schemars(required)]
-    pub port: Option<String>,
+    pub port: Key<String>,
     /// Path and query.
     #[schemars(required)]
     pub path: Option<String>,
@@ -279,7 +279,7 @@ pub(crate) struct HttpReady {
 pub(crate) struct TcpReady {
     /// One of the component's ports.
     #[schemars(required)]
-    pub port: Option<String>,
+    pub port: Key<String>,
 }
 
 /// A target of load.
@@ -288,13 +288,13 @@ pub(crate) struct TcpReady {
 pub(crate) struct Endpoint {
     /// In which configurations it exists; in all in which its component does, by default.
     #[schemars(extend("x-waggle-keys" = "name"))]
-    pub when: Option<Conditions>,
+    pub when: Key<Conditions>,
     /// One of the components.
     #[schemars(required)]
-    pub component: Option<String>,
+    pub component: Key<String>,
     /// One of its ports.
     #[schemars(required)]
-    pub port: Option<String>,
+    pub port: Key<String>,
 }
 
 /// One step of the functional check. Its method is the key of its path: exactly one of get, put, post, …; or
@@ -307,7 +307,7 @@ pub(crate) struct Verify {
     pub name: Option<String>,
     /// In which configurations it is done; in all in which its endpoint exists, by default.
     #[schemars(extend("x-waggle-keys" = "name"))]
-    pub when: Option<Conditions>,
+    pub when: Key<Conditions>,
     /// One of the endpoints.
     #[schemars(required)]
     pub endpoint: Option<String>,

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use waggle_spec::ComparedCount;
 
 use super::{Conditions, Share};
+use crate::at::Key;
 
 /// A metric of the system that is read repeatedly, as often as CPU and memory: exactly one of prometheus, json and consumer_lag. If
 /// the component has several replicas, it is their sum.
@@ -13,16 +14,16 @@ use super::{Conditions, Share};
 pub(crate) struct SystemMetric {
     /// In which configurations it exists; in all in which its component does, by default.
     #[schemars(extend("x-waggle-keys" = "name"))]
-    pub when: Option<Conditions>,
+    pub when: Key<Conditions>,
     /// What it counts, in a few words.
     #[schemars(required)]
     pub summary: Option<String>,
     /// One of the components.
     #[schemars(required)]
-    pub component: Option<String>,
+    pub component: Key<String>,
     /// One of its ports.
     #[schemars(required)]
-    pub port: Option<String>,
+    pub port: Key<String>,
     /// Path and query of the text in the format of Prometheus, or of the JSON.
     pub get: Option<String>,
     /// A metric in the format of Prometheus, as `name` or `name{label="value"}`; the sum of all samples that have these labels.
