@@ -34,4 +34,4 @@ pub use records_format::RecordsFormat;
 pub use schedule::{RampUp, Restart, TrialOrder, WarmUpUntil};
 pub use search::{OperatingPoints, Search};
 pub use selection::Selection;
-pub use time_kind::{StepTimes, TimeKind, Times};
+pub use time_kind::{StepTimes, TimeKind, TimeSource, Times};

@@ -59,14 +59,35 @@ impl TimeKind {
         }
     }
 
-    /// Whether every load has it. The others need connections of the engine's own, inspected answers or sessions.
+    /// Which loads have it.
     #[must_use]
-    pub fn is_of_every_load(self) -> bool {
+    pub fn source(self) -> TimeSource {
         match self {
-            Self::Response | Self::Service | Self::Failed | Self::Lag => true,
-            Self::Connect | Self::Handshake | Self::FirstByte | Self::Session => false,
+            Self::Response | Self::Service | Self::Failed | Self::Lag => TimeSource::Requests,
+            Self::Connect | Self::Handshake => TimeSource::Connections,
+            Self::FirstByte => TimeSource::InspectedAnswers,
+            Self::Session => TimeSource::Sessions,
         }
     }
+
+    /// Whether every load has it, of whatever tool.
+    #[must_use]
+    pub fn is_of_every_load(self) -> bool {
+        self.source() == TimeSource::Requests
+    }
+}
+
+/// What a time is measured of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeSource {
+    /// Every load has them.
+    Requests,
+    /// Every load of the engine opens some.
+    Connections,
+    /// If a study asks for it.
+    InspectedAnswers,
+    /// Of a scenario.
+    Sessions,
 }
 
 /// One value for each kind of time, or for the first `N` of them.

@@ -10,7 +10,7 @@ use serde::{
     Deserialize, Deserializer, Serialize, Serializer, de,
     ser::{self, SerializeSeq},
 };
-use waggle_spec::{TimeKind, Times};
+use waggle_spec::{TimeSource, Times};
 
 use crate::machine::clock::microseconds;
 
@@ -35,9 +35,9 @@ pub(crate) fn growing_histogram() -> Histogram<u64> {
 /// Empty histograms of all times. Those that few loads have are small at first.
 #[must_use]
 pub fn empty_times() -> Times<Histogram<u64>> {
-    Times::from_fn(|kind| match kind {
-        TimeKind::FirstByte | TimeKind::Session => growing_histogram(),
-        _ => histogram(),
+    Times::from_fn(|kind| match kind.source() {
+        TimeSource::Requests | TimeSource::Connections => histogram(),
+        TimeSource::InspectedAnswers | TimeSource::Sessions => growing_histogram(),
     })
 }
 

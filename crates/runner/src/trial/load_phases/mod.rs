@@ -10,7 +10,7 @@ use waggle_load::{Counts, Interval};
 use waggle_results::{
     ControlInfo, CountsRow, IntervalHistograms, PhaseName, RecoveryInfo, StoppedInfo, TrialWriter,
 };
-use waggle_spec::{TimeKind, Times, WarmUpUntil};
+use waggle_spec::{TimeSource, Times, WarmUpUntil};
 use waggle_study::{Cell, Recovery, Schedule};
 use waggle_system::{
     components::driver::{Driver, Failure},
@@ -288,13 +288,13 @@ impl<R: LoadRun> LoadPhases<'_, R> {
         let steps: Vec<_> = steps
             .map(|step| Times::from_fn(|kind| &step.times[kind]))
             .collect();
-        let is_noted = |kind| match kind {
-            TimeKind::FirstByte => self.inspects,
-            TimeKind::Session => !interval.steps.is_empty(),
-            _ => true,
+        let is_noted = |source| match source {
+            TimeSource::Requests | TimeSource::Connections => true,
+            TimeSource::InspectedAnswers => self.inspects,
+            TimeSource::Sessions => !interval.steps.is_empty(),
         };
         let histograms = IntervalHistograms {
-            times: Times::from_fn(|kind| is_noted(kind).then_some(&interval.times[kind])),
+            times: Times::from_fn(|kind| is_noted(kind.source()).then_some(&interval.times[kind])),
             steps: &steps,
         };
         self.writer.borrow_mut().interval(&row, histograms)?;
