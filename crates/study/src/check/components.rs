@@ -17,10 +17,10 @@ use super::{
 use crate::{
     Arguments, Artifact, Component, Parameter, SetupStep, Undo, When,
     at::{At, Bounds, Key},
-    mistake::{Finding, Position},
+    mistake::Finding,
     nearest::{list, nearest_word},
     origin::TOKEN,
-    parts::limits::Declared,
+    parts::{limits::Declared, texts::refuse_unknown},
     raw,
     substitute::is_secret,
 };
@@ -312,27 +312,6 @@ pub(super) fn check_path(
     refuse_unknown(checker, position, &called.path, |name| {
         parameters.iter().any(|known| known == name)
     });
-}
-
-/// Reports a `${…}` that is neither a parameter nor otherwise known.
-pub(super) fn refuse_unknown(
-    checker: &mut Checker<'_>,
-    position: Position,
-    text: &str,
-    is_known: impl Fn(&str) -> bool,
-) {
-    let Some(parts) = parts(text) else {
-        checker.report(Finding::new(position, "a ${ without its }").with_expected("${name}"));
-        return;
-    };
-    for part in parts {
-        if let Part::Name(name) = part
-            && !is_known(name)
-        {
-            let what = format!("${{{name}}} is not defined here");
-            checker.report(Finding::new(position, what).with_expected("one of the parameters"));
-        }
-    }
 }
 
 /// One request of a component's setup.

@@ -23,14 +23,14 @@ mod server_url;
 mod set;
 mod study;
 mod system;
-mod system_metric;
 mod system_text;
 mod threshold;
 mod variables;
 mod verify;
-mod watch;
 
 use std::time::Duration;
+
+use indexmap::IndexMap;
 
 pub(crate) use background::background;
 pub(crate) use cell::{CellRow, cell};
@@ -55,7 +55,7 @@ use waggle_template::variable::without_variables;
 
 use crate::{
     KeptRows,
-    at::{At, Bounds, Place},
+    at::{At, Bounds, Key, Place},
     mistake::{Finding, Position},
     raw,
     sources::Sources,
@@ -180,7 +180,11 @@ impl<'a> Checker<'a> {
     }
 
     /// The one method and path of a request.
-    fn method_and_path(&mut self, given: &raw::Method, path: &[&str]) -> Option<MethodAndPath> {
+    pub(crate) fn method_and_path(
+        &mut self,
+        given: &raw::Method,
+        path: &[&str],
+    ) -> Option<MethodAndPath> {
         let called = self.method_key(given, path)?;
         self.target(&called.path, &[path, &[called.key]].concat())?;
         Some(called)
@@ -285,7 +289,7 @@ impl<'a> Checker<'a> {
     /// Checks header fields; those that waggle writes itself are reported.
     fn headers(
         &mut self,
-        given: Option<indexmap::IndexMap<String, String>>,
+        given: Option<IndexMap<String, String>>,
         path: &[&str],
     ) -> Vec<(String, String)> {
         self.headers_except(&OWN_HEADERS, given, path)
@@ -295,34 +299,47 @@ impl<'a> Checker<'a> {
     fn headers_except(
         &mut self,
         exceptions: &[&str],
-        given: Option<indexmap::IndexMap<String, String>>,
+        given: Option<IndexMap<String, String>>,
         path: &[&str],
     ) -> Vec<(String, String)> {
         let mut fields = Vec::new();
         for (name, value) in given.into_iter().flatten() {
-            let here = [path, &[name.as_str()]].concat();
-            if exceptions.contains(&name.to_lowercase().as_str()) {
-                let what = format!("the header {name} is written by waggle itself");
-                self.report(
-                    Finding::new(self.key(&here), what).with_expected("other header fields"),
-                );
-            } else if name.is_empty() || !name.bytes().all(is_token) {
-                let what = format!("{} is no name of a header", crate::tree::quote(&name));
-                self.report(
-                    Finding::new(self.key(&here), what).with_expected("letters, digits and -"),
-                );
-            } else if value
-                .bytes()
-                .any(|byte| byte.is_ascii_control() && byte != b'\t')
-            {
-                let what = format!("the header {name} has a control character in its value");
-                self.report(
-                    Finding::new(self.position_of(&here), what).with_expected("text of one line"),
-                );
-            }
-            fields.push((name, value));
+            let place = self.place(&[path, &[name.as_str()]].concat());
+            let given = At { place, value };
+            self.check_header(exceptions, &name, &given);
+            fields.push((name, given.value));
         }
         fields
+    }
+
+    /// Checks header fields with their places; those that waggle writes itself are reported.
+    pub(crate) fn header_fields(
+        &mut self,
+        given: &Key<IndexMap<String, At<String>>>,
+    ) -> Vec<(String, String)> {
+        let mut fields = Vec::new();
+        for (name, value) in given.value().into_iter().flatten() {
+            self.check_header(&OWN_HEADERS, name, value);
+            fields.push((name.clone(), value.value.clone()));
+        }
+        fields
+    }
+
+    fn check_header(&mut self, exceptions: &[&str], name: &str, At { place, value }: &At<String>) {
+        let is_text = |byte: u8| !byte.is_ascii_control() || byte == b'\t';
+        let (position, what, expected) = if exceptions.contains(&name.to_lowercase().as_str()) {
+            let what = format!("the header {name} is written by waggle itself");
+            (place.key, what, "other header fields")
+        } else if name.is_empty() || !name.bytes().all(is_token) {
+            let what = format!("{} is no name of a header", crate::tree::quote(name));
+            (place.key, what, "letters, digits and -")
+        } else if !value.bytes().all(is_text) {
+            let what = format!("the header {name} has a control character in its value");
+            (place.value, what, "text of one line")
+        } else {
+            return;
+        };
+        self.report(Finding::new(position, what).with_expected(expected));
     }
 }
 

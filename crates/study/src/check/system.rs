@@ -8,9 +8,8 @@ use super::{
     Checker,
     components::{self, Conditions, Definitions},
     port_tls::{certificates, port_tls, refuse_kafka},
-    probe::probe,
+    probe::{system_metric, system_probe},
     set::refusal,
-    system_metric::system_metric,
     system_text::{Names, Secrets},
     verify,
 };
@@ -72,11 +71,11 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         .collect();
     let probes = raw.probes.into_iter().flatten();
     let probes: Vec<_> = probes
-        .filter_map(|(name, raw)| probe(checker, definitions, name, raw))
+        .filter_map(|(name, raw)| system_probe(checker, definitions, name, &raw))
         .collect();
     let metrics = raw.metrics.into_iter().flatten();
     let metrics: Vec<_> = metrics
-        .filter_map(|(name, raw)| system_metric(checker, definitions, name, raw))
+        .filter_map(|(name, raw)| system_metric(checker, definitions, name, &raw))
         .collect();
     refuse_kafka(checker, &components, &probes, &metrics);
     let context = verify::Context {

@@ -6,7 +6,6 @@ mod background;
 mod components;
 mod method;
 mod prepare;
-mod probe;
 mod random_column;
 mod records;
 mod request;
@@ -14,7 +13,6 @@ mod scalar;
 mod scenario;
 mod study;
 mod system;
-mod system_metric;
 mod use_system;
 
 pub(crate) use background::Background;
@@ -23,7 +21,6 @@ pub(crate) use components::{
 };
 pub(crate) use method::Method;
 pub(crate) use prepare::{Prepare, PrepareLoad, Settle};
-pub(crate) use probe::{Extract, Probe, ValueAt, Watch, WatchBegin};
 pub(crate) use random_column::RandomColumn;
 pub(crate) use records::{Decimal, Records};
 pub(crate) use request::{Expect, Inspect, Request};
@@ -39,5 +36,4 @@ pub(crate) use system::{
     Certificate, Component, Endpoint, Parameter, PortTls, Process, ReadyCheck, Replicas, System,
     Verify, WrittenSecret,
 };
-pub(crate) use system_metric::{ConsumerLag, MetricUnit, SystemMetric};
 pub(crate) use use_system::{Kubeconfig, UseSystem, external_names};

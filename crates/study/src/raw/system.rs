@@ -5,10 +5,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Arguments, Artifact, Conditions, DurationText, Expect, Method, Name, Probe, SetupStep, Size,
-    SystemMetric, VerifyCapture,
+    Arguments, Artifact, Conditions, DurationText, Expect, Method, Name, SetupStep, Size,
+    VerifyCapture,
 };
-use crate::{Level, at::Key, parts::limits::Limits};
+use crate::{
+    Level,
+    at::{At, Key},
+    parts::{limits::Limits, probe::Probe, system_metric::SystemMetric},
+};
 
 /// A system: its parameters, components, endpoints, probes and functional check.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -44,10 +48,10 @@ pub(crate) struct System {
     pub kubeconfig: Option<String>,
     /// What watches the stores in which records arrive.
     #[schemars(extend("x-waggle-keys" = "name"))]
-    pub probes: Option<IndexMap<String, Probe>>,
+    pub probes: Option<IndexMap<String, At<Probe>>>,
     /// Metrics of the system that are read repeatedly while load runs.
     #[schemars(extend("x-waggle-keys" = "name"))]
-    pub metrics: Option<IndexMap<String, SystemMetric>>,
+    pub metrics: Option<IndexMap<String, At<SystemMetric>>>,
     /// The functional check, run in this order before any load.
     pub verify: Option<Vec<Verify>>,
 }
