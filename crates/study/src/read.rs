@@ -348,7 +348,7 @@ impl Examined {
                 checked.extend(check::cell(&mut checker, &mut raw, row, all_cells.system));
                 if number == 1 {
                     self.examine_study(&mut checker, &raw, all_cells);
-                    first = raw.system.map(|raw| (tree.clone(), raw));
+                    first = raw.system.take().map(|raw| (tree.clone(), raw.value));
                 }
             }
             in_cell.append(&mut checker.findings);
@@ -406,9 +406,9 @@ impl Examined {
         let mut part_checker = checker.without_findings();
         self.study = check::study_without_cells(&mut part_checker, raw, system, cells, factors);
         self.findings.add_all(part_checker.findings);
-        let system = raw.system.as_ref();
-        let name = system.and_then(|system| system.name.clone());
-        self.system = name.map(|raw::Name(name)| (name, checker.position_of(&["system", "use"])));
+        let system = raw.system.content();
+        let name = system.and_then(|system| system.value.name.content());
+        self.system = name.map(|name| (name.value.0.clone(), name.place.value));
         let mut part_checker = Checker::new(checker.root());
         self.server = system.and_then(|system| check::server(&mut part_checker, system));
         self.findings.add_all(part_checker.findings);

@@ -43,7 +43,7 @@ pub(crate) fn cell(
 ) -> Option<Cell> {
     let levels = row.levels;
     let (of_factors, derived) = levels.split_at(row.factors.min(levels.len()));
-    let set = raw.system.as_ref().and_then(|system| system.set.as_ref());
+    let set = raw.system.value().and_then(|system| system.set.value());
     let parameters = system.map(|system| check::parameters(checker, set, levels, system));
     // A study can name only what exists in this configuration.
     let present = system.zip(parameters.as_ref());
@@ -52,7 +52,7 @@ pub(crate) fn cell(
     let limits = configured.map(|configured| limits_of(checker, raw, levels, configured));
     let system = present.as_ref();
     let preparation = preparation(checker, raw, system);
-    let network = (raw.network).check(|given| network(checker, given, system, raw.system.as_ref()));
+    let network = (raw.network).check(|given| network(checker, given, system, raw.system.value()));
     let mut load = raw.load.take();
     apply_search_max(checker, &raw.search, load.as_mut());
     let keys = load.as_ref().map(|load| &load.value);
@@ -133,11 +133,11 @@ fn limits_of(
     levels: &Levels,
     system: Configured<'_>,
 ) -> BTreeMap<String, Limits> {
-    let of_system = raw.system.as_ref();
+    let of_system = raw.system.value();
     let limited = Limited {
         system,
         external: &raw::external_names(of_system, Some(system.whole)),
-        set: of_system.and_then(|used| used.set.as_ref()),
+        set: of_system.and_then(|used| used.set.value()),
         levels,
     };
     let given = of_system.and_then(|used| used.limits.value());
@@ -194,7 +194,7 @@ fn schedule(
             load::duration_of_stages(&keys.stages, measured.stages, measured.model)
         }),
         system,
-        of_system: raw.system.as_ref(),
+        of_system: raw.system.value(),
         is_external: system.map(|system| system.external.is_some()),
     };
     schedule::schedule(checker, raw.schedule.content()?, &context)
@@ -209,7 +209,7 @@ fn stage<'a>(
     let keys = raw.schedule.value();
     Stage {
         system,
-        of_system: raw.system.as_ref(),
+        of_system: raw.system.value(),
         measure: schedule.map(|schedule| schedule.measure),
         has_recovery: keys.is_some_and(|keys| keys.recovery.is_some()),
         delivery: raw.delivery.value(),

@@ -8,7 +8,7 @@ use super::{Checker, kubeconfig, path_text, system::MAX_REPLICAS};
 use crate::{
     Address, Component, ExternalComponent, ExternalPort, ExternalTls, GivenSecret, Kubeconfig,
     Level, System,
-    at::Place,
+    at::{At, Place},
     external::address,
     fill::uses,
     mistake::Finding,
@@ -39,9 +39,9 @@ pub(crate) fn external_parts(
     let given_tls = raw.tls.content();
     let tls = given_tls.map(|given| given.check(checker));
     let tls = tls.unwrap_or_default();
-    let kubeconfig = raw.kubeconfig.as_ref();
+    let kubeconfig = raw.kubeconfig.content();
     let kubeconfig = kubeconfig.and_then(|given| kubeconfig::kubeconfig(checker, given, system));
-    let external = raw.external.unwrap_or_default();
+    let external = raw.external.value().cloned().unwrap_or_default();
     let mut external: Vec<ExternalComponent> = external
         .into_iter()
         .filter_map(|(name, ports)| component(checker, system, name, &ports, &tls))
@@ -55,9 +55,10 @@ pub(crate) fn external_parts(
     if let Some(given) = &kubeconfig {
         external.push(kubeconfig::component(checker, given, &external));
     }
-    let secrets = raw.secrets.unwrap_or_default();
+    let secrets = raw.secrets.value();
     let secrets = secrets
-        .iter()
+        .into_iter()
+        .flatten()
         .filter_map(|(name, text)| secret(checker, system, name, text))
         .collect();
     let parts = ExternalParts {
@@ -239,9 +240,8 @@ fn secret(
     checker: &mut Checker<'_>,
     system: &System,
     name: &str,
-    text: &str,
+    At { place, value }: &At<String>,
 ) -> Option<GivenSecret> {
-    let path = [SECRETS[0], SECRETS[1], name];
     let known = secrets_of(system);
     if !known.contains(name) {
         let what = format!("system {} has no secret {name:?}", system.name);
@@ -249,27 +249,20 @@ fn secret(
             true => "a system with ${secret.NAME}".to_owned(),
             false => list(known.iter().copied()),
         };
-        let finding = Finding::new(checker.key(&path), what).with_expected(expected);
+        let finding = Finding::new(place.key, what).with_expected(expected);
         checker.report(finding.with_suggestion(nearest_word(name, known.iter().copied())));
     }
-    let position = checker.position_of(&path);
-    let from_outside = Origin::parse_single(text);
+    let from_outside = Origin::parse_single(value);
     let Some(origin) = from_outside.filter(Origin::is_outside_system) else {
         // The value is not shown: it may be the secret itself.
-        let what = format!(
-            "{} is neither an environment variable nor a file",
-            path_text(&path)
-        );
-        checker.report(
-            Finding::new(position, what)
-                .with_expected("${env.NAME} or ${file:PATH}, and nothing else"),
-        );
+        let mistake = place.mistake("is neither an environment variable nor a file");
+        checker.report(mistake.with_expected("${env.NAME} or ${file:PATH}, and nothing else"));
         return None;
     };
     Some(GivenSecret {
         name: name.to_owned(),
         origin,
-        at: (position.line, position.column),
+        at: (place.value.line, place.value.column),
         value: None,
     })
 }

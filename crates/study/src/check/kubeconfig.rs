@@ -2,36 +2,38 @@
 
 use super::Checker;
 use crate::{
-    ExternalComponent, ExternalPort, Kubeconfig, Origin, System, mistake::Finding, raw, tree::quote,
+    ExternalComponent, ExternalPort, Kubeconfig, Origin, System, at::At, mistake::Finding, raw,
+    tree::quote,
 };
-
-const PATH: [&str; 2] = ["system", "kubeconfig"];
 
 pub(super) fn kubeconfig(
     checker: &mut Checker<'_>,
-    raw: &raw::Kubeconfig,
+    At { place, value: keys }: &At<raw::Kubeconfig>,
     system: &System,
 ) -> Option<Kubeconfig> {
-    let file = raw.file.clone()?;
-    let position = checker.position_of(&[PATH[0], PATH[1], "file"]);
-    let is_variable = matches!(Origin::parse_single(&file), Some(Origin::Variable(_)));
+    let At {
+        place: file_place,
+        value: file,
+    } = keys.file.content()?;
+    let position = file_place.value;
+    let is_variable = matches!(Origin::parse_single(file), Some(Origin::Variable(_)));
     if file.is_empty() || (file.contains("${") && !is_variable) {
-        let what = format!("system.kubeconfig.file is {}", quote(&file));
+        let mistake = file_place.mistake(format!("is {}", quote(file)));
         let expected = "a path, or ${env.NAME} and nothing else";
-        checker.report(Finding::new(position, what).with_expected(expected));
+        checker.report(mistake.with_expected(expected));
     }
     let Some(endpoint) = system.kubeconfig_endpoint() else {
         let what = format!("system {} has no API of a kubeconfig", system.name);
         let expected = "kubeconfig: ENDPOINT in the system's file, or external with addresses";
-        checker.report(Finding::new(checker.key(&PATH), what).with_expected(expected));
+        checker.report(Finding::new(place.key, what).with_expected(expected));
         return None;
     };
     let of_component = |name: &String| *name == endpoint.component;
     let endpoints = system.endpoints.iter();
     let endpoints = endpoints.filter(|known| of_component(&known.component));
     Some(Kubeconfig {
-        file,
-        context: raw.context.clone(),
+        file: file.clone(),
+        context: keys.context.value().cloned(),
         component: endpoint.component.clone(),
         port: endpoint.port.clone(),
         endpoints: endpoints.map(|known| known.name.clone()).collect(),

@@ -282,7 +282,7 @@ fn refuse_snapshot(checker: &mut Checker<'_>, raw: &raw::Study) {
     if prepare.and_then(|raw| raw.snapshot) != Some(true) {
         return;
     }
-    let system = raw.system.as_ref();
+    let system = raw.system.value();
     let runs_already = system
         .is_some_and(|raw| raw.url.is_some() || raw.external.is_some() || raw.kubeconfig.is_some());
     let has_secrets = system.is_some_and(|raw| raw.secrets.is_some());

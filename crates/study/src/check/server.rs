@@ -3,7 +3,10 @@
 use super::{Checker, external::refuse_unknown_secrets, parse_url};
 use crate::{
     Address, Component, Endpoint, External, ExternalTls, LimitTexts, ProcessDriver, ReadyCheck,
-    System, When, at::At, external::address, mistake::Finding, raw,
+    System, When,
+    at::{At, Key},
+    external::address,
+    raw,
 };
 
 /// The one component and endpoint of such a system.
@@ -11,36 +14,34 @@ const NAME: &str = "server";
 const PORT: &str = "http";
 
 /// The system that `system.url` describes.
-pub(crate) fn server(checker: &mut Checker<'_>, raw: &raw::UseSystem) -> Option<System> {
+pub(crate) fn server(checker: &mut Checker<'_>, given: &At<raw::UseSystem>) -> Option<System> {
+    let raw = &given.value;
     let Some(At { place, value: url }) = raw.url.content() else {
-        if raw.name.is_none() && !checker.is_invalid(&["system", "use"]) && !raw.url.is_invalid() {
-            let what = "system lacks the key \"use\" or \"url\"";
-            checker.report(
-                Finding::new(checker.key(&["system"]), what)
-                    .with_expected("use: NAME of a system, or url: http://HOST:PORT"),
-            );
+        if matches!((&raw.name, &raw.url), (Key::Missing, Key::Missing)) {
+            let mistake = (given.place).key_mistake("lacks the key \"use\" or \"url\"");
+            let expected = "use: NAME of a system, or url: http://HOST:PORT";
+            checker.report(mistake.with_expected(expected));
         }
         refuse_without_url(checker, raw);
         return None;
     };
     let url_keys = [
-        ("use", raw.name.is_some()),
-        ("set", raw.set.is_some()),
-        ("external", raw.external.is_some()),
-        ("kubeconfig", raw.kubeconfig.is_some()),
-        ("limits", raw.limits.is_some()),
-        ("cpuset", raw.cpuset.is_some()),
-        ("secrets", raw.secrets.is_some()),
+        ("use", raw.name.place()),
+        ("set", raw.set.place()),
+        ("external", raw.external.place()),
+        ("kubeconfig", raw.kubeconfig.place()),
+        ("limits", raw.limits.place()),
+        ("cpuset", raw.cpuset.place()),
+        ("secrets", raw.secrets.place()),
     ];
-    if let Some(key) = url_keys
+    let mut second = url_keys
         .into_iter()
-        .find_map(|(key, given)| given.then_some(key))
-    {
-        let what = format!("system has both url and {key}");
-        checker.report(
-            Finding::new(checker.key(&["system", key]), what)
-                .with_expected("url for a server that runs already, or use for one of the systems"),
-        );
+        .filter_map(|(key, place)| Some((key, place?)));
+    if let Some((key, second)) = second.next() {
+        let what = format!("has both url and {key}");
+        let mistake = given.place.mistake_in(second.key, what);
+        let expected = "url for a server that runs already, or use for one of the systems";
+        checker.report(mistake.with_expected(expected));
         return None;
     }
     match parse_url(url) {

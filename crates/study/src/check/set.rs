@@ -9,6 +9,7 @@ use waggle_units::{format_duration, format_size, parse_duration, parse_number, p
 use super::Checker;
 use crate::{
     Level, NO_LIMIT, Parameter, ParameterKind, System,
+    at::At,
     mistake::{Finding, Position},
     nearest::{list, nearest_word},
 };
@@ -19,11 +20,11 @@ const TEXT_MAX_BYTES: usize = 64;
 /// Every parameter with its value. `factors` are the factors with level and position.
 pub(crate) fn parameters(
     checker: &mut Checker<'_>,
-    set: Option<&IndexMap<String, Level>>,
+    set: Option<&IndexMap<String, At<Level>>>,
     factors: &[(String, Level, Position)],
     system: &System,
 ) -> BTreeMap<String, Level> {
-    for name in set.into_iter().flat_map(IndexMap::keys) {
+    for (name, level) in set.into_iter().flatten() {
         let names = || {
             system
                 .parameters
@@ -32,7 +33,7 @@ pub(crate) fn parameters(
         };
         if !names().any(|known| known == name) {
             let what = format!("system {} has no parameter {name:?}", system.name);
-            let position = checker.key(&["system", "set", name]);
+            let position = level.place.key;
             checker.report(
                 Finding::new(position, what)
                     .with_expected(list(names()))
@@ -45,7 +46,7 @@ pub(crate) fn parameters(
         let path = ["system", "set", parameter.name.as_str()];
         let by_set = set
             .and_then(|set| set.get(&parameter.name))
-            .map(|level| (level, checker.position_of(&path)));
+            .map(|level| (&level.value, level.place.value));
         let by_factor = || {
             let (_, level, position) = factors.iter().find(|(name, ..)| *name == parameter.name)?;
             Some((level, *position))

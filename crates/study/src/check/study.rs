@@ -60,9 +60,9 @@ pub(crate) fn study_without_cells(
     if let Some(known) = &known {
         thresholds.extend(load_thresholds(checker, raw, known));
     }
-    let asks = known.as_ref().map_or_else(Vec::new, |known| {
-        asks(checker, raw.asks.as_ref(), known, delivery)
-    });
+    let asks = known
+        .as_ref()
+        .map_or_else(Vec::new, |known| asks(checker, &raw.asks, known, delivery));
     let measured = |name: &str| delivery || !name.starts_with("delivery.");
     let known: Option<Vec<Known>> = known.map(|known| {
         let known = known.into_iter();
@@ -166,17 +166,15 @@ fn cpuset(checker: &mut Checker<'_>, part: &str) -> Vec<(usize, Position)> {
 }
 
 fn check_system(checker: &mut Checker<'_>, raw: &raw::Study, system: &System) {
-    if let Some(raw::Name(name)) = raw.system.as_ref().and_then(|raw| raw.name.as_ref())
-        && *name != system.name
+    let used = raw.system.value();
+    if let Some(At { place, value }) = used.and_then(|used| used.name.content())
+        && value.0 != system.name
     {
         let what = format!(
-            "system.use is {name:?}, but the system's file calls itself {:?}",
-            system.name
+            "is {:?}, but the system's file calls itself {:?}",
+            value.0, system.name
         );
-        checker.report(
-            Finding::new(checker.position_of(&["system", "use"]), what)
-                .with_expected("the same name"),
-        );
+        checker.report(place.mistake(what).with_expected("the same name"));
     }
     let root = checker.root();
     let load = root.child("load").and_then(first_write_method);
@@ -215,7 +213,7 @@ fn sent_names(tree: &Node, raw: &raw::Study, system: Option<&System>) -> Sent {
     let load = tree.child("load").map(names_of_sent).unwrap_or_default();
     let delivery = raw.delivery.value();
     let components = system.map_or(&[][..], |system| &system.components);
-    let external = raw::external_names(raw.system.as_ref(), system);
+    let external = raw::external_names(raw.system.value(), system);
     // CPU and memory of what runs already are not known.
     let is_sampled = |component: &&crate::Component| !external.contains(component.name.as_str());
     let prepare = raw.prepare.as_ref();

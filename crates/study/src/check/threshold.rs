@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Problem, Study,
-    at::At,
+    at::{At, Key},
     mistake::{Finding, Position},
     nearest::{list, nearest_word},
     tree::quote,
@@ -100,13 +100,13 @@ pub(crate) fn conditions(
 /// The metrics that the study asks about, each once; `delivery`: whether the study has delivery accounting.
 pub(crate) fn asks(
     checker: &mut Checker<'_>,
-    raw: Option<&Vec<String>>,
+    given: &Key<Vec<At<String>>>,
     known: &[Known],
     delivery: bool,
 ) -> Vec<Vec<String>> {
     let mut checked: Vec<Vec<String>> = Vec::new();
-    for (index, text) in raw.into_iter().flatten().enumerate() {
-        let position = checker.position_of(&["asks", index.to_string().as_str()]);
+    for At { place, value: text } in given.value().into_iter().flatten() {
+        let position = place.value;
         let path: Vec<String> = text.trim().split('.').map(str::to_owned).collect();
         if let Err(finding) = unit_of(text.trim(), position, known) {
             checker.report(finding);

@@ -126,7 +126,7 @@ pub(crate) struct Limited<'a> {
     /// The components that run already.
     pub external: &'a BTreeSet<&'a str>,
     /// The values that the study gives parameters, and the levels of the cell.
-    pub set: Option<&'a IndexMap<String, Level>>,
+    pub set: Option<&'a IndexMap<String, At<Level>>>,
     pub levels: &'a Levels,
 }
 

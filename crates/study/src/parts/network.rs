@@ -68,7 +68,7 @@ fn refuse_elsewhere(
     system: Option<&System>,
     of_system: Option<&UseSystem>,
 ) {
-    let external = of_system.and_then(|raw| raw.external.as_ref());
+    let external = of_system.and_then(|raw| raw.external.value());
     let with = match (system, external) {
         (Some(system), _) if system.external.is_some() => "system.url",
         (_, Some(external)) if !external.is_empty() => "system.external",

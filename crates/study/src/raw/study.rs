@@ -36,7 +36,7 @@ pub(crate) struct Study {
     pub question: Option<String>,
     /// The system under study.
     #[schemars(required)]
-    pub system: Option<UseSystem>,
+    pub system: Key<UseSystem>,
     /// What varies: each factor with its levels. Every combination of levels is a cell. A factor is put to use as
     /// ${factor}, or by having the name of one of the system's parameters.
     #[schemars(extend("x-waggle-keys" = "name"))]
@@ -53,7 +53,7 @@ pub(crate) struct Study {
     /// the verdicts rest on them. By default goodput in closed load, the p99 of response time in open load and for users, and in a
     /// search what is searched for.
     #[schemars(length(min = 1))]
-    pub asks: Option<Vec<String>>,
+    pub asks: Key<Vec<At<String>>>,
     /// The verdict that every cell is expected to have, if not `valid`, e.g. `overloaded`. A row of `cells` can have its own.
     pub expect_verdict: Option<ExpectedVerdict>,
     /// What is done to the system after its functional check and before the warm-up: loads that fill it.

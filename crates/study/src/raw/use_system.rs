@@ -22,7 +22,7 @@ pub(crate) type ExternalComponents = IndexMap<String, IndexMap<String, OneOrSeve
 pub(crate) struct UseSystem {
     /// Name of the system: a folder in `systems/`.
     #[serde(rename = "use")]
-    pub name: Option<Name>,
+    pub name: Key<Name>,
     /// In place of `use`: a server that runs already, e.g. `http://127.0.0.1:8080`. It is neither started nor stopped.
     pub url: Key<String>,
     /// Certificates and keys. For `url` with https, and for the ports of `external` that speak TLS.
@@ -34,17 +34,17 @@ pub(crate) struct UseSystem {
     /// For `url`.
     pub smoke_test: Key<bool>,
     /// Values for the system's parameters; the others keep their defaults.
-    pub set: Option<IndexMap<String, Level>>,
+    pub set: Key<IndexMap<String, At<Level>>>,
     /// Components that run already, each with the addresses of its ports, e.g. `kafka: { broker: "10.0.0.7:9092" }`; a list
     /// if it has several replicas. They are neither started nor stopped. For `use`.
     #[schemars(extend("x-waggle-keys" = "name"))]
-    pub external: Option<ExternalComponents>,
+    pub external: Key<ExternalComponents>,
     /// A cluster that runs already: the system's API is the server of this kubeconfig. It is neither started nor stopped. For `use`,
     /// with a system that has a `kubeconfig`.
-    pub kubeconfig: Option<Kubeconfig>,
+    pub kubeconfig: Key<Kubeconfig>,
     /// Secrets of such components, each from an environment variable, e.g. `influxdb: ${env.INFLUX_TOKEN}`. For `use`.
     #[schemars(extend("x-waggle-keys" = "name"))]
-    pub secrets: Option<IndexMap<String, String>>,
+    pub secrets: Key<IndexMap<String, At<String>>>,
     /// Where the token of `${oauth2.token}` in headers comes from.
     pub oauth2: Key<Oauth2>,
     /// Limits of components, e.g. `registry: { cpus: 0.5, memory: 1GiB }`, in place of those that the system gives them; each replica
@@ -53,7 +53,7 @@ pub(crate) struct UseSystem {
     pub limits: Key<IndexMap<String, At<Limits>>>,
     /// The CPUs of the system's components; by default those that the load does not have. For `use`.
     #[schemars(length(min = 1), inner(range(min = 0, max = 1_023)))]
-    pub cpuset: Option<Vec<u32>>,
+    pub cpuset: Key<Vec<u32>>,
 }
 
 /// A context of a kubeconfig: where the API is, whom to trust, and who one is there.
@@ -62,9 +62,9 @@ pub(crate) struct UseSystem {
 pub(crate) struct Kubeconfig {
     /// The file, relative to the study's folder; may begin with `~/`, or be `${env.NAME}` and nothing else.
     #[schemars(required)]
-    pub file: Option<String>,
+    pub file: Key<String>,
     /// Which context; the file's `current-context` by default.
-    pub context: Option<String>,
+    pub context: Key<String>,
 }
 
 /// The names of the components that a study does not start.
@@ -72,9 +72,9 @@ pub(crate) fn external_names<'a>(
     raw: Option<&'a UseSystem>,
     system: Option<&'a System>,
 ) -> BTreeSet<&'a str> {
-    let given = raw.and_then(|raw| raw.external.as_ref());
+    let given = raw.and_then(|raw| raw.external.value());
     let given = given.into_iter().flat_map(IndexMap::keys);
-    let kubeconfig = raw.and_then(|raw| raw.kubeconfig.as_ref());
+    let kubeconfig = raw.and_then(|raw| raw.kubeconfig.value());
     let endpoint = kubeconfig.and_then(|_| system?.kubeconfig_endpoint());
     let of_kubeconfig = endpoint.map(|endpoint| &endpoint.component);
     given.chain(of_kubeconfig).map(String::as_str).collect()
