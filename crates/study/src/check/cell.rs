@@ -6,7 +6,7 @@ use waggle_spec::{LoadModel, LoadStage, Protocol};
 
 use crate::{
     Cell, Delivery, HeaderLimits, Level, Limits, Preparation, Schedule, System, What,
-    at::{At, Place},
+    at::{At, Key, Place},
     check,
     check::{Around, Checker},
     configure::Configured,
@@ -229,8 +229,9 @@ fn preparation(
     system: Option<&System>,
 ) -> Option<Option<Preparation>> {
     match &mut raw.prepare {
-        Some(raw) => check::preparation(checker, raw, system).map(Some),
-        None => checker.value_or_default(None, &["prepare"], None),
+        Key::Missing => Some(None),
+        Key::Invalid => None,
+        Key::Given(given) => check::preparation(checker, &mut given.value, system).map(Some),
     }
 }
 

@@ -9,25 +9,19 @@ use super::{
     threshold::conditions,
 };
 use crate::{
-    KeptRows, Preparation, PrepareLoad, Scenario, Settle, System,
+    KeptRows, Preparation, PrepareLoad, Scenario, System,
     at::At,
     mistake::Finding,
     nearest::{list, nearest_word},
-    parts::{
-        load::MAX_RATE_PER_S,
-        schedule::{PHASE, PHASE_OR_NONE},
-    },
+    parts::{load::MAX_RATE_PER_S, schedule::PHASE, settle::settle},
     raw,
 };
 
 const LOADS: [&str; 2] = ["prepare", "loads"];
-const SETTLE: [&str; 2] = ["prepare", "settle"];
 const CONNECTIONS: u32 = 10;
 const RETRIES: u32 = 10;
 const TIMEOUT: Duration = Duration::from_secs(3600);
 const VERIFY_TIMEOUT: Duration = Duration::from_secs(30);
-const QUIET_PERIOD: Duration = Duration::from_secs(2);
-const SETTLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The loads in their order, and what follows them. Their steps and feeds are taken out of `raw`.
 pub(crate) fn preparation(
@@ -35,10 +29,7 @@ pub(crate) fn preparation(
     raw: &mut raw::Prepare,
     system: Option<&System>,
 ) -> Option<Preparation> {
-    let settle = match &raw.settle {
-        Some(given) => settle(checker, given, system).map(Some),
-        None => checker.value_or_default(None, &SETTLE, None),
-    };
+    let settle = (raw.settle).check(|given| settle(checker, given, system));
     let mut names: Vec<String> = Vec::new();
     let mut loads = Vec::new();
     let given = raw.loads.as_mut()?;
@@ -56,7 +47,7 @@ pub(crate) fn preparation(
     Some(Preparation {
         loads: loads.into_iter().collect::<Option<_>>()?,
         settle: settle?,
-        snapshot: checker.value_or_default(raw.snapshot, &["prepare", "snapshot"], false)?,
+        snapshot: raw.snapshot.or_default(false)?,
     })
 }
 
@@ -210,56 +201,13 @@ fn refuse_unknown_variables(
     }
 }
 
-fn settle(checker: &mut Checker<'_>, raw: &raw::Settle, system: Option<&System>) -> Option<Settle> {
-    let until = match raw {
-        raw::Settle::Time(raw::DurationText(time)) => {
-            return checker
-                .check_bounds(*time, &SETTLE, PHASE_OR_NONE)
-                .map(Settle::Time);
-        }
-        raw::Settle::Quiet(until) => until,
-    };
-    let path = [SETTLE[0], SETTLE[1], "quiet_period"];
-    let quiet_period = checker.duration(until.quiet_period, &path, QUIET_PERIOD, PHASE);
-    let path = [SETTLE[0], SETTLE[1], "timeout"];
-    let timeout = checker.duration(until.timeout, &path, SETTLE_TIMEOUT, PHASE);
-    if let (Some(quiet_period), Some(timeout)) = (quiet_period, timeout)
-        && timeout < quiet_period
-    {
-        let what = "prepare.settle.timeout is shorter than quiet_period";
-        let position = checker.key(&[SETTLE[0], SETTLE[1], "timeout"]);
-        checker.report(Finding::new(position, what).with_expected("at least as long"));
-    }
-    let metric = until.metric.clone()?;
-    if let Some(system) = system
-        && !system.metrics.iter().any(|known| known.name == metric)
-    {
-        let names = || system.metrics.iter().map(|known| known.name.as_str());
-        let what = format!("the system has no metric {metric:?} in this configuration");
-        let expected = match names().next() {
-            Some(_) => list(names()),
-            None => "a time such as 2s: it has no metrics".to_owned(),
-        };
-        let position = checker.position_of(&[SETTLE[0], SETTLE[1], "metric"]);
-        let finding = Finding::new(position, what)
-            .with_expected(expected)
-            .with_suggestion(nearest_word(&metric, names()));
-        checker.report(finding);
-    }
-    Some(Settle::Quiet {
-        metric,
-        quiet_period: quiet_period?,
-        timeout: timeout?,
-    })
-}
-
 /// The conditions on the loads, with the whole paths of their metrics.
 pub(crate) fn load_thresholds(
     checker: &mut Checker<'_>,
     raw: &raw::Study,
     known: &[Known],
 ) -> Vec<Threshold> {
-    let loads = raw.prepare.as_ref().and_then(|raw| raw.loads.as_ref());
+    let loads = raw.prepare.value().and_then(|raw| raw.loads.as_ref());
     let mut all = Vec::new();
     for load in loads.into_iter().flatten() {
         let (Some(raw::Name(name)), Some(texts)) = (&load.name, load.thresholds.value()) else {
@@ -278,15 +226,17 @@ pub(crate) fn load_thresholds(
 
 /// Reports a snapshot of a system that waggle does not start, or that grows.
 fn refuse_snapshot(checker: &mut Checker<'_>, raw: &raw::Study) {
-    let prepare = raw.prepare.as_ref();
-    if prepare.and_then(|raw| raw.snapshot) != Some(true) {
+    let Some(prepare) = raw.prepare.value() else {
         return;
-    }
+    };
+    let Some(At { place, value: true }) = prepare.snapshot.content() else {
+        return;
+    };
     let system = raw.system.value();
     let runs_already = system
         .is_some_and(|raw| raw.url.is_some() || raw.external.is_some() || raw.kubeconfig.is_some());
     let has_secrets = system.is_some_and(|raw| raw.secrets.is_some());
-    let grows = prepare.is_some_and(|raw| raw.grow.is_some());
+    let grows = prepare.grow.is_some();
     let (what, expected) = match (runs_already || has_secrets, grows) {
         (true, _) if has_secrets => (
             "prepare.snapshot keeps the files of a system, with the secrets in them, and this study gives some (system.secrets)",
@@ -302,8 +252,7 @@ fn refuse_snapshot(checker: &mut Checker<'_>, raw: &raw::Study) {
         ),
         (false, false) => return,
     };
-    let position = checker.key(&["prepare", "snapshot"]);
-    checker.report(Finding::new(position, what).with_expected(expected));
+    checker.report(Finding::new(place.key, what).with_expected(expected));
 }
 
 /// The factor from one level of which to the next the prepared system grows; it is known after all cells.
@@ -314,8 +263,8 @@ pub(crate) fn grow(
     factors: &[String],
 ) -> Option<String> {
     refuse_snapshot(checker, raw);
-    let raw::Name(factor) = raw.prepare.as_ref()?.grow.clone()?;
-    let position = checker.position_of(&["prepare", "grow"]);
+    let At { place, value } = raw.prepare.value()?.grow.content()?;
+    let (raw::Name(factor), position) = (value.clone(), place.value);
     let names: Vec<&str> = factors.iter().map(String::as_str).collect();
     let finding = if !names.contains(&factor.as_str()) {
         let what = format!("prepare.grow is {factor:?}, which is no factor");

@@ -216,7 +216,7 @@ fn sent_names(tree: &Node, raw: &raw::Study, system: Option<&System>) -> Sent {
     let external = raw::external_names(raw.system.value(), system);
     // CPU and memory of what runs already are not known.
     let is_sampled = |component: &&crate::Component| !external.contains(component.name.as_str());
-    let prepare = raw.prepare.as_ref();
+    let prepare = raw.prepare.value();
     let loads = prepare.and_then(|prepare| prepare.loads.as_ref());
     let names = loads
         .into_iter()

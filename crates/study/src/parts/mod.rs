@@ -12,6 +12,7 @@ pub(crate) mod reference;
 pub(crate) mod scaling;
 pub(crate) mod schedule;
 pub(crate) mod search;
+pub(crate) mod settle;
 pub(crate) mod system_metric;
 pub(crate) mod texts;
 pub(crate) mod tls;

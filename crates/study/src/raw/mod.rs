@@ -20,7 +20,7 @@ pub(crate) use components::{
     Arguments, Artifact, Conditions, Levels, SetupStep, Undo, VerifyCapture,
 };
 pub(crate) use method::Method;
-pub(crate) use prepare::{Prepare, PrepareLoad, Settle};
+pub(crate) use prepare::{Prepare, PrepareLoad};
 pub(crate) use random_column::RandomColumn;
 pub(crate) use records::{Decimal, Records};
 pub(crate) use request::{Expect, Inspect, Request};

@@ -3,8 +3,11 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{DurationText, Feed, Name, Rate, Step, scalar_or_mapping};
-use crate::at::{At, Key};
+use super::{DurationText, Feed, Name, Rate, Step};
+use crate::{
+    at::{At, Key},
+    parts::settle::Settle,
+};
 
 /// What is done to the system after its functional check and before the warm-up.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -14,12 +17,12 @@ pub(crate) struct Prepare {
     #[schemars(required, length(min = 1, max = 20))]
     pub loads: Option<Vec<PrepareLoad>>,
     /// A pause after the last of them: a time such as `2s`, or `{ metric, quiet_period, timeout }`; none by default.
-    pub settle: Option<Settle>,
+    pub settle: Key<Settle>,
     /// A factor with levels of more and more sessions: from one level to the next only what is missing is added. For
     /// `schedule.restart: every_cell`.
-    pub grow: Option<Name>,
+    pub grow: Key<Name>,
     /// Whether the prepared system is kept on this machine, so that later trials and runs start with it; false by default.
-    pub snapshot: Option<bool>,
+    pub snapshot: Key<bool>,
 }
 
 /// A load that prepares: a number of sessions, in each of which the steps are done once.
@@ -62,30 +65,3 @@ pub(crate) struct PrepareLoad {
     /// The longest that the check may take; 30s by default.
     pub verify_timeout: Option<DurationText>,
 }
-
-/// `2s` or `{metric: jobs, quiet_period: 2s, timeout: 1m}`.
-#[derive(Debug, Clone)]
-pub(crate) enum Settle {
-    Time(DurationText),
-    Quiet(SettleUntil),
-}
-
-/// Until a metric of the system does not change any more.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct SettleUntil {
-    /// One of the system's metrics.
-    #[schemars(required)]
-    pub metric: Option<String>,
-    /// How long its value must be the same; 2s by default.
-    pub quiet_period: Option<DurationText>,
-    /// The longest it may take; 1min by default.
-    pub timeout: Option<DurationText>,
-}
-
-scalar_or_mapping!(
-    Settle,
-    Time(DurationText),
-    Quiet(SettleUntil),
-    "a duration, or a metric"
-);

@@ -57,7 +57,7 @@ pub(crate) struct Study {
     /// The verdict that every cell is expected to have, if not `valid`, e.g. `overloaded`. A row of `cells` can have its own.
     pub expect_verdict: Option<ExpectedVerdict>,
     /// What is done to the system after its functional check and before the warm-up: loads that fill it.
-    pub prepare: Option<Prepare>,
+    pub prepare: Key<Prepare>,
     /// A network of its own for each trial, which can be slow, lossy or have other settings of the kernel.
     pub network: Key<Network>,
     /// The load on the system.
