@@ -37,7 +37,6 @@ pub(crate) use cell::{CellRow, cell};
 pub use expect::MAX_BODY_TEXTS;
 pub(crate) use external::{ExternalParts, external_parts};
 pub(crate) use known_metrics::Known;
-pub(crate) use port_tls::is_host;
 pub(crate) use prepare::preparation;
 pub use request::BODY_MAX_BYTES;
 pub(crate) use request::{TIMEOUT_BOUNDS, endpoint, request};

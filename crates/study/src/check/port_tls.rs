@@ -1,6 +1,4 @@
-//! The TLS of ports and the certificates of a system file.
-
-use std::net::IpAddr;
+//! The TLS of ports of a system file.
 
 use indexmap::IndexMap;
 
@@ -9,74 +7,13 @@ use super::{
     system_text::{Names, Secrets},
 };
 use crate::{
-    Certificate, Component, MetricSource, PortTls, Probe, ProbeKind, SystemMetric, Trust,
+    Component, MetricSource, PortTls, Probe, ProbeKind, SystemMetric, Trust,
     mistake::Finding,
     nearest::{list, nearest_word},
+    parts::certificates::is_host,
     raw,
     tree::quote,
 };
-
-/// Longest common name and organization of a certificate (RFC 5280).
-const SUBJECT_MAX_CHARS: usize = 64;
-/// Longest name of a host (RFC 1035).
-const HOST_MAX_BYTES: usize = 253;
-
-/// Every certificate of the system.
-pub(super) fn certificates(
-    checker: &mut Checker<'_>,
-    raw: Option<IndexMap<String, raw::Certificate>>,
-) -> Vec<Certificate> {
-    let raw = raw.into_iter().flatten();
-    raw.map(|(name, raw)| certificate(checker, name, raw))
-        .collect()
-}
-
-fn certificate(checker: &mut Checker<'_>, name: String, raw: raw::Certificate) -> Certificate {
-    let path = ["certificates", name.as_str()];
-    let common_name = raw.common_name.unwrap_or_else(|| name.clone());
-    let subject = checker.position_of(&[&path[..], &["common_name"]].concat());
-    let organizations = raw.organizations.unwrap_or_default();
-    let mut texts = vec![(subject, common_name.clone())];
-    for (index, text) in organizations.iter().enumerate() {
-        let index = index.to_string();
-        let position = checker.position_of(&[&path[..], &["organizations", &index]].concat());
-        texts.push((position, text.clone()));
-    }
-    for (position, text) in texts {
-        let is_usable = !text.is_empty()
-            && text.chars().count() <= SUBJECT_MAX_CHARS
-            && !text.contains(char::is_control);
-        if !is_usable {
-            let what = format!("{} has {} in its subject", path_text(&path), quote(&text));
-            let expected = format!("1 to {SUBJECT_MAX_CHARS} characters");
-            checker.report(Finding::new(position, what).with_expected(expected));
-        }
-    }
-    let hosts = raw.hosts.unwrap_or_default();
-    for (index, host) in hosts.iter().enumerate() {
-        if !is_host(host) {
-            let index = index.to_string();
-            let position = checker.position_of(&[&path[..], &["hosts", &index]].concat());
-            let what = format!("{} has the host {}", path_text(&path), quote(host));
-            checker.report(
-                Finding::new(position, what)
-                    .with_expected("a DNS name or an address, e.g. api.example.org or 10.0.0.1"),
-            );
-        }
-    }
-    Certificate {
-        name,
-        common_name,
-        organizations,
-        hosts,
-    }
-}
-
-pub(crate) fn is_host(text: &str) -> bool {
-    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-._*".contains(&byte);
-    let is_name = !text.is_empty() && text.len() <= HOST_MAX_BYTES && text.bytes().all(is_letter);
-    is_name || text.parse::<IpAddr>().is_ok()
-}
 
 /// The ports of a component that speak TLS.
 pub(super) fn port_tls(

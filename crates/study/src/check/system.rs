@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use super::{
     Checker,
     components::{self, Conditions, Definitions},
-    port_tls::{certificates, port_tls, refuse_kafka},
+    port_tls::{port_tls, refuse_kafka},
     probe::{system_metric, system_probe},
     set::refusal,
     system_text::{Names, Secrets},
@@ -15,10 +15,10 @@ use super::{
 };
 use crate::{
     Certificate, Component, Endpoint, Parameter, ParameterKind, ProcessDriver, ReadyCheck, System,
-    at::Bounds,
+    at::{At, Bounds},
     mistake::Finding,
     nearest::{list, nearest_word},
-    parts::limits::limit_texts,
+    parts::{certificates::certificates, limits::limit_texts},
     raw,
 };
 
@@ -50,7 +50,7 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         known: &parameters,
     };
     let when = conditions.of_components(checker, &raw_components);
-    let certificates = certificates(checker, raw.certificates);
+    let certificates = certificates(checker, raw.certificates.as_ref());
     let mut names = Names::new(parameter_names.clone(), &parameters, &raw_components, when);
     names.certificates = certificate_names(&certificates);
     let definitions = Definitions {
@@ -84,8 +84,8 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         conditions: &conditions,
     };
     let verify = verify::steps(checker, context, raw.verify);
-    if let Some(name) = &raw.kubeconfig {
-        require_endpoint(checker, &endpoints, name);
+    if let Some(given) = raw.kubeconfig.content() {
+        require_endpoint(checker, &endpoints, given);
     }
     Some(System {
         name: raw.system?.0,
@@ -95,7 +95,7 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         certificates,
         components,
         endpoints,
-        kubeconfig: raw.kubeconfig,
+        kubeconfig: raw.kubeconfig.value().cloned(),
         probes,
         metrics,
         verify,
@@ -118,13 +118,16 @@ fn report_no_component(checker: &mut Checker<'_>) {
 }
 
 /// Reports a `kubeconfig` that names no endpoint.
-fn require_endpoint(checker: &mut Checker<'_>, endpoints: &[Endpoint], name: &str) {
+fn require_endpoint(
+    checker: &mut Checker<'_>,
+    endpoints: &[Endpoint],
+    At { place, value: name }: &At<String>,
+) {
     let known = || endpoints.iter().map(|known| known.name.as_str());
     if !known().any(|known| known == name) {
         let what = format!("there is no endpoint {name:?}");
-        let position = checker.position_of(&["kubeconfig"]);
         checker.report(
-            Finding::new(position, what)
+            Finding::new(place.value, what)
                 .with_expected(super::verify::expected_endpoint(known()))
                 .with_suggestion(nearest_word(name, known())),
         );
@@ -305,7 +308,8 @@ fn component(
         .enumerate()
         .filter_map(|(index, raw)| components::setup_step(checker, definitions, &name, index, raw))
         .collect();
-    let ready = raw.ready.and_then(|raw| ready(checker, names, &name, raw));
+    let ready = raw.ready.content();
+    let ready = ready.and_then(|given| ready_check(checker, names, &name, given));
     let stop_path = [path[0], path[1], "stop_timeout"];
     let bounds = Bounds(Duration::ZERO, TIMEOUT_BOUNDS.1);
     let stop_timeout = checker.duration(raw.stop_timeout, &stop_path, STOP_TIMEOUT, bounds);
@@ -382,37 +386,29 @@ fn process(
     })
 }
 
-fn ready(
+fn ready_check(
     checker: &mut Checker<'_>,
     names: &Names,
     component: &str,
-    raw: raw::ReadyCheck,
+    At { place, value: keys }: &At<raw::ReadyCheck>,
 ) -> Option<ReadyCheck> {
-    let path = ["components", component, "ready"];
-    match (raw.http, raw.tcp) {
-        (Some(raw), None) => {
-            let here = [&path[..], &["http"]].concat();
-            let target = checker.target(&raw.path?, &[&here[..], &["path"]].concat());
+    match (keys.http.value(), keys.tcp.value()) {
+        (Some(http), None) => {
+            let path = http.path.content()?;
+            let target = checker.target_of(path, &path.value);
             Some(ReadyCheck::Http {
-                port: names.port(checker, component, raw.port.content()?)?,
+                port: names.port(checker, component, http.port.content()?)?,
                 path: target?,
             })
         }
-        (None, Some(raw)) => {
-            let port = names.port(checker, component, raw.port.content()?)?;
+        (None, Some(tcp)) => {
+            let port = names.port(checker, component, tcp.port.content()?)?;
             Some(ReadyCheck::Tcp { port })
         }
+        _ if keys.http.is_invalid() || keys.tcp.is_invalid() => None,
         _ => {
-            if !["http", "tcp"]
-                .iter()
-                .any(|key| checker.is_invalid(&["components", component, "ready", key]))
-            {
-                let what = format!("components.{component}.ready is not one check");
-                checker.report(
-                    Finding::new(checker.key(&path), what)
-                        .with_expected("exactly one of http, tcp"),
-                );
-            }
+            let mistake = place.key_mistake("is not one check");
+            checker.report(mistake.with_expected("exactly one of http, tcp"));
             None
         }
     }

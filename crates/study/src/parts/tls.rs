@@ -6,7 +6,8 @@ use serde::Deserialize;
 use crate::{
     ExternalTls, Pem,
     at::{At, Key},
-    check::{Checker, is_host},
+    check::Checker,
+    parts::certificates::is_host,
     tree::quote,
 };
 

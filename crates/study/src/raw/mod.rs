@@ -33,7 +33,7 @@ pub(crate) use scenario::{
 };
 pub(crate) use study::Study;
 pub(crate) use system::{
-    Certificate, Component, Endpoint, Parameter, PortTls, Process, ReadyCheck, Replicas, System,
-    Verify, WrittenSecret,
+    Component, Endpoint, Parameter, PortTls, Process, ReadyCheck, Replicas, System, Verify,
+    WrittenSecret,
 };
 pub(crate) use use_system::{Kubeconfig, UseSystem, external_names};

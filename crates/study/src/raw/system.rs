@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Level,
     at::{At, Key},
-    parts::{limits::Limits, probe::Probe, system_metric::SystemMetric},
+    parts::{certificates::Certificate, limits::Limits, probe::Probe, system_metric::SystemMetric},
 };
 
 /// A system: its parameters, components, endpoints, probes and functional check.
@@ -34,7 +34,7 @@ pub(crate) struct System {
     /// Certificates that are made when the system is brought up, signed by an authority of its own. `${certificate.NAME.cert}`,
     /// `${certificate.NAME.key}` and `${ca.cert}` are their files, in PEM.
     #[schemars(extend("x-waggle-keys" = "name"))]
-    pub certificates: Option<IndexMap<String, Certificate>>,
+    pub certificates: Option<IndexMap<String, At<Certificate>>>,
     /// Variables of every component's environment, in addition to its own; may hold `${…}`, but no secret and no `port.NAME`. A
     /// component's own variable of the same name wins.
     pub environment: Option<IndexMap<String, String>>,
@@ -45,7 +45,7 @@ pub(crate) struct System {
     #[schemars(required, extend("x-waggle-keys" = "name"))]
     pub endpoints: Option<IndexMap<String, Endpoint>>,
     /// The endpoint whose address, certificates and identity are those of a kubeconfig if a study names one (`system.kubeconfig`).
-    pub kubeconfig: Option<String>,
+    pub kubeconfig: Key<String>,
     /// What watches the stores in which records arrive.
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub probes: Option<IndexMap<String, At<Probe>>>,
@@ -165,7 +165,7 @@ pub(crate) struct Component {
     pub limits: Key<Limits>,
     /// When it counts as ready.
     #[schemars(required)]
-    pub ready: Option<ReadyCheck>,
+    pub ready: Key<ReadyCheck>,
     /// What it writes into files of its own folder, once it is ready: `${secret.NAME}` for those that depend on it, and for requests.
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub secrets: Option<IndexMap<String, WrittenSecret>>,
@@ -182,20 +182,6 @@ pub(crate) struct WrittenSecret {
     /// The file, in the folder of the first replica; its text without spaces and line ends around it is the secret.
     #[schemars(required)]
     pub file: Option<String>,
-}
-
-/// A certificate of a system, valid for localhost, 127.0.0.1 and ::1, for a server as for a client.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Certificate {
-    /// The common name of its subject; by default the name under which it stands here.
-    pub common_name: Option<String>,
-    /// The organizations of its subject, e.g. `[system:masters]`.
-    #[schemars(length(max = 16))]
-    pub organizations: Option<Vec<String>>,
-    /// Further DNS names and addresses for which it is valid.
-    #[schemars(length(max = 64))]
-    pub hosts: Option<Vec<String>>,
 }
 
 /// How waggle connects to a port that speaks TLS.
@@ -260,9 +246,9 @@ pub(crate) struct Process {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReadyCheck {
     /// GET answers 2xx.
-    pub http: Option<HttpReady>,
+    pub http: Key<HttpReady>,
     /// A connection is accepted.
-    pub tcp: Option<TcpReady>,
+    pub tcp: Key<TcpReady>,
 }
 
 /// GET answers 2xx.
@@ -274,7 +260,7 @@ pub(crate) struct HttpReady {
     pub port: Key<String>,
     /// Path and query.
     #[schemars(required)]
-    pub path: Option<String>,
+    pub path: Key<String>,
 }
 
 /// A connection is accepted.
