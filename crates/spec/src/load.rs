@@ -160,6 +160,16 @@ impl LoadModel {
         load
     }
 
+    /// Its level, if that can change during the load: by stages, a ramp-up or a recovery.
+    #[must_use]
+    pub fn changing_level(&self) -> Option<f64> {
+        match self {
+            Self::Open { rate_per_s, .. } => Some(*rate_per_s),
+            Self::Users { users, .. } => Some(f64::from(*users)),
+            Self::Closed { .. } | Self::Clients { .. } => None,
+        }
+    }
+
     /// Whether the load ends by itself, with the last request of its clients.
     #[must_use]
     pub fn is_clients(&self) -> bool {

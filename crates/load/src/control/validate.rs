@@ -123,7 +123,7 @@ pub(crate) fn check(job: &Job) -> Result<(), StartError> {
     }
     check_sources(job)?;
     check_model(&job.model, &job.stages)?;
-    if matches!(job.model, LoadModel::Clients { .. })
+    if job.model.is_clients()
         && (matches!(job.what, What::Scenario(_)) || job.transport.protocol == Protocol::Http2)
     {
         return Err(StartError::ClientsRequests);
@@ -155,10 +155,10 @@ fn check_model(model: &LoadModel, stages: &[LoadStage]) -> Result<(), StartError
         (_, 0) => return Err(StartError::NoPipelining),
         _ => {}
     }
+    if model.changing_level().is_none() && !stages.is_empty() {
+        return Err(StartError::StagesOfModel(model.kind().name()));
+    }
     match model {
-        LoadModel::Closed { .. } | LoadModel::Clients { .. } if !stages.is_empty() => {
-            Err(StartError::StagesOfModel(model.kind().name()))
-        }
         LoadModel::Closed { .. } => Ok(()),
         LoadModel::Open { rate_per_s, .. } if stages.is_empty() => check_rate(*rate_per_s),
         LoadModel::Open { .. } => check_stages(stages),

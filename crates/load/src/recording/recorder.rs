@@ -126,8 +126,8 @@ impl Repeated {
 #[derive(Debug)]
 pub(crate) struct Recorder {
     slice: Box<Slice>,
-    response_time: Repeated,
-    service_time: Repeated,
+    response: Repeated,
+    service: Repeated,
     lag: Repeated,
     exchange: Exchange,
     interval: u64,
@@ -170,8 +170,8 @@ impl Recorder {
         let due = partition.due;
         Self {
             slice: Slice::new(exchange.source, partition.steps),
-            response_time: Repeated::default(),
-            service_time: Repeated::default(),
+            response: Repeated::default(),
+            service: Repeated::default(),
             lag: Repeated::default(),
             exchange,
             interval,
@@ -249,12 +249,12 @@ impl Recorder {
         self.in_flight -= 1;
         self.sent_instants = self.sent_instants.wrapping_sub(instants.sent);
         self.slice.counts.succeeded += 1;
-        self.response_time.record(
+        self.response.record(
             &mut self.slice.times[TimeKind::Response],
             instants.done.saturating_sub(instants.due),
         );
         if self.due != Due::AtSending {
-            self.service_time.record(
+            self.service.record(
                 &mut self.slice.times[TimeKind::Service],
                 instants.done.saturating_sub(instants.sent),
             );
@@ -347,8 +347,8 @@ impl Recorder {
             Ok(()) => {
                 step.counts.succeeded += 1;
                 record_growing(&mut step.times[TimeKind::Response], response_time);
-                let service_time = instants.done.saturating_sub(instants.sent);
-                record_growing(&mut step.times[TimeKind::Service], service_time);
+                let service = instants.done.saturating_sub(instants.sent);
+                record_growing(&mut step.times[TimeKind::Service], service);
             }
             Err(failure) => {
                 step.counts.failed += 1;
@@ -424,10 +424,9 @@ impl Recorder {
 
     /// Updates the counts of the slice from the recorder's own state.
     fn settle(&mut self) {
-        self.response_time
+        self.response
             .note(&mut self.slice.times[TimeKind::Response]);
-        self.service_time
-            .note(&mut self.slice.times[TimeKind::Service]);
+        self.service.note(&mut self.slice.times[TimeKind::Service]);
         self.lag.note(&mut self.slice.times[TimeKind::Lag]);
         let had = self.thread.since_last();
         let unexplained = self.in_flight_unexplained();

@@ -179,11 +179,11 @@ pub(crate) fn falls_after(cell: &Cell) -> Option<Duration> {
 
 /// How the level of a cell's load changes; empty if it does not.
 fn stages(cell: &Cell) -> Vec<LoadStage> {
-    let cell_level = match cell.load {
-        _ if !cell.stages.is_empty() => return cell.stages.clone(),
-        LoadModel::Open { rate_per_s, .. } => rate_per_s,
-        LoadModel::Users { users, .. } => f64::from(users),
-        LoadModel::Closed { .. } | LoadModel::Clients { .. } => return Vec::new(),
+    if !cell.stages.is_empty() {
+        return cell.stages.clone();
+    }
+    let Some(cell_level) = cell.load.changing_level() else {
+        return Vec::new();
     };
     let stretches = stretches(cell, cell_level).into_iter();
     let jump_and_stay =

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use waggle_spec::{FeedOrder, LoadModel};
+use waggle_spec::{FeedOrder, LoadKind, LoadModel};
 
 use super::{made_rows::made_rows, path::Path};
 use crate::{
@@ -224,13 +224,14 @@ fn kept_rows(checker: &mut Checker<'_>, load: &str, path: &Path) -> Option<KeptR
 /// Reports a feed with fewer rows than users, each of which needs its own row; in closed and open load a connection counts as a
 /// user.
 fn refuse_too_few_rows(checker: &mut Checker<'_>, rows: usize, model: &LoadModel, path: &Path) {
-    let (users, word) = match model {
-        LoadModel::Users { users, .. } => (*users, "users"),
-        LoadModel::Closed { connections, .. } | LoadModel::Open { connections, .. } => {
-            (*connections, "connections")
-        }
-        // They send no sessions.
-        LoadModel::Clients { .. } => return,
+    // They send no sessions.
+    if model.is_clients() {
+        return;
+    }
+    let users = model.connections();
+    let word = match model.kind() {
+        LoadKind::Users => "users",
+        _ => "connections",
     };
     if rows < users as usize {
         let what = format!("a feed per user has {rows} rows for {users} {word}");

@@ -11,7 +11,7 @@ use waggle_report::wording::{
     search::level,
 };
 use waggle_runner::RecordFiles;
-use waggle_spec::{LevelKind, LoadModel, Restart, Search, TrialOrder, WarmUpUntil};
+use waggle_spec::{LoadModel, Restart, Search, TrialOrder, WarmUpUntil};
 use waggle_study::{Cell, Fault, Study, System};
 use waggle_units::format_duration;
 
@@ -306,11 +306,7 @@ fn fall(cell: &Cell) -> String {
     let Some(recovery) = &cell.schedule.recovery else {
         return String::new();
     };
-    let what = match cell.load {
-        LoadModel::Open { .. } => LevelKind::Rate,
-        LoadModel::Closed { .. } | LoadModel::Clients { .. } => LevelKind::Connections,
-        LoadModel::Users { .. } => LevelKind::Users,
-    };
+    let what = cell.load.kind().level_kind();
     let control = recovery.control.map_or_else(String::new, |control| {
         format!(" (control of {} in the warm-up)", duration(control))
     });

@@ -72,11 +72,8 @@ pub(crate) fn duration_of_stages(
     stages: Option<&[waggle_spec::LoadStage]>,
     model: Option<&LoadModel>,
 ) -> Option<At<Duration>> {
-    let is_closed = matches!(
-        model,
-        Some(LoadModel::Closed { .. } | LoadModel::Clients { .. })
-    );
-    let stages = stages.filter(|stages| !stages.is_empty() && !is_closed)?;
+    let is_constant = model.is_some_and(|model| model.changing_level().is_none());
+    let stages = stages.filter(|stages| !stages.is_empty() && !is_constant)?;
     Some(At {
         place: given.place()?.clone(),
         value: stages.iter().map(|stage| stage.duration).sum(),

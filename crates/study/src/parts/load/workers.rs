@@ -1,6 +1,6 @@
 //! The threads and the processes that make the load.
 
-use waggle_spec::LoadModel;
+use waggle_spec::{LoadKind, LoadModel};
 
 use super::Load;
 use crate::{at::At, check::Checker};
@@ -37,11 +37,11 @@ fn limit_by_connections(
     key: &str,
     At { place, value }: &At<u32>,
 ) {
-    let (most, word) = match model {
-        LoadModel::Closed { .. } | LoadModel::Open { .. } => (model.connections(), "connections"),
-        LoadModel::Users { users, .. } => (*users, "users"),
-        // Those of a client are of one worker.
-        LoadModel::Clients { clients, .. } => (*clients, "clients"),
+    // Those of a client are of one worker.
+    let (most, _) = model.groups();
+    let word = match model.kind() {
+        LoadKind::Closed | LoadKind::Open => "connections",
+        kind @ (LoadKind::Users | LoadKind::Clients) => kind.name(),
     };
     if *value > most {
         let mistake = place.mistake(format!("is {value} with {most} {word}"));
