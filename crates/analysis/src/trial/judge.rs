@@ -43,7 +43,7 @@ pub struct LoadFacts<'a> {
     pub kept_awake: bool,
     /// Requests per second asked for, in open load.
     pub offered_per_s: Option<f64>,
-    /// Of the measured phase, in microseconds; as [`results::TrialHistograms`] has them.
+    /// Of the measured phase, in microseconds; as [`results::Trial::measured_histograms`] has them.
     pub response_time: &'a Histogram<u64>,
     pub service_time: &'a Histogram<u64>,
     /// The strictest upper bound on times that a search asks for, in microseconds.
