@@ -146,6 +146,13 @@ impl<T, const N: usize> Times<T, N> {
     }
 }
 
+/// In the order of the kinds.
+impl<T, const N: usize> From<[T; N]> for Times<T, N> {
+    fn from(values: [T; N]) -> Self {
+        Self(values)
+    }
+}
+
 impl<T: Default, const N: usize> Default for Times<T, N> {
     fn default() -> Self {
         Self::from_fn(|_| T::default())

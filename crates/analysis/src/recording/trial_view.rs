@@ -1,10 +1,11 @@
 //! A trial, with what several look at made once.
 
 use hdrhistogram::Histogram;
+use waggle_metrics::{CATALOGUE, Metric};
 use waggle_results::{PhaseName, Trial};
 use waggle_spec::{TimeKind, Times};
 
-use crate::recording::{accepted::Accepted, samples::Samples};
+use crate::recording::{accepted::Accepted, histogram, samples::Samples};
 
 /// A trial as it is looked at.
 #[derive(Debug)]
@@ -29,9 +30,23 @@ impl<'a> TrialView<'a> {
             measured,
             service_time_measured: trial.times[TimeKind::Service]
                 .merge_range(measured.0, measured.1),
-            times: trial.measured_histograms(),
+            times: metric_times(trial),
             accepted: Accepted::from_intervals(&trial.intervals),
             samples: Samples::from_rows(&trial.resources),
         }
     }
+}
+
+/// What no metric is of is not decoded.
+fn metric_times(trial: &Trial) -> Times<Histogram<u64>> {
+    let (from_s, to_s) = trial.info.answers_within();
+    Times::from_fn(|kind| match is_metric(kind) {
+        true => trial.times[kind].merge_range(from_s, to_s),
+        false => histogram::empty(),
+    })
+}
+
+fn is_metric(kind: TimeKind) -> bool {
+    let mut rows = CATALOGUE.iter();
+    rows.any(|row| row.metric == Metric::Time(kind))
 }

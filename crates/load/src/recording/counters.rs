@@ -37,8 +37,12 @@ macro_rules! counters {
         }
 
         impl $crate::recording::counters::Count for $name {
-            fn add(&mut self, other: &Self) {
-                self.join(other);
+            fn join(&mut self, other: &Self) {
+                Self::join(self, other);
+            }
+
+            fn follow(&mut self, next: &Self) {
+                Self::follow(self, next);
             }
         }
     };
@@ -47,30 +51,36 @@ pub(crate) use counters;
 
 /// What can be added up.
 pub(crate) trait Count {
-    fn add(&mut self, other: &Self);
+    /// Adds the same interval of other workers.
+    fn join(&mut self, other: &Self);
+
+    /// Adds the next interval: the same, but of counts that have rules of their own.
+    fn follow(&mut self, next: &Self) {
+        self.join(next);
+    }
 }
 
 impl Count for u64 {
-    fn add(&mut self, other: &Self) {
+    fn join(&mut self, other: &Self) {
         *self += other;
     }
 }
 
 impl Count for i64 {
-    fn add(&mut self, other: &Self) {
+    fn join(&mut self, other: &Self) {
         *self += other;
     }
 }
 
 impl Count for Duration {
-    fn add(&mut self, other: &Self) {
+    fn join(&mut self, other: &Self) {
         *self += *other;
     }
 }
 
 /// `None`: nothing was counted.
 impl Count for Option<u64> {
-    fn add(&mut self, other: &Self) {
+    fn join(&mut self, other: &Self) {
         *self = match (*self, *other) {
             (Some(count), Some(others)) => Some(count + others),
             (count, others) => count.or(others),
@@ -79,13 +89,13 @@ impl Count for Option<u64> {
 }
 
 impl Count for Failures {
-    fn add(&mut self, other: &Self) {
-        self.join(other);
+    fn join(&mut self, other: &Self) {
+        Self::join(self, other);
     }
 }
 
 impl Count for Histogram<u64> {
-    fn add(&mut self, other: &Self) {
+    fn join(&mut self, other: &Self) {
         histogram::add(self, other);
     }
 }
@@ -94,11 +104,11 @@ pub(crate) mod sum {
     use super::Count;
 
     pub(crate) fn join<T: Count>(sum: &mut T, other: &T) {
-        sum.add(other);
+        sum.join(other);
     }
 
     pub(crate) fn follow<T: Count>(sum: &mut T, next: &T) {
-        sum.add(next);
+        sum.follow(next);
     }
 }
 
@@ -106,7 +116,7 @@ pub(crate) mod last {
     use super::Count;
 
     pub(crate) fn join<T: Count>(sum: &mut T, other: &T) {
-        sum.add(other);
+        sum.join(other);
     }
 
     pub(crate) fn follow<T: Copy>(state: &mut T, next: &T) {
@@ -122,7 +132,7 @@ pub(crate) mod busiest {
     }
 
     pub(crate) fn follow<T: Count>(sum: &mut T, next: &T) {
-        sum.add(next);
+        sum.follow(next);
     }
 }
 
@@ -150,7 +160,7 @@ mod tests {
     #[test]
     fn counts_that_some_do_not_have_are_added_where_they_are() {
         let joined = |mut count: Option<u64>, other| {
-            count.add(&other);
+            count.join(&other);
             count
         };
         assert_eq!(joined(None, None), None);

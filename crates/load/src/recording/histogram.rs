@@ -43,7 +43,10 @@ pub fn empty_times() -> Times<Histogram<u64>> {
 
 pub(crate) fn clear_times<const N: usize>(times: &mut Times<Histogram<u64>, N>) {
     for (_, histogram) in times.iter_mut() {
-        histogram.reset();
+        // Most loads lack some times, and a reset writes every count.
+        if !histogram.is_empty() {
+            histogram.reset();
+        }
     }
 }
 
@@ -60,8 +63,11 @@ pub fn add_times<const N: usize>(
     }
 }
 
-/// Adds times of one kind.
+/// Adds times of one kind. Most loads lack some kinds, and an addition reads every count.
 pub(crate) fn add(sum: &mut Histogram<u64>, part: &Histogram<u64>) {
+    if part.is_empty() {
+        return;
+    }
     sum.add(part)
         .expect("all histograms have the same bounds, or grow up to them");
 }
@@ -120,9 +126,11 @@ pub(crate) mod of_times {
         from: D,
     ) -> Result<Times<Histogram<u64>, N>, D::Error> {
         let all = Vec::<Owned>::deserialize(from)?;
-        let mut all = all.into_iter();
-        let times = Times::try_from_fn(|_| all.next().map(|Owned(histogram)| histogram).ok_or(()));
-        times.map_err(|()| de::Error::custom("fewer times than there are"))
+        let count = all.len();
+        let all: [Owned; N] = all
+            .try_into()
+            .map_err(|_| de::Error::custom(format!("{count} times; expected {N}")))?;
+        Ok(all.map(|Owned(histogram)| histogram).into())
     }
 }
 

@@ -10,7 +10,7 @@ use waggle_results::{
     DeliveryInfo, FORMAT, FailureCount, FailureKind, FeedInfo, FlowInfo, GeneratorInfo, Host,
     IntervalHistograms, IntervalRow, LedgerInfo, LoadStart, NamedText, PhaseInfo, PhaseName,
     ResourceRow, RunFolder, RunInfo, ScenarioInfo, ScheduleInfo, SessionCounts, SessionsInfo,
-    StepCounts, StepInfo, Trial, TrialEnd, TrialInfo, TrialKey, TrialWriter,
+    StepCounts, StepInfo, Trial, TrialInfo, TrialKey, TrialWriter,
 };
 use waggle_spec::{
     Comparison, FeedOrder, LevelKind, LoadKind, Restart, Search, Threshold, TimeKind, Times,
@@ -127,18 +127,12 @@ fn host() -> Host {
     }
 }
 
-#[expect(clippy::too_many_lines, reason = "every field of a trial")]
 pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
     let measured = CountsRow {
         seconds: 1.0,
         ..counts(900)
     };
     TrialInfo {
-        format: FORMAT,
-        key,
-        position,
-        started_utc: "2026-01-01T00:00:10Z".into(),
-        end: TrialEnd::Completed,
         phases: vec![
             PhaseInfo {
                 phase: PhaseName::Up,
@@ -186,24 +180,7 @@ pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
             ..DeliveryInfo::default()
         }),
         remarks: vec!["CPU of the generator's busiest worker: 82 %".into()],
-        level: None,
-        steps: Vec::new(),
-        sessions: None,
-        clients: Vec::new(),
-        connecting: None,
-        intermediate_probes: Vec::new(),
-        faults: Vec::new(),
-        load_drop: None,
-        machine: None,
-        stages: Vec::new(),
-        stopped: None,
-        limits: Vec::new(),
-        network: None,
-        preparation: None,
-        background: Vec::new(),
-        cool_down: None,
-        quiet_wait: None,
-        imported: None,
+        ..TrialInfo::new(key, position, "2026-01-01T00:00:10Z".into())
     }
 }
 

@@ -72,9 +72,9 @@ impl<'a> Trial<'a> {
         let (progress, workers) = (&load.progress, course.workers);
         phases.counted = result::note_measured(info, progress, workers, self.context);
         let noted = companions.note_load(&view, info);
-        noted.map_err(|abort| abort.into_stop(PhaseName::Finish))?;
+        let noted = noted.map_err(|abort| abort.into_stop(PhaseName::Finish));
         let run = load.run;
-        if let Err(stop) = came {
+        if let Err(stop) = came.and(noted) {
             *aborted = Some(AbortedLoads { run, companions });
             return Err(stop);
         }

@@ -535,12 +535,8 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
         start_s,
         end_s,
     };
+    let started_utc = format!("2026-01-12T09:{:02}:00Z", 30 + made.position % 30);
     TrialInfo {
-        format: FORMAT,
-        key: made.key,
-        position: made.position,
-        started_utc: format!("2026-01-12T09:{:02}:00Z", 30 + made.position % 30),
-        end: TrialEnd::Completed,
         phases: vec![
             phase(PhaseName::Up, -0.31, -0.28),
             phase(PhaseName::Ready, -0.28, -0.05),
@@ -577,25 +573,9 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
         }),
         measured: sums.measured.clone(),
         totals: sums.totals.clone(),
-        remarks: Vec::new(),
         level: made.level,
-        steps: Vec::new(),
-        sessions: None,
-        clients: Vec::new(),
-        connecting: None,
-        intermediate_probes: Vec::new(),
         faults: faults(made),
-        load_drop: None,
-        machine: None,
-        stages: Vec::new(),
-        stopped: None,
-        limits: Vec::new(),
-        network: None,
-        preparation: None,
-        background: Vec::new(),
-        cool_down: None,
-        quiet_wait: None,
-        imported: None,
+        ..TrialInfo::new(made.key, made.position, started_utc)
     }
 }
 

@@ -324,10 +324,8 @@ impl Measured {
     /// The engine's own figures over all intervals.
     #[must_use]
     pub fn engine(&self, settings: &GeneratorSettings) -> GeneratorInfo {
-        let counts = self
-            .sum
-            .as_ref()
-            .map_or_else(Counts::default, |sum| sum.counts.clone());
+        let none = Counts::default();
+        let counts = self.sum.as_ref().map_or(&none, |sum| &sum.counts);
         let of_time = |time: Duration| share(time.as_secs_f64(), self.seconds);
         let lags = self.times(TimeKind::Lag);
         let generators = self.sum.as_ref().map(|sum| &sum.generators[..]);
