@@ -65,6 +65,8 @@ pub struct Artifact {
     pub fetch: String,
     /// Programs that the script or the artifact needs.
     pub requires: Vec<String>,
+    /// Variables that the script has from waggle's environment.
+    pub environment_from: Vec<String>,
     /// What else to know before it is fetched.
     pub note: Option<String>,
 }

@@ -159,6 +159,7 @@ impl Component {
             command: Vec::new(),
             arguments: Vec::new(),
             environment: Vec::new(),
+            environment_from: Vec::new(),
             version_arguments: Vec::new(),
         };
         self.limits = LimitTexts::default();

@@ -218,6 +218,8 @@ pub struct ProcessDriver {
     /// What comes after it in some configurations; `configured` has put it there.
     pub arguments: Vec<Arguments>,
     pub environment: Vec<(String, String)>,
+    /// Variables that it has from waggle's environment.
+    pub environment_from: Vec<String>,
     /// Arguments that make it print its version.
     pub version_arguments: Vec<String>,
 }

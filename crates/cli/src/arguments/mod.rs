@@ -131,10 +131,21 @@ pub(crate) struct Choice {
     /// With --against: how the trials of the two versions lie in time
     #[arg(long, value_enum)]
     pub(crate) design: Option<DesignChoice>,
+    #[command(flatten)]
+    pub(crate) trust: TrustFlags,
     /// Seed of the order of trials and of every other random choice; overrides the seed of the study [default: that of the study,
     /// else a new one for each run]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+}
+
+/// Exceptions from the rule that files which start programs are those of the caller or of root.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct TrustFlags {
+    /// Use studies and systems of this folder although others own it or may write to it; may be repeated. The variable WAGGLE_TRUST has
+    /// such folders too, separated by colons
+    #[arg(long = "trust", value_name = "FOLDER")]
+    pub(crate) folders: Vec<PathBuf>,
 }
 
 impl Choice {
@@ -209,6 +220,9 @@ pub(crate) struct ExportFlags {
 pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) choice: Choice,
+    /// Also show the commands that the study would start; those of a study or system that others may have written are always shown
+    #[arg(long)]
+    pub(crate) commands: bool,
     /// Folder of the run folders: earlier runs of the study on this host show which difference the planned repetitions find
     #[arg(long, value_name = "FOLDER", default_value = "runs")]
     pub(crate) runs: PathBuf,
@@ -408,6 +422,8 @@ pub(crate) struct SystemName {
     /// The system: a folder in systems/ of this folder or one above it, or a system that was installed with waggle
     #[arg(value_name = "NAME")]
     pub(crate) system: String,
+    #[command(flatten)]
+    pub(crate) trust: TrustFlags,
 }
 
 /// Arguments of a process that waggle starts for itself.

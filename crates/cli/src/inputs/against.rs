@@ -35,6 +35,14 @@ pub(crate) fn changed_system(changes: &[String]) -> Option<&Path> {
     folders.next_back().map(Path::new)
 }
 
+/// The folders and programs that the changes name.
+pub(crate) fn named_paths(changes: &[String]) -> impl Iterator<Item = &Path> {
+    changes.iter().filter_map(|change| {
+        let program = || Some(change.strip_prefix(PROGRAM_OVERRIDE)?.split_once('=')?.1);
+        change.strip_prefix(SYSTEM).or_else(program).map(Path::new)
+    })
+}
+
 /// Makes two cells of each: one as it is, one with the changes.
 pub(crate) fn add_versions(
     study: &mut Study,

@@ -5,22 +5,36 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use waggle_system::Fetching;
 
-use crate::process::folders;
+use crate::{inputs::trust::Trust, output, process::folders};
 
 /// The folders in which artifacts of a system are searched, and the one to which they are fetched.
-pub(crate) fn fetch_locations(system_folder: &Path) -> Result<Fetching> {
+pub(crate) fn fetch_locations(system_folder: &Path, trust: &Trust) -> Result<Fetching> {
     let program = program()?;
     Ok(Fetching {
         system_folder: system_folder.to_path_buf(),
         artifacts_folder: folders::artifacts()
             .context("no cache folder: set HOME or XDG_CACHE_HOME")?,
-        program_folders: program
-            .parent()
-            .map(Path::to_path_buf)
-            .into_iter()
-            .collect(),
+        program_folders: program_folders(&program, trust),
         supervisor: program,
     })
+}
+
+/// The folder of this program, in which components' programs are searched, unless others may put some there.
+pub(crate) fn program_folders(program: &Path, trust: &Trust) -> Vec<PathBuf> {
+    let folder = program.parent().map(Path::to_path_buf);
+    match folder
+        .as_deref()
+        .and_then(|folder| trust.objection_to_place(folder))
+    {
+        None => folder.into_iter().collect(),
+        Some(objection) => {
+            let program = program.display();
+            output::print_progress(&format!(
+                "programs beside {program} are not used: {objection}"
+            ));
+            Vec::new()
+        }
+    }
 }
 
 fn program() -> Result<PathBuf> {

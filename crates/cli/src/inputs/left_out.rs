@@ -18,9 +18,12 @@ pub(crate) fn find(loaded: &Loaded) -> Result<Vec<LeftOutInfo>> {
     if folders::artifacts().is_none() {
         return Ok(Vec::new());
     }
-    let locations = fetch_locations(&loaded.system_folder)?;
+    let locations = fetch_locations(&loaded.system_folder, &loaded.trust)?;
     let changed = match &loaded.changed {
-        Some(changed) => Some((&changed.system, fetch_locations(&changed.folder)?)),
+        Some(changed) => Some((
+            &changed.system,
+            fetch_locations(&changed.folder, &loaded.trust)?,
+        )),
         None => None,
     };
     let changed = changed.as_ref();

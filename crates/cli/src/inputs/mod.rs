@@ -6,3 +6,5 @@ mod filter;
 pub(crate) mod left_out;
 pub(crate) mod runs;
 pub(crate) mod study;
+pub(crate) mod systems;
+pub(crate) mod trust;

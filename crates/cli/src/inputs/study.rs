@@ -13,7 +13,7 @@ use waggle_convert::{
 use waggle_runner::{ChangedSystem, RecordsError};
 use waggle_study::{
     BODY_MAX_BYTES, Body, EnvironmentError, ExternalComponent, Files, Named, Place, Source, Study,
-    System, Values, What, nearest_word,
+    System, Values, What,
 };
 
 use crate::{
@@ -21,6 +21,8 @@ use crate::{
     inputs::{
         against::{self, Changes},
         filter,
+        systems::{SystemFile, system_file},
+        trust::{Objection, Trust, refusal},
     },
 };
 
@@ -34,6 +36,9 @@ pub(crate) struct Loaded {
     pub(crate) system_folder: PathBuf,
     /// The system of the changed version, if it is another one.
     pub(crate) changed: Option<ChangedSystem>,
+    pub(crate) trust: Trust,
+    /// What others may have written, the study or a system, and why its programs are not started.
+    pub(crate) foreign: Vec<(PathBuf, Objection)>,
 }
 
 impl Loaded {
@@ -42,6 +47,15 @@ impl Loaded {
         take_values(&mut self.study, study, &self.study_source)?;
         self.locate_external();
         Ok(())
+    }
+
+    /// `system shop: systems/shop/system.yaml`.
+    pub(crate) fn system_line(&self) -> String {
+        let name = &self.system.name;
+        match self.system.external {
+            Some(_) => format!("system {name}: a server that runs already"),
+            None => format!("system {name}: {}", self.system_source.name),
+        }
     }
 
     /// Puts in where components run already, when the study knows all of it.
@@ -158,10 +172,29 @@ pub(crate) fn records_error(why: RecordsError, study: &Path, source: &Source) ->
     }
 }
 
-/// Reads and checks the study of `choice` and its system, and applies the filters of `choice`.
+/// Reads and checks the study of `choice` and its system, and applies the filters of `choice`. Both are of the caller or of root.
 pub(crate) fn load(choice: &Choice) -> Result<Loaded> {
+    let loaded = load_to_show(choice)?;
+    match loaded.foreign.first() {
+        None => Ok(loaded),
+        Some((path, objection)) => Err(refusal(
+            path,
+            "a study and a system start programs",
+            objection,
+        )),
+    }
+}
+
+/// The same, whoever wrote them: nothing of it is started.
+pub(crate) fn load_to_show(choice: &Choice) -> Result<Loaded> {
+    let trust = Trust::new(&choice.trust.folders)?;
     let study_source = read(&choice.study)?;
-    let (system, system_source, system_folder) = system(&study_source, &choice.study)?;
+    let (system, system_source, system_file) = system(&study_source, &choice.study, &trust)?;
+    let system_folder = folder_of(&system_file.path);
+    let foreign_study = trust.objection(&choice.study);
+    let mut foreign: Vec<(PathBuf, Objection)> = Vec::new();
+    foreign.extend(foreign_study.map(|why| (choice.study.clone(), why)));
+    foreign.extend(system_file.objection.map(|why| (system_file.path, why)));
     let files = waggle_runner::files_beside(&choice.study);
     let read = |system: &System| -> Result<Study> {
         let mut study = waggle_study::read_study_and_files(&study_source, system, &files)?;
@@ -178,6 +211,9 @@ pub(crate) fn load(choice: &Choice) -> Result<Loaded> {
         Some(folder) => Some(changed_system(folder, &study.external)?),
         None => None,
     };
+    for path in against::named_paths(&choice.against) {
+        foreign.extend(trust.objection(path).map(|why| (path.to_path_buf(), why)));
+    }
     let study_on_changed = match &changed {
         Some(changed) => {
             let study = read(&changed.system);
@@ -203,6 +239,8 @@ pub(crate) fn load(choice: &Choice) -> Result<Loaded> {
         system_source,
         system_folder,
         changed,
+        trust,
+        foreign,
     })
 }
 
@@ -217,8 +255,8 @@ fn changed_system(folder: &Path, external: &[ExternalComponent]) -> Result<Chang
     })
 }
 
-/// The system that a study names, with its text and its folder.
-fn system(study: &Source, file: &Path) -> Result<(System, Source, PathBuf)> {
+/// The system that a study names, with its text and its file.
+fn system(study: &Source, file: &Path, trust: &Trust) -> Result<(System, Source, SystemFile)> {
     let name = match waggle_study::system_of(study)? {
         Named::System(name) => name,
         Named::Server(server) => {
@@ -226,52 +264,17 @@ fn system(study: &Source, file: &Path) -> Result<(System, Source, PathBuf)> {
                 name: "system.url".to_owned(),
                 text: format!("# {}: {}\n", server.name, server.summary),
             };
-            return Ok((*server, source, PathBuf::new()));
+            return Ok((*server, source, SystemFile::default()));
         }
     };
-    let system_file = system_file(&name, study, file)?;
-    let source = read(&system_file)?;
+    let system_file = system_file(&name, study, file, trust)?;
+    let source = read(&system_file.path)?;
     let system = waggle_study::read_system(&source)?;
-    let folder = system_file.parent().map(Path::to_path_buf);
-    Ok((system, source, folder.unwrap_or_default()))
+    Ok((system, source, system_file))
 }
 
-/// A system by its name, with its folder.
-pub(crate) fn system_named(name: &str) -> Result<(System, PathBuf)> {
-    let here = std::env::current_dir().context("cannot determine the current folder")?;
-    let folders = systems_folders(None, &here);
-    let file = folders
-        .iter()
-        .map(|systems| systems.join(name).join("system.yaml"))
-        .find(|file| file.is_file());
-    let Some(file) = file else {
-        let known = names_in(&folders);
-        if known.is_empty() {
-            bail!(
-                "there is no system \"{name}\": no folder systems/ here or above, and none installed with waggle"
-            );
-        }
-        let near = nearest_word(name, known.iter().map(String::as_str));
-        bail!(
-            "there is no system \"{name}\"; expected {}{}",
-            known.join(", "),
-            question(near)
-        );
-    };
-    let source = read(&relative_path(&file, &here))?;
-    let system = waggle_study::read_system(&source)?;
-    let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
-    Ok((system, folder))
-}
-
-/// Asks for the system that was meant if there is none of this name here; else empty.
-pub(crate) fn meant_system(name: &str) -> String {
-    let here = std::env::current_dir().unwrap_or_default();
-    let known = names_in(&systems_folders(None, &here));
-    match known.iter().any(|known| known == name) {
-        true => String::new(),
-        false => question(nearest_word(name, known.iter().map(String::as_str))),
-    }
+fn folder_of(file: &Path) -> PathBuf {
+    file.parent().map(Path::to_path_buf).unwrap_or_default()
 }
 
 pub(crate) fn read(file: &Path) -> Result<Source> {
@@ -284,65 +287,4 @@ pub(crate) fn read(file: &Path) -> Result<Source> {
         name: file.display().to_string(),
         text,
     })
-}
-
-/// `systems/NAME/system.yaml` in the study's folder or one above it, then from the current folder, then from the program's, then
-/// among those that were installed with the program.
-fn system_file(name: &str, study: &Source, file: &Path) -> Result<PathBuf> {
-    let here = std::env::current_dir().context("cannot determine the current folder")?;
-    let folders = systems_folders(Some(file), &here);
-    let path = folders
-        .iter()
-        .map(|systems| systems.join(name).join("system.yaml"))
-        .find(|file| file.is_file());
-    match path {
-        Some(file) => Ok(relative_path(&file, &here)),
-        None => Err(waggle_study::unknown_system(study, &names_in(&folders)).into()),
-    }
-}
-
-/// The folders that may contain systems, the nearest first.
-fn systems_folders(study: Option<&Path>, here: &Path) -> Vec<PathBuf> {
-    let study = study.and_then(|study| fs::canonicalize(study).ok());
-    let study = study.unwrap_or_default();
-    let program = std::env::current_exe().unwrap_or_default();
-    let installed = installed_folder(&program);
-    let mut folders: Vec<PathBuf> = Vec::new();
-    for folder in [study.as_path(), here, &program]
-        .into_iter()
-        .flat_map(Path::ancestors)
-        .chain(installed.as_deref())
-    {
-        let systems = folder.join("systems");
-        if systems.is_dir() && !folders.contains(&systems) {
-            folders.push(systems);
-        }
-    }
-    folders
-}
-
-/// What was installed with the program `PREFIX/bin/waggle`: `PREFIX/share/waggle`, with `systems` and `studies`.
-fn installed_folder(program: &Path) -> Option<PathBuf> {
-    Some(program.parent()?.parent()?.join("share/waggle"))
-}
-
-/// The names of the systems in these folders, sorted.
-fn names_in(folders: &[PathBuf]) -> Vec<String> {
-    let entries = folders
-        .iter()
-        .filter_map(|folder| fs::read_dir(folder).ok())
-        .flatten()
-        .filter_map(Result::ok);
-    let mut names: Vec<String> = entries
-        .filter(|entry| entry.path().join("system.yaml").is_file())
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .collect();
-    names.sort();
-    names.dedup();
-    names
-}
-
-/// The path of the file, relative to `here` if it is below it.
-fn relative_path(file: &Path, here: &Path) -> PathBuf {
-    file.strip_prefix(here).unwrap_or(file).to_path_buf()
 }

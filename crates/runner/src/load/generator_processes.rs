@@ -14,7 +14,7 @@ use std::{
 };
 
 use waggle_load::{Job, Link, shares};
-use waggle_system::components::supervise::describe;
+use waggle_system::{components::supervise::describe, host::environment::keep_variables};
 
 use crate::load::load_run::LoadError;
 
@@ -54,11 +54,9 @@ pub(crate) fn start(program: &Path, job: &Job, generators: u32) -> Result<Vec<Li
 
 fn link(program: &Path) -> io::Result<Link> {
     let mut command = Command::new(program);
-    let kept = ENVIRONMENT.map(|name| std::env::var_os(name).map(|value| (name, value)));
+    keep_variables(&mut command, ENVIRONMENT.into_iter());
     command
         .arg(SUBCOMMAND)
-        .env_clear()
-        .envs(kept.into_iter().flatten())
         // An interrupt from the terminal is waggle's to handle.
         .process_group(0)
         .stdin(Stdio::piped())

@@ -20,7 +20,7 @@ use crate::{
     mistake::Finding,
     nearest::{list, nearest_word},
     origin::TOKEN,
-    parts::{limits::Declared, texts::refuse_unknown},
+    parts::{inherited_variables::inherited_variables, limits::Declared, texts::refuse_unknown},
     raw,
     substitute::is_secret,
 };
@@ -154,11 +154,13 @@ fn artifact(checker: &mut Checker<'_>, name: String, raw: raw::Artifact) -> Opti
                 .with_expected("a script in the system's folder, e.g. fetch/NAME"),
         );
     }
+    let environment_from = inherited_variables(checker, &raw.environment_from, &[]);
     Some(Artifact {
         version: raw.version?,
         programs,
         fetch,
         requires,
+        environment_from,
         note: raw.note,
         name,
     })

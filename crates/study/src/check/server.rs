@@ -113,6 +113,7 @@ fn system(external: External) -> System {
                 command: Vec::new(),
                 arguments: Vec::new(),
                 environment: Vec::new(),
+                environment_from: Vec::new(),
                 version_arguments: Vec::new(),
             },
             ready: ReadyCheck::Tcp {

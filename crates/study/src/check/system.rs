@@ -18,7 +18,9 @@ use crate::{
     at::{At, Bounds},
     mistake::Finding,
     nearest::{list, nearest_word},
-    parts::{certificates::certificates, limits::limit_texts},
+    parts::{
+        certificates::certificates, inherited_variables::inherited_variables, limits::limit_texts,
+    },
     raw,
 };
 
@@ -378,10 +380,12 @@ fn process(
         let position = checker.position_of(&[&path("environment")[..], &[name]].concat());
         names.check_text(checker, position, &scope, text);
     }
+    let environment_from = inherited_variables(checker, &raw.environment_from, &environment);
     Some(ProcessDriver {
         command,
         arguments,
         environment,
+        environment_from,
         version_arguments: raw.version_arguments.unwrap_or_default(),
     })
 }

@@ -4,6 +4,7 @@ pub(crate) mod best_and_worst;
 pub(crate) mod certificates;
 pub(crate) mod delivery;
 pub(crate) mod faults;
+pub(crate) mod inherited_variables;
 pub(crate) mod limits;
 pub(crate) mod load;
 pub(crate) mod network;

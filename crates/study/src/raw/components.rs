@@ -84,6 +84,9 @@ pub(crate) struct Artifact {
     pub fetch: Option<String>,
     /// Programs that the script or the artifact needs, e.g. a compiler.
     pub requires: Option<Vec<String>>,
+    /// Environment variables that the script has from waggle's environment, if they are set there, e.g. `CARGO_HOME`. Besides them it
+    /// has PATH, HOME, LANG, the proxies (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, in capitals or not), and a TMPDIR of its own.
+    pub environment_from: Key<Vec<At<String>>>,
     /// What else to know before it is fetched, e.g. how long that takes and how much space.
     pub note: Option<String>,
 }

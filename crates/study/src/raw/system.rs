@@ -237,6 +237,9 @@ pub(crate) struct Process {
     pub arguments: Option<Vec<Arguments>>,
     /// Variables of its environment; may hold `${…}` too, `secret.NAME` among them.
     pub environment: Option<IndexMap<String, String>>,
+    /// Environment variables that it has from waggle's environment, if they are set there, e.g. `JAVA_HOME`. Besides them and its own it
+    /// has PATH, HOME, LANG, TMPDIR and the proxies (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, in capitals or not).
+    pub environment_from: Key<Vec<At<String>>>,
     /// Arguments that make it print its version.
     pub version_arguments: Option<Vec<String>>,
 }

@@ -2,6 +2,7 @@
 
 pub mod cpu_time;
 pub mod cpus;
+pub mod environment;
 mod facts;
 pub mod idle_poll;
 pub mod namespace;

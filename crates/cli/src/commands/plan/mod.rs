@@ -1,5 +1,6 @@
 //! `waggle plan`: which trials would run, in which order and for how long.
 
+mod commands;
 mod details;
 mod power;
 
@@ -12,7 +13,7 @@ use waggle_report::wording::{
 };
 use waggle_runner::RecordFiles;
 use waggle_spec::{LoadModel, Restart, Search, TrialOrder, WarmUpUntil};
-use waggle_study::{Cell, Fault, Study, System};
+use waggle_study::{Cell, Fault, Study};
 use waggle_units::format_duration;
 
 use crate::{
@@ -26,7 +27,7 @@ use crate::{
 };
 
 pub(crate) fn run(arguments: &Plan) -> Result<Exit> {
-    let mut loaded = study::load(&arguments.choice)?;
+    let mut loaded = study::load_to_show(&arguments.choice)?;
     let left_out = left_out::find(&loaded)?;
     let mut lines = left_out::lines(&loaded, &left_out);
     // The plan may be read on another machine than that of the run.
@@ -37,13 +38,27 @@ pub(crate) fn run(arguments: &Plan) -> Result<Exit> {
     RecordFiles::read(&loaded.study, study)
         .map_err(|why| study::records_error(why, study, &loaded.study_source))?;
     lines.extend(missing_value(&loaded, arguments));
+    for (path, objection) in &loaded.foreign {
+        let path = path.display();
+        lines.push(format!(
+            "cannot be run here unless --trust names it: {path}, for {objection}"
+        ));
+    }
+    let commands = match arguments.commands || !loaded.foreign.is_empty() {
+        true => commands::commands(&loaded),
+        false => Vec::new(),
+    };
     let plan = waggle_study::plan(&loaded.study);
     let notes = Notes {
         lines,
         sum: waggle_runner::at_start(&loaded.study, &loaded.study_source.text).digest(),
         power: power::lines(&loaded.study, arguments)?,
     };
-    output::print_text(&listing(&loaded.study, &loaded.system, &plan, &notes))?;
+    let mut text = listing(&loaded, &plan, &notes);
+    if !commands.is_empty() {
+        let _ = write!(text, "\n{}\n", commands.join("\n"));
+    }
+    output::print_text(&text)?;
     Ok(Exit::Fine)
 }
 
@@ -68,7 +83,8 @@ struct Notes {
 }
 
 /// The plan as text: the cells, then the trials in their order.
-fn listing(study: &Study, system: &System, plan: &waggle_study::Plan, notes: &Notes) -> String {
+fn listing(loaded: &Loaded, plan: &waggle_study::Plan, notes: &Notes) -> String {
+    let (study, system) = (&loaded.study, &loaded.system);
     let mut text = String::new();
     let order = match (study.order, study.restart) {
         (TrialOrder::Shuffled, Restart::EveryTrial) => {
@@ -82,7 +98,7 @@ fn listing(study: &Study, system: &System, plan: &waggle_study::Plan, notes: &No
     };
     let _ = writeln!(text, "study {}: {}", study.name, study.question);
     let _ = writeln!(text, "question, asks and thresholds: SHA-256 {}", notes.sum);
-    let _ = writeln!(text, "system {}", study.system);
+    let _ = writeln!(text, "{}", loaded.system_line());
     for component in &study.external {
         let _ = writeln!(text, "external, not started by waggle: {component}");
     }

@@ -32,7 +32,9 @@ use crate::{
     commands::{compare, report, system},
     export::{Export, Exporter, Feed},
     inputs::{
-        against, left_out, runs,
+        against,
+        artifacts::program_folders,
+        left_out, runs,
         study::{self, Loaded},
     },
     live,
@@ -107,6 +109,7 @@ fn run_once(arguments: &Run, interrupts: &Interrupts) -> Result<Finished> {
     if let Some(line) = export.as_ref().and_then(Export::page_line) {
         print(&line);
     }
+    print(&loaded.system_line());
     for line in left_out::lines(&loaded, &left_out) {
         print(&line);
     }
@@ -308,11 +311,7 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
         system_folder: loaded.system_folder,
         changed: loaded.changed,
         run_folder: folder.to_path_buf(),
-        program_folders: program
-            .parent()
-            .map(Path::to_path_buf)
-            .into_iter()
-            .collect(),
+        program_folders: program_folders(&program, &loaded.trust),
         artifacts_folder: folders::artifacts(),
         created_folder: folders::creation_notes(),
         snapshots_folder: Some(kept_folder(&arguments.runs).join("snapshots")),

@@ -13,7 +13,7 @@ use super::{
     shared::print_line,
     state::{State, SystemStatus},
 };
-use crate::{inputs::study, process::exit::Exit};
+use crate::{inputs::systems, process::exit::Exit};
 
 /// Limit on the time to stop a system.
 const DOWN_TIMEOUT: Duration = Duration::from_secs(150);
@@ -28,7 +28,7 @@ pub(crate) fn status(system: &str) -> Result<Exit> {
             "{system} is not up; a process that was killed left files, which `waggle system down {system}` removes"
         ),
         (SystemStatus::No, _) => {
-            format!("{system} is not up{}", study::meant_system(system))
+            format!("{system} is not up{}", systems::meant_system(system))
         }
     };
     print_line(&text);
@@ -44,7 +44,7 @@ pub(crate) fn run_down(system: &str) -> Result<Exit> {
         SystemStatus::No => {
             print_line(&format!(
                 "{system} is not up{}",
-                study::meant_system(system)
+                systems::meant_system(system)
             ));
         }
         SystemStatus::Left => {

@@ -7,7 +7,7 @@ use waggle_system::{FetchError, Fetching, Location};
 use super::shared::{asked_to_end, levels, print_line, runtime};
 use crate::{
     arguments::Configured,
-    inputs::{artifacts::fetch_locations, study},
+    inputs::{artifacts::fetch_locations, systems::system_named, trust::Trust},
     output,
     process::exit::Exit,
 };
@@ -21,12 +21,18 @@ enum Fetched {
 }
 
 pub(crate) fn run(arguments: &Configured) -> Result<Exit> {
-    let (system, folder) = study::system_named(&arguments.of.system)?;
+    let trust = Trust::new(&arguments.of.trust.folders)?;
+    let (system, folder) = system_named(&arguments.of.system, &trust)?;
     let levels = match &arguments.levels[..] {
         [] => None,
         given => Some(levels(&system, given)?),
     };
-    let fetching = fetch_locations(&folder)?;
+    print_line(&format!(
+        "{}: {}",
+        system.name,
+        folder.join("system.yaml").display()
+    ));
+    let fetching = fetch_locations(&folder, &trust)?;
     let artifacts = waggle_system::artifacts(&system, levels.as_ref(), &fetching);
     if artifacts.is_empty() {
         print_line(&format!("{} requires no artifacts", system.name));

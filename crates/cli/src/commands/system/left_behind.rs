@@ -4,7 +4,12 @@ use anyhow::{Context, Result, bail};
 use waggle_system::LeftBehind;
 
 use super::shared::{print_line, runtime};
-use crate::{arguments::Choice, inputs::study, output, process::folders};
+use crate::{
+    arguments::{Choice, TrustFlags},
+    inputs::study,
+    output,
+    process::folders,
+};
 
 /// Removes all of it, except what a run uses. Returns whether there was any.
 pub(super) fn remove(system: &str) -> Result<bool> {
@@ -56,6 +61,7 @@ fn remove_one(left: LeftBehind) -> Result<Vec<String>> {
         against: Vec::new(),
         design: None,
         seed: None,
+        trust: TrustFlags::default(),
     };
     let mut loaded = study::load(&choice).context("its study cannot be read any more")?;
     loaded.take_values(&choice.study)?;

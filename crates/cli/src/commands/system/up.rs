@@ -11,23 +11,25 @@ use super::{
 };
 use crate::{
     arguments::SystemUp,
-    inputs::{artifacts::fetch_locations, study},
+    inputs::{artifacts::fetch_locations, systems::system_named, trust::Trust},
     process::exit::Exit,
 };
 
 pub(crate) fn run(arguments: &SystemUp) -> Result<Exit> {
     let configured = &arguments.configured;
-    let (system, system_folder) = study::system_named(&configured.of.system)?;
+    let trust = Trust::new(&configured.of.trust.folders)?;
+    let (system, system_folder) = system_named(&configured.of.system, &trust)?;
     let levels = levels(&system, &configured.levels)?;
     let name = system.name.clone();
     let state = State::open(&name)?;
     // Dropping it removes the folder on every path.
     let _lock = state.lock(&name)?;
-    let fetching = fetch_locations(&system_folder)?;
+    let fetching = fetch_locations(&system_folder, &trust)?;
     let parameters = levels
         .iter()
         .map(|(name, level)| (name.clone(), level.to_string()))
         .collect();
+    let file = system_folder.join("system.yaml");
     let request = UpRequest {
         system,
         system_folder,
@@ -40,7 +42,7 @@ pub(crate) fn run(arguments: &SystemUp) -> Result<Exit> {
     };
     let mut noted = Ok(());
     let report = |up: &Up| noted = note(&state, &to_known(&name, parameters, up));
-    print_line(&format!("{name}: starting …"));
+    print_line(&format!("{name}: starting what {} says …", file.display()));
     let up = waggle_system::bring_up(&request, asked_to_end()?, report);
     let ended = runtime()?.block_on(up);
     for remark in ended? {

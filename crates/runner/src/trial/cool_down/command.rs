@@ -8,7 +8,7 @@ use tokio::{
     process::{Child, Command},
     time::timeout,
 };
-use waggle_system::problem::Problem;
+use waggle_system::{host::environment::limit_environment, problem::Problem};
 
 use super::files::number;
 
@@ -26,7 +26,9 @@ pub(super) async fn read(command: &[String], at_most: Duration) -> Result<f64, P
     let Some((program, arguments)) = command.split_first() else {
         return Err(Problem("there is no command".to_owned()));
     };
-    let child = Command::new(program)
+    let mut command = Command::new(program);
+    limit_environment(command.as_std_mut(), &[]);
+    let child = command
         .args(arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

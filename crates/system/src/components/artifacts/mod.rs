@@ -317,6 +317,7 @@ async fn run(
         command: vec![script.into(), artifact.version.clone().into(), whole.into()],
         // A script that is killed leaves no temporary files elsewhere.
         environment: vec![("TMPDIR".to_owned(), temporary.display().to_string())],
+        environment_from: artifact.environment_from.clone(),
         folder: part.to_path_buf(),
     };
     let (deaths, died) = watch::channel(Vec::new());

@@ -26,6 +26,7 @@ use crate::{
         limits::{Group, out_of_memory},
         supervise::{BY_KILL, ENDED, NOT_STARTED, OOM_KILLS, ORDER_KILL, ORDER_STOP, STARTED},
     },
+    host::environment::limit_environment,
     problem::Problem,
 };
 
@@ -48,6 +49,8 @@ pub struct Launch {
     pub group: Option<Group>,
     pub command: Vec<OsString>,
     pub environment: Vec<(String, String)>,
+    /// Variables that it has from this process, besides those that every one has.
+    pub environment_from: Vec<String>,
     pub folder: PathBuf,
 }
 
@@ -125,6 +128,7 @@ impl Child {
                     .map_or_else(String::new, Group::to_argument),
             )
             .args(&launch.command);
+        limit_environment(command.as_std_mut(), &launch.environment_from);
         command.envs(launch.environment.iter().map(|(name, value)| (name, value)));
         // In its own process group: an interrupt from the terminal reaches waggle alone, which then stops the rest in order.
         command.current_dir(&launch.folder).process_group(0);

@@ -88,6 +88,7 @@ impl ReplicaEnv<'_> {
             replica,
             command,
             environment,
+            environment_from: component.process.environment_from.clone(),
             folder,
         })
     }

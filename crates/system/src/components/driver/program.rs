@@ -12,7 +12,10 @@ use tokio::{process::Command, time::timeout};
 use waggle_results::ComponentInfo;
 use waggle_study::{Artifact, Component, Level, System};
 
-use crate::placeholder::{PlaceholderError, fill};
+use crate::{
+    host::environment::limit_environment,
+    placeholder::{PlaceholderError, fill},
+};
 
 /// Timeout for a program's version.
 const VERSION_AT_MOST: Duration = Duration::from_secs(5);
@@ -240,6 +243,7 @@ impl Programs {
             .collect::<Result<_, _>>()
             .ok()?;
         let mut command = Command::new(self.path_of(&program));
+        limit_environment(command.as_std_mut(), &component.process.environment_from);
         command
             .args(arguments)
             .stdin(Stdio::null())

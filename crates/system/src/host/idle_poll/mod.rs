@@ -19,7 +19,7 @@ use std::{
 };
 
 pub use self::loops::idle_poll;
-use crate::host::cpus;
+use crate::host::{cpus, environment::limit_environment};
 
 /// The hidden subcommand that runs the loops.
 const SUBCOMMAND: &str = "__idle-poll";
@@ -88,7 +88,9 @@ impl IdlePoll {
             program: program.to_path_buf(),
             problem,
         };
-        let mut child = Command::new(program)
+        let mut command = Command::new(program);
+        limit_environment(&mut command, &[]);
+        let mut child = command
             .args([SUBCOMMAND, "--", &cpus::cpu_list(cpus)])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
