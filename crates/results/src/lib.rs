@@ -24,6 +24,7 @@ mod error;
 mod failure;
 mod files;
 mod histograms;
+pub mod private_file;
 mod run;
 mod trial;
 
@@ -31,7 +32,7 @@ pub use calibration::{CalibratedShape, CalibrationFile};
 pub use error::{ReadError, WriteError};
 pub use failure::{FailureKind, UnknownFailure};
 pub use files::{
-    folder::RunFolder,
+    folder::{RunFolder, RunLock, is_run, unfinished_trials},
     parallel::parallel_map,
     parse::{
         TextError, read_backlog, read_intervals, read_metrics, read_resources, read_run_info,

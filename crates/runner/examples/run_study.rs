@@ -165,6 +165,7 @@ fn request([study, system, run]: [&Path; 3]) -> Result<RunRequest, Box<dyn std::
         cgroups: waggle_system::CGROUPS.into(),
         server_at: None,
         sample_limits: SampleLimits::default(),
+        measuring: None,
         end_load: None,
         program_folders: folders,
         artifacts_folder: None,

@@ -38,6 +38,7 @@ pub use run::{
     entry::run,
     info::{at_start, cell_infos},
     named_files::{NAMED_FILE_MAX_BYTES, files_beside, nearest_file},
+    remains::{remove_remains, remove_remains_of_run},
     request::{ChangedSystem, CpuUse, Ended, RunRequest},
 };
 pub use trial::error::RunError;

@@ -159,7 +159,7 @@ pub(crate) fn run_folders(path: &Path) -> Result<Vec<PathBuf>> {
 
 /// The run at a path, or every run of a folder.
 pub(crate) fn list_runs(path: &Path) -> Result<Vec<PathBuf>> {
-    if runs::is_run(path) {
+    if waggle_results::is_run(path) {
         return Ok(vec![path.to_owned()]);
     }
     let folders = runs::runs_in(path)?;

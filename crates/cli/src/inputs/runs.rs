@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use waggle_results::private_file;
 use waggle_spec::Selection;
 use waggle_study::Study;
 
@@ -19,17 +20,12 @@ pub(crate) fn runs_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut runs = Vec::new();
     for entry in fs::read_dir(folder).with_context(problem)? {
         let path = entry.with_context(problem)?.path();
-        if is_run(&path) {
+        if waggle_results::is_run(&path) {
             runs.push(path);
         }
     }
     runs.sort();
     Ok(runs)
-}
-
-/// Whether a folder is that of a run.
-pub(crate) fn is_run(folder: &Path) -> bool {
-    folder.join("run.json").is_file()
 }
 
 /// The newest run of a study below `runs` that was begun with the same part of it: another one could not be resumed.
@@ -104,7 +100,7 @@ pub(crate) fn run_of_study(folder: &Path, study: &str) -> Result<PathBuf> {
             folder.display()
         );
     }
-    if !is_run(folder) {
+    if !waggle_results::is_run(folder) {
         bail!(
             "{} is not a run: it has no run.json{}",
             folder.display(),
@@ -196,7 +192,7 @@ fn create_run(runs: &Path, name: &str, way_on: &str) -> Result<NewRun> {
     let others = (2..100).map(|count| format!("{name}-{count}"));
     for name in std::iter::once(name.to_owned()).chain(others) {
         let folder = runs.join(name);
-        match fs::create_dir(&folder) {
+        match private_file::create_new_folder(&folder) {
             Ok(()) => return Ok(NewRun { folder, made }),
             Err(problem) if problem.kind() == ErrorKind::AlreadyExists => {}
             Err(problem) => return Err(problem).with_context(|| cannot_create(&folder)),

@@ -3,6 +3,5 @@
 pub(crate) mod exit;
 pub(crate) mod folders;
 pub(crate) mod interrupts;
-pub(crate) mod measuring;
 pub(crate) mod priority;
 pub(crate) mod seed;

@@ -15,6 +15,7 @@ mod live;
 mod load;
 mod reference;
 mod runs;
+mod security;
 mod shipped_studies;
 mod systems;
 mod workspace;

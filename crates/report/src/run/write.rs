@@ -6,7 +6,7 @@ use std::{
 };
 
 use thiserror::Error;
-use waggle_results::{ReadError, Run};
+use waggle_results::{ReadError, Run, private_file};
 
 use super::{document::document, json::report_json, pages, parallel::run_both};
 use crate::{
@@ -78,7 +78,8 @@ fn put_others(written: &Written, document: &Document) -> Result<(), ReportError>
 /// Writes a partial file and renames it, so that an interrupted write leaves the earlier report. On a full disk no part is left.
 fn put(path: &Path, text: &str) -> Result<(), ReportError> {
     let partial = partial(path);
-    let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, path));
+    let written =
+        private_file::write_file(&partial, text).and_then(|()| fs::rename(&partial, path));
     if written.is_err() {
         fs::remove_file(&partial).ok();
     }

@@ -1,5 +1,6 @@
 //! Files written as a whole: JSON that can be read again, and is on the disk before a function returns.
 
+use crate::private_file;
 use std::{fs::File, io::Write, path::Path};
 
 use serde::{Serialize, de::DeserializeOwned};
@@ -26,7 +27,7 @@ pub(crate) fn unreadable(path: &Path, error: &serde_json::Error) -> WriteError {
 
 /// Writes a file and waits until the disk has it.
 pub(crate) fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
-    let mut file = File::create(path).map_err(WriteError::io("create", path))?;
+    let mut file = private_file::create_file(path).map_err(WriteError::io("create", path))?;
     file.write_all(bytes)
         .map_err(WriteError::io("write", path))?;
     file.sync_all().map_err(WriteError::io("sync", path))

@@ -2,9 +2,11 @@
 //!
 //! What a trial writes is in `writer`; reading a run for a report is in `read` and needs no lock.
 
+use crate::private_file;
 use std::{
     cell::RefCell,
     fs::{self, File},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -13,7 +15,7 @@ use crate::{
     AddedTrial, ReadError, RunInfo, TrialKey, WriteError,
     files::{
         disk::{json, sync_folder, write_synced},
-        names::{RUN_FILE, STUDY_FILE, SYSTEM_FILE, TRIALS, folder_name},
+        names::{PARTIAL, RUN_FILE, STUDY_FILE, SYSTEM_FILE, TRIALS, folder_name},
         read,
         writer::TrialWriter,
     },
@@ -44,11 +46,14 @@ impl RunFolder {
         study: &str,
         system: &str,
     ) -> Result<Self, WriteError> {
-        fs::create_dir_all(path).map_err(WriteError::io("create", path))?;
+        if let Some(runs) = path.parent() {
+            fs::create_dir_all(runs).map_err(WriteError::io("create", runs))?;
+        }
+        private_file::create_folder(path).map_err(WriteError::io("create", path))?;
         refuse_occupied(path)?;
         let lock = lock(path)?;
         let trials = path.join(TRIALS);
-        fs::create_dir_all(&trials).map_err(WriteError::io("create", &trials))?;
+        private_file::create_folder(&trials).map_err(WriteError::io("create", &trials))?;
         write_synced(&path.join(STUDY_FILE), study.as_bytes())?;
         write_synced(&path.join(SYSTEM_FILE), system.as_bytes())?;
         write_info(path, info)?;
@@ -67,7 +72,7 @@ impl RunFolder {
         let info = read::run_info(path)?;
         let lock = lock(path)?;
         let trials = path.join(TRIALS);
-        fs::create_dir_all(&trials).map_err(WriteError::io("create", &trials))?;
+        private_file::create_folder(&trials).map_err(WriteError::io("create", &trials))?;
         Ok(Self {
             path: path.to_owned(),
             info: RefCell::new(Arc::new(info)),
@@ -137,6 +142,42 @@ impl RunFolder {
     }
 }
 
+/// A run to which no other process writes, until this is dropped.
+#[derive(Debug)]
+pub struct RunLock(#[expect(dead_code, reason = "it is locked as long as it is open")] File);
+
+impl RunLock {
+    /// # Errors
+    /// Another waggle writes to the run, or it cannot be locked.
+    pub fn take(run: &Path) -> Result<Self, WriteError> {
+        lock(run).map(Self)
+    }
+}
+
+/// Whether a folder is that of a run.
+#[must_use]
+pub fn is_run(folder: &Path) -> bool {
+    folder.join(RUN_FILE).is_file()
+}
+
+/// The folders of trials that were begun and not finished.
+#[must_use]
+pub fn unfinished_trials(run: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(run.join(TRIALS))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let unfinished = entries.filter(|entry| {
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        is_folder && name.starts_with(b".") && name.ends_with(PARTIAL.as_bytes())
+    });
+    let mut folders: Vec<PathBuf> = unfinished.map(|entry| entry.path()).collect();
+    folders.sort();
+    folders
+}
+
 /// Writes `run.json`; an interruption leaves the earlier one.
 fn write_info(path: &Path, info: &RunInfo) -> Result<(), WriteError> {
     let partial = path.join(RUN_PARTIAL);
@@ -177,6 +218,7 @@ fn lock(path: &Path) -> Result<File, WriteError> {
     let file = File::options()
         .create(true)
         .append(true)
+        .mode(0o600)
         .open(&lock_file)
         .map_err(WriteError::io("open", &lock_file))?;
     match file.try_lock() {

@@ -22,6 +22,8 @@ pub(crate) const METRICS: &str = "metrics.ndjson";
 pub(crate) const LOGS: &str = "logs";
 pub(crate) const STEPS: &str = "steps";
 pub(crate) const INTERMEDIATE: &str = "intermediate";
+/// The end of the hidden name of what is not whole yet.
+pub(crate) const PARTIAL: &str = ".partial";
 /// Most letters of a step's or probe's name in its folder's name.
 const LETTERS_MAX: usize = 64;
 

@@ -1,5 +1,6 @@
 //! One file of a trial while it is written: rows of JSON or histograms.
 
+use crate::private_file;
 use std::{
     fs::File,
     io::{BufWriter, Write},
@@ -25,7 +26,7 @@ pub(crate) struct OutputFile {
 impl OutputFile {
     pub(crate) fn create(folder: &Path, name: &str) -> Result<Self, WriteError> {
         let path = folder.join(name);
-        let file = File::create(&path).map_err(WriteError::io("create", &path))?;
+        let file = private_file::create_file(&path).map_err(WriteError::io("create", &path))?;
         Ok(Self {
             path,
             file: BufWriter::new(file),

@@ -3,6 +3,7 @@
 //! A crash at any instant leaves either the hidden `.partial` folder, which readers ignore, or the whole trial.
 //! Nothing here runs per request: the busiest call is once an interval.
 
+use crate::private_file;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -17,8 +18,8 @@ use crate::{
     files::{
         disk::{json, sync_folder, write_synced},
         names::{
-            BACKLOG, DELIVERY_DELAY, INTERMEDIATE, INTERVALS, LOGS, METRICS, RESOURCES, STEPS,
-            TRIAL_FILE, folder_name, step_folder, times_file,
+            BACKLOG, DELIVERY_DELAY, INTERMEDIATE, INTERVALS, LOGS, METRICS, PARTIAL, RESOURCES,
+            STEPS, TRIAL_FILE, folder_name, step_folder, times_file,
         },
         trial_files::OutputFile,
     },
@@ -98,7 +99,7 @@ impl StepFiles {
         started_unix_s: f64,
     ) -> Result<Self, WriteError> {
         let folder = partial.join(step_folder(index, name));
-        fs::create_dir_all(&folder).map_err(WriteError::io("create", &folder))?;
+        private_file::create_folder(&folder).map_err(WriteError::io("create", &folder))?;
         Ok(Self {
             tag: hlog::tag_of(name),
             times: Times::try_from_fn(|kind| open_times(&folder, kind, started_unix_s))?,
@@ -175,14 +176,14 @@ impl TrialWriter {
         if whole.join(TRIAL_FILE).exists() {
             return Err(WriteError::AlreadyFinished { key, path: whole });
         }
-        let partial = trials.join(format!(".{name}.partial"));
+        let partial = trials.join(format!(".{name}{PARTIAL}"));
         for left in [&whole, &partial] {
             if left.exists() {
                 fs::remove_dir_all(left).map_err(WriteError::io("remove", left))?;
             }
         }
         let logs = partial.join(LOGS);
-        fs::create_dir_all(&logs).map_err(WriteError::io("create", &logs))?;
+        private_file::create_folder(&logs).map_err(WriteError::io("create", &logs))?;
         Ok(Self {
             intervals: OutputFile::create(&partial, INTERVALS)?,
             resources: OutputFile::create(&partial, RESOURCES)?,

@@ -1,9 +1,7 @@
 //! The files of one probe on the records' way to where they must arrive: written, and read again.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use crate::private_file;
+use std::path::{Path, PathBuf};
 
 use hdrhistogram::{Histogram, serialization::V2DeflateSerializer};
 
@@ -50,7 +48,7 @@ impl ProbeFiles {
         started_unix_s: f64,
     ) -> Result<Self, WriteError> {
         let folder = partial.join(probe_folder(index, name));
-        fs::create_dir_all(&folder).map_err(WriteError::io("create", &folder))?;
+        private_file::create_folder(&folder).map_err(WriteError::io("create", &folder))?;
         Ok(Self {
             backlog: OutputFile::create(&folder, BACKLOG)?,
             folder,

@@ -165,6 +165,7 @@ async fn prepare_and_run(
         clocks: Some(&clocks),
         quiet: &quiet,
         sample_limits: request.sample_limits,
+        measuring: request.measuring.as_deref(),
         snapshots: request.snapshots_folder.as_deref().map(|store| Snapshots {
             store,
             system_folder: &request.system_folder,

@@ -9,6 +9,7 @@ pub(crate) mod external_server;
 pub(crate) mod info;
 pub(crate) mod named_files;
 mod networks;
+pub(crate) mod remains;
 mod repetitions;
 pub(crate) mod request;
 pub(crate) mod schedule;

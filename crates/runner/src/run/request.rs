@@ -1,10 +1,11 @@
 //! The request to run a study, and how a run ends.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use tokio::sync::watch;
 use waggle_results::LeftOutInfo;
 use waggle_study::{Plan, Study, System};
+use waggle_system::host::measuring::Measuring;
 
 use crate::probe::SampleLimits;
 
@@ -50,6 +51,8 @@ pub struct RunRequest {
     pub server_at: Option<SocketAddr>,
     /// How much of a store probes read under load.
     pub sample_limits: SampleLimits,
+    /// Knows who else measures on this machine; `None`: nobody looks.
+    pub measuring: Option<Arc<Measuring>>,
     /// True ends the load under way: its trial is kept with what was measured by then, and no other is started. A stop that is
     /// requested after that does not wait for outstanding answers, and the trial is still kept. `None`: the load cannot be ended.
     pub end_load: Option<watch::Receiver<bool>>,

@@ -6,12 +6,12 @@ use std::{
 };
 
 use futures_util::future::join;
-use waggle_results::{QuietWaitInfo, RunFolder, TrialEnd, TrialInfo, TrialKey};
+use waggle_results::{QuietWaitInfo, RunFolder, TrialEnd, TrialInfo, TrialKey, private_file};
 use waggle_spec::{LoadModel, Restart};
 use waggle_study::{Cell, Design, DuetCpus, Plan, PlannedTrial, Study, System, Version};
 use waggle_system::{
     components::driver::Driver,
-    host::{cpu_time::CpuClocks, cpus::Shares, quiet::QuietWaits},
+    host::{cpu_time::CpuClocks, cpus::Shares, measuring::Measuring, quiet::QuietWaits},
     http::client::HttpConnector,
     secrets::{oauth2::TokenSource, words::Secrets},
     shutdown::Shutdown,
@@ -59,6 +59,8 @@ pub(crate) struct Series<'a> {
     pub(crate) quiet: &'a QuietWaits,
     /// How much of a store probes read under load.
     pub(crate) sample_limits: SampleLimits,
+    /// `None`: nobody looks for others that measure.
+    pub(crate) measuring: Option<&'a Measuring>,
     /// `None`: prepared systems are not kept.
     pub(crate) snapshots: Option<Snapshots<'a>>,
 }
@@ -345,7 +347,8 @@ async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
     let key = key_of(planned);
     take_down_unless_fit(environment, series, cell, events).await?;
     let kept = environment.running_system.take();
-    let folder = system_folder(series, environment.system_folder, kept.is_some())?;
+    let is_up = kept.is_some();
+    let folder = system_folder(series, environment.system_folder, is_up)?;
     let writer = series.folder.begin(key)?;
     // Components run in their own folders, so paths must not depend on the current one.
     let kept_logs = std::path::absolute(writer.logs_folder())
@@ -356,8 +359,7 @@ async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
         Restart::EveryTrial => kept_logs.clone(),
         Restart::EveryCell => folder.join(LOGS_FOLDER),
     };
-    fs::create_dir_all(&logs).map_err(|problem| io_error("create", &logs, problem))?;
-    let is_up = kept.is_some();
+    private_file::create_folder(&logs).map_err(|problem| io_error("create", &logs, problem))?;
     if !is_up {
         environment.enter_network(cell)?;
     }
@@ -366,12 +368,8 @@ async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
         |kept| kept.secrets,
     );
     let system = series.system_of(cell).configure(&cell.parameters);
-    let snapshot = match series.snapshots.filter(|_| !is_up) {
-        None => None,
-        Some(snapshots) => snapshots
-            .restore(cell, &system, is_changed(cell), &folder)
-            .map_err(|problem| io_error("read", snapshots.system_folder, problem))?,
-    };
+    let snapshots = series.snapshots.filter(|_| !is_up);
+    let snapshot = restore_snapshot(snapshots, cell, &system, &folder)?;
     if let Some(restored) = snapshot
         .as_ref()
         .and_then(|found_snapshot| found_snapshot.restored.as_ref())
@@ -392,6 +390,7 @@ async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
         shares: series.shares,
         clocks: series.clocks,
         sample_limits: series.sample_limits,
+        measuring: series.measuring,
         possible_per_s: possible_per_s(series, task),
         folder: &folder,
         logs: &logs,
@@ -404,14 +403,31 @@ async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
         quiet_wait: task.quiet_wait,
     };
     // On the heap: two of them at once are too large for a thread's stack.
-    let trial = Box::pin(trial::run(environment, context, writer, events, shutdown));
-    let (ended, stays_up) = trial.await?;
-    let cell = cell.number;
-    environment.keep_up(stays_up.then_some(RunningSystem { cell, secrets }));
+    let (ended, stays_up) =
+        Box::pin(trial::run(environment, context, writer, events, shutdown)).await?;
+    environment.keep_up(stays_up.then_some(RunningSystem {
+        cell: cell.number,
+        secrets,
+    }));
     if let (trial::Ended::Interrupted, Some(partial)) = (&ended, &partial) {
         remove(partial)?;
     }
     Ok(ended)
+}
+
+/// Puts what an earlier trial prepared into the system's folder, if it was kept.
+fn restore_snapshot<'a>(
+    snapshots: Option<Snapshots<'a>>,
+    cell: &Cell,
+    system: &System,
+    folder: &Path,
+) -> Result<Option<FoundSnapshot>, RunError> {
+    let Some(snapshots) = snapshots else {
+        return Ok(None);
+    };
+    snapshots
+        .restore(cell, system, is_changed(cell), folder)
+        .map_err(|problem| io_error("read", snapshots.system_folder, problem))
 }
 
 /// The folder of a trial's system as an absolute path; empty, unless the system is up already.
@@ -421,7 +437,7 @@ fn system_folder(series: Series<'_>, name: &str, is_up: bool) -> Result<PathBuf,
     if folder.exists() && !is_up {
         remove(&folder)?;
     }
-    fs::create_dir_all(&folder).map_err(|problem| io_error("create", &folder, problem))?;
+    private_file::create_folder(&folder).map_err(|problem| io_error("create", &folder, problem))?;
     std::path::absolute(&folder).map_err(|problem| io_error("find", &folder, problem))
 }
 

@@ -197,6 +197,7 @@ impl Bench {
             calibration: &calibration,
             clocks: None,
             quiet: &quiet,
+            measuring: None,
             sample_limits: crate::SampleLimits::default(),
             snapshots: None,
         };
@@ -272,6 +273,7 @@ impl Bench {
             cgroups: waggle_system::components::limits::CGROUPS.into(),
             server_at: None,
             sample_limits: crate::SampleLimits::default(),
+            measuring: None,
             end_load: None,
             changed: None,
         };

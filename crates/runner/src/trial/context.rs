@@ -8,6 +8,7 @@ use waggle_system::{
     host::{
         cpu_time::CpuClocks,
         cpus::Shares,
+        measuring::Measuring,
         namespace::{Namespace, NetworkError},
     },
     secrets::{oauth2::TokenSource, words::Secrets},
@@ -100,6 +101,8 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) clocks: Option<&'a CpuClocks>,
     /// The capacity of the engine with this shape of load, if it is known.
     pub(crate) possible_per_s: Option<f64>,
+    /// `None`: nobody looks for others that measure.
+    pub(crate) measuring: Option<&'a Measuring>,
     pub(crate) sample_limits: SampleLimits,
     /// For the files of the system; removed after the trial.
     pub(crate) folder: &'a Path,

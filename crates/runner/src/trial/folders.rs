@@ -2,7 +2,7 @@
 
 use std::{fs, io, path::Path};
 
-use waggle_results::TrialInfo;
+use waggle_results::{TrialInfo, private_file};
 
 use crate::trial::{Trial, TrialContext};
 
@@ -40,10 +40,10 @@ impl Trial<'_> {
 }
 
 fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
+    private_file::create_folder(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
-        fs::copy(entry.path(), to.join(entry.file_name()))?;
+        private_file::copy_file(&entry.path(), &to.join(entry.file_name()))?;
     }
     Ok(())
 }

@@ -22,6 +22,7 @@ use std::cell::RefCell;
 use waggle_results::{TrialEnd, TrialInfo, TrialWriter};
 use waggle_system::{
     components::driver::{Driver, Failure},
+    host::measuring::Measuring,
     http::client::HttpConnector,
     shutdown::Shutdown,
 };
@@ -69,6 +70,8 @@ pub(crate) async fn run<D: Driver, L: Load, W: HttpConnector>(
     shutdown: &Shutdown,
 ) -> Result<(Ended, bool), RunError> {
     let writer = RefCell::new(writer);
+    // From here on others disturb this trial.
+    context.measuring.map(Measuring::note);
     let mut phases = Phases::new(events.clone(), shutdown.clone());
     let mut info = Box::new(result::begun_trial(context));
     let mut aborted = None;
@@ -125,6 +128,8 @@ pub(crate) async fn run<D: Driver, L: Load, W: HttpConnector>(
             .cool_down(environment, &mut phases, &mut info, metric)
             .await;
     }
+    info.remarks
+        .extend(context.measuring.and_then(Measuring::note));
     result::redact(&mut info, context.secrets);
     info.phases = phases.phase_infos();
     let unwritten = Unwritten {

@@ -44,13 +44,13 @@ fn groups_of(pid: u32) -> Vec<PathBuf> {
     let mut groups = Vec::new();
     find_below(
         Path::new("/sys/fs/cgroup"),
-        &format!("waggle-{pid}-"),
+        &format!("-{pid}-"),
         &mut groups,
     );
     groups
 }
 
-fn find_below(folder: &Path, prefix: &str, groups: &mut Vec<PathBuf>) {
+fn find_below(folder: &Path, number: &str, groups: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
@@ -58,11 +58,11 @@ fn find_below(folder: &Path, prefix: &str, groups: &mut Vec<PathBuf>) {
         let is_one = entry
             .file_name()
             .to_str()
-            .is_some_and(|name| name.starts_with(prefix));
+            .is_some_and(|name| name.starts_with("waggle-") && name.contains(number));
         if is_one {
             groups.push(entry.path());
         }
-        find_below(&entry.path(), prefix, groups);
+        find_below(&entry.path(), number, groups);
     }
 }
 

@@ -13,6 +13,7 @@ use tokio::{
     sync::watch,
     time::{Instant, timeout},
 };
+use waggle_results::private_file;
 use waggle_study::{Level, System};
 
 use crate::{
@@ -166,7 +167,7 @@ async fn stay_up(
 ) -> Result<(), UpError> {
     let folder = absolute(&request.folder)?;
     let logs = folder.join("logs");
-    fs::create_dir_all(&logs).map_err(|problem| io_error("create", &logs, problem))?;
+    private_file::create_folder(&logs).map_err(|problem| io_error("create", &logs, problem))?;
     let system = request.system.configure(&request.parameters);
     let limits = system.limits(&request.parameters);
     let setup = Setup {

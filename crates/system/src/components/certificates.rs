@@ -13,9 +13,8 @@ use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
     Issuer, KeyPair, KeyUsagePurpose, date_time_ymd,
 };
+use waggle_results::private_file;
 use waggle_study::Certificate;
-
-use crate::components::private_file;
 
 /// The folder of the files, below that of the system.
 const FOLDER: &str = "certificates";
@@ -133,7 +132,7 @@ fn key_file(name: &str) -> String {
 }
 
 fn write(file: &Path, text: &str) -> Result<(), CertificateError> {
-    private_file::write(file, text).map_err(|problem| CertificateError::Write {
+    private_file::write_file(file, text).map_err(|problem| CertificateError::Write {
         file: file.to_path_buf(),
         problem,
     })

@@ -12,10 +12,10 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep, timeout};
+use waggle_results::private_file;
 use waggle_study::{SetupStep, Undo};
 
 use crate::{
-    components::private_file,
     http::{
         client::{Connection, HttpConnector, Network, Request},
         peer::Peer,

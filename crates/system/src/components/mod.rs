@@ -10,6 +10,5 @@ pub mod endpoints;
 pub mod left_behind;
 pub mod limits;
 pub mod metric_source;
-mod private_file;
 pub mod supervise;
 pub mod verify;

@@ -16,7 +16,7 @@ use waggle_study::{GivenSecret, TakenValue};
 
 use crate::{
     placeholder::{PlaceholderError, fill},
-    secrets::tokens::Tokens,
+    secrets::{forms::secret_forms, tokens::Tokens},
 };
 
 const PREFIX: &str = "secret.";
@@ -135,16 +135,17 @@ impl Secrets {
     /// The text without any secret.
     pub fn redact(&self, text: &str) -> String {
         let mut text = text.to_owned();
-        for (name, word) in self.longest_first() {
-            if text.contains(&word) {
-                text = text.replace(&word, &mark(&name));
+        for (form, mark) in self.hidden() {
+            if text.contains(&form) {
+                text = text.replace(&form, &mark);
             }
         }
         text
     }
 
-    /// Also as strings of JSON, paths and forms have them. One that was given may be part of another.
-    fn longest_first(&self) -> Vec<(String, String)> {
+    /// The forms of all secrets that no text may have, the longest first, each with what stands in its place. One that was given may be
+    /// part of another.
+    pub fn hidden(&self) -> Vec<(String, String)> {
         let mut known = self.used_values();
         let awaited = self.awaited.borrow();
         known.retain(|(name, word)| word.len() >= TAKEN_MIN_BYTES || !awaited.contains(name));
@@ -152,47 +153,44 @@ impl Secrets {
         let tokens = self.tokens.hidden_values().into_iter();
         let tokens = tokens.filter(|token| token.len() >= TAKEN_MIN_BYTES);
         known.extend(tokens.map(|token| (TOKEN.to_owned(), token)));
-        let escaped = forms(&known, json_form);
-        let encoded = forms(&known, percent_form);
-        let twice = forms(&escaped, json_form);
-        let entities = forms(&known, xml_form);
-        known.extend(escaped.into_iter().chain(encoded));
-        known.extend(twice.into_iter().chain(entities));
-        let lines = forms(&known, one_line_form);
-        known.extend(lines);
-        known.sort_by_key(|(_, word)| std::cmp::Reverse(word.len()));
-        known
+        let mut hidden: Vec<(String, String)> = known
+            .into_iter()
+            .flat_map(|(name, word)| {
+                let mark = format!("[secret {name}]");
+                let forms = secret_forms(&word).into_iter();
+                forms.map(move |form| (form, mark.clone()))
+            })
+            .collect();
+        hidden.sort_by_key(|(form, _)| std::cmp::Reverse(form.len()));
+        hidden
     }
 
     /// Removes the secrets from every file of a folder. The files are logs, so their size is bounded.
     pub fn redact_files(&self, folder: &Path) -> io::Result<()> {
-        if self.longest_first().is_empty() {
+        let hidden = self.hidden();
+        if hidden.is_empty() {
             return Ok(());
         }
         for entry in fs::read_dir(folder)? {
             let file = entry?.path();
             if file.is_file() {
-                self.redact_file(&file)?;
+                redact_file(&file, &hidden)?;
             }
         }
         Ok(())
     }
-
-    fn redact_file(&self, file: &Path) -> io::Result<()> {
-        let before = fs::read(file)?;
-        let mut after = before.clone();
-        for (name, word) in self.longest_first() {
-            after = replace_bytes(&after, word.as_bytes(), mark(&name).as_bytes());
-        }
-        if after == before {
-            return Ok(());
-        }
-        fs::write(file, after)
-    }
 }
 
-fn mark(name: &str) -> String {
-    format!("[secret {name}]")
+fn redact_file(file: &Path, hidden: &[(String, String)]) -> io::Result<()> {
+    let before = fs::read(file)?;
+    let mut after = before.clone();
+    for (form, mark) in hidden {
+        after = replace_bytes(&after, form.as_bytes(), mark.as_bytes());
+    }
+    if after == before {
+        return Ok(());
+    }
+    fs::write(file, after)
 }
 
 /// Works on bytes, because logs need not be UTF-8.
@@ -212,39 +210,6 @@ fn random_word() -> io::Result<String> {
     let mut bytes = [0; BYTES];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-/// The secrets that have another form, with it.
-fn forms(known: &[(String, String)], form: fn(&str) -> Option<String>) -> Vec<(String, String)> {
-    let forms = known
-        .iter()
-        .filter_map(|(name, word)| Some((name.clone(), form(word)?)));
-    forms.collect()
-}
-
-/// A secret as a string of JSON has it; `None`: just so.
-fn json_form(word: &str) -> Option<String> {
-    let quoted = serde_json::Value::from(word).to_string();
-    let escaped = &quoted[1..quoted.len() - 1];
-    (escaped != word).then(|| escaped.to_owned())
-}
-
-/// A secret as a path or a form has it; `None`: just so.
-fn percent_form(word: &str) -> Option<String> {
-    let encoded = waggle_study::percent_encoded(word);
-    (encoded != word).then_some(encoded)
-}
-
-/// A secret as XML has it; `None`: just so.
-fn xml_form(word: &str) -> Option<String> {
-    let escaped = waggle_study::xml_escaped(word);
-    (escaped != word).then_some(escaped)
-}
-
-/// A secret in a text that was made one line, as examples are; `None`: just so, or too short to be one.
-fn one_line_form(word: &str) -> Option<String> {
-    let line = waggle_load::one_line(word);
-    (line != word && line.len() >= TAKEN_MIN_BYTES).then_some(line)
 }
 
 #[cfg(test)]

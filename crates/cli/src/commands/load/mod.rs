@@ -17,6 +17,7 @@ use anyhow::{Context, Result};
 use waggle_convert::Target;
 use waggle_spec::Threshold;
 use waggle_stats::Verdict;
+use waggle_system::host::measuring::Measuring;
 
 use self::{
     follow::{
@@ -48,8 +49,8 @@ use crate::{
     live, output,
     process::{
         exit::{Exit, INTERRUPTED},
+        folders as process_folders,
         interrupts::Interrupts,
-        measuring::Measuring,
     },
 };
 
@@ -71,9 +72,13 @@ pub(crate) fn run(flags: &Load) -> Result<Exit> {
         (None, _) => RunFolders::new(None),
     };
     let reached = reach(&target, &flags.way.connect_to, REACH)?;
-    let measuring = Measuring::new(&format!("waggle load {}", target.authority));
+    let measuring = Measuring::new(
+        process_folders::measuring().as_deref(),
+        &format!("waggle load {}", target.authority),
+    );
+    let beside = measuring.note();
     let to = Destination {
-        beside: measuring.note(),
+        beside: beside.as_deref(),
         target: &target,
         reached: &reached,
         folders: &folders,

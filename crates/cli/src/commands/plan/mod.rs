@@ -13,7 +13,7 @@ use waggle_report::wording::{
 };
 use waggle_runner::RecordFiles;
 use waggle_spec::{LoadModel, Restart, Search, TrialOrder, WarmUpUntil};
-use waggle_study::{Cell, Fault, Study};
+use waggle_study::{Cell, Fault, Study, System};
 use waggle_units::format_duration;
 
 use crate::{
@@ -105,14 +105,7 @@ fn listing(loaded: &Loaded, plan: &waggle_study::Plan, notes: &Notes) -> String 
     for line in details::details(study).iter().chain(&notes.lines) {
         let _ = writeln!(text, "{line}");
     }
-    if study.restart == Restart::EveryCell && system.external.is_none() {
-        let has_faults = |cell: &Cell| !cell.faults.is_empty();
-        let but = match study.cells.iter().any(has_faults) {
-            true => ", and for each trial of cells with faults",
-            false => "",
-        };
-        let _ = writeln!(text, "the system is started once for each cell{but}");
-    }
+    text.push_str(&kept_up(study, system));
     if let Some(settings) = &study.search {
         search(&mut text, study, settings, plan);
         cells(&mut text, study);
@@ -155,6 +148,19 @@ fn listing(loaded: &Loaded, plan: &waggle_study::Plan, notes: &Notes) -> String 
         let _ = writeln!(text, "{}", line.trim_end());
     }
     text
+}
+
+/// Whether the system is started for each cell or for each trial.
+fn kept_up(study: &Study, system: &System) -> String {
+    if study.restart == Restart::EveryCell && system.external.is_none() {
+        let has_faults = |cell: &Cell| !cell.faults.is_empty();
+        let but = match study.cells.iter().any(has_faults) {
+            true => ", and for each trial of cells with faults",
+            false => "",
+        };
+        return format!("the system is started once for each cell{but}\n");
+    }
+    String::new()
 }
 
 /// `seed 7`, or that each run has a new one, with that of the plan.

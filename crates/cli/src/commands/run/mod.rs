@@ -11,6 +11,7 @@ mod state;
 use std::{
     io::ErrorKind,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -20,6 +21,7 @@ use waggle_report::wording::compare::error as compare_error;
 use waggle_results::WriteError;
 use waggle_runner::{CpuUse, Ended, Event, RunError, RunRequest};
 use waggle_study::{Source, Study};
+use waggle_system::host::{measuring::Measuring, orphans::kill_orphans};
 
 use self::{
     board_updater::StudyFacts,
@@ -39,10 +41,7 @@ use crate::{
     },
     live,
     output::{self, result_files::StandardOutput},
-    process::{
-        exit::Exit, folders, interrupts::Interrupts, measuring::Measuring,
-        priority::out_of_the_way, seed,
-    },
+    process::{exit::Exit, folders, interrupts::Interrupts, priority::out_of_the_way, seed},
 };
 
 /// Events that may wait for the screen.
@@ -51,13 +50,15 @@ const EVENTS_MAX: usize = 1024;
 pub(crate) fn run(arguments: &Run) -> Result<Exit> {
     let interrupts = Interrupts::new(|| {});
     let study = arguments.choice.study.display();
-    let measuring = Measuring::new(&format!("waggle run {study}"));
+    let what = format!("waggle run {study}");
+    let measuring = Arc::new(Measuring::new(folders::measuring().as_deref(), &what));
     if let Some(note) = measuring.note().filter(|_| !arguments.quiet) {
         output::print_progress(&format!("note: {note}"));
     }
+    remove_remains(arguments);
     match arguments.repeated.times {
-        Some(times) => repeated::run(arguments, times, &interrupts),
-        None => run_once(arguments, &interrupts).map(|finished| finished.exit),
+        Some(times) => repeated::run(arguments, times, &measuring, &interrupts),
+        None => run_once(arguments, &measuring, &interrupts).map(|finished| finished.exit),
     }
 }
 
@@ -67,7 +68,23 @@ struct Finished {
     folder: PathBuf,
 }
 
-fn run_once(arguments: &Run, interrupts: &Interrupts) -> Result<Finished> {
+/// Removes what killed runs left: their processes, files and unfinished trials.
+fn remove_remains(arguments: &Run) {
+    let killed = kill_orphans().into_iter();
+    let killed = killed.map(|process| format!("killed {process}, a component of a killed waggle"));
+    let resumed = arguments.resume.iter().flatten();
+    let resumed = resumed.filter_map(|run| waggle_runner::remove_remains_of_run(run));
+    let of_others = waggle_runner::remove_remains(&arguments.runs);
+    for line in killed.chain(resumed).chain(of_others) {
+        output::print_progress(&line);
+    }
+}
+
+fn run_once(
+    arguments: &Run,
+    measuring: &Arc<Measuring>,
+    interrupts: &Interrupts,
+) -> Result<Finished> {
     let mut loaded = study::load(&arguments.choice)?;
     study::check_marks(&loaded, &arguments.choice.study)?;
     loaded.take_values(&arguments.choice.study)?;
@@ -118,6 +135,7 @@ fn run_once(arguments: &Run, interrupts: &Interrupts) -> Result<Finished> {
     let study_source = loaded.study_source.clone();
     let request = RunRequest {
         left_out,
+        measuring: Some(Arc::clone(measuring)),
         ..request(arguments, loaded, &folder)?
     };
     let driven = drive(request, view, export, interrupts);
@@ -324,6 +342,7 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
         cgroups: waggle_system::CGROUPS.into(),
         server_at: None,
         sample_limits: waggle_runner::SampleLimits::default(),
+        measuring: None,
         end_load: None,
     })
 }

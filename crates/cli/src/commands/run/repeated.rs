@@ -5,6 +5,7 @@
 
 use std::{
     path::{Path, PathBuf},
+    sync::Arc,
     sync::mpsc,
     time::{Duration, Instant},
 };
@@ -12,6 +13,7 @@ use std::{
 use anyhow::{Result, bail};
 use waggle_analysis::history::{HistorySettings, HostScope};
 use waggle_report::wording::{format::plural, history::error};
+use waggle_system::host::measuring::Measuring;
 
 use super::{Finished, resume_command, run_command, run_once};
 use crate::{
@@ -26,7 +28,12 @@ use crate::{
 const MIN_CHANGE: f64 = 0.02;
 
 /// Runs the study so many times.
-pub(crate) fn run(arguments: &Run, times: u32, interrupts: &Interrupts) -> Result<Exit> {
+pub(crate) fn run(
+    arguments: &Run,
+    times: u32,
+    measuring: &Arc<Measuring>,
+    interrupts: &Interrupts,
+) -> Result<Exit> {
     if arguments.comparison.judgement.margin.is_some() {
         bail!(
             "--margin decides a comparison, and --times compares nothing; --metric names metrics"
@@ -38,7 +45,7 @@ pub(crate) fn run(arguments: &Run, times: u32, interrupts: &Interrupts) -> Resul
     for number in 1..=times {
         let begun = Instant::now();
         progress(arguments, &format!("run {number} of {times}"));
-        let Finished { exit, folder } = run_once(arguments, interrupts)?;
+        let Finished { exit, folder } = run_once(arguments, measuring, interrupts)?;
         if exit == Exit::Interrupted {
             let rest = rest_text(arguments, Some(&folder), times - number);
             return report_interrupt(arguments, &folders, &rest);

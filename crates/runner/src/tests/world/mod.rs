@@ -366,6 +366,8 @@ impl Driver for Fake {
         }
     }
 
+    fn hide(&self, _: &waggle_system::secrets::words::Secrets) {}
+
     fn is_host_idle(&mut self) -> bool {
         let mut world = self.0.borrow_mut();
         world.idle_checks += 1;

@@ -98,6 +98,7 @@ impl Trial<'_> {
             match self.ask(source, driver, http, deadline).await {
                 Ok(token) => {
                     tokens.add(token);
+                    driver.hide(self.context.secrets);
                     return Ok(());
                 }
                 Err(TokenError::Failed(_)) if Instant::now() + pause < deadline => {
@@ -138,7 +139,10 @@ impl Trial<'_> {
             let now = Instant::now();
             let end = if end <= now { now + FETCH_AT_MOST } else { end };
             match self.ask_until(source, view, end).await {
-                Ok(token) => tokens.add(token),
+                Ok(token) => {
+                    tokens.add(token);
+                    view.driver.hide(self.context.secrets);
+                }
                 Err(error) => {
                     let what = "gave no token before the last one expired";
                     return self.no_token(source, what, &error);

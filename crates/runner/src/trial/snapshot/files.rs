@@ -1,15 +1,18 @@
 //! Copies folders, with a note of each file by which its copy can be checked.
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions},
+    fs,
     io::{self, Read, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, symlink},
-    path::{Component, Path, PathBuf},
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
 };
 
 use ring::digest::{Context, SHA256};
 use serde::{Deserialize, Serialize};
+use waggle_results::private_file;
 use waggle_system::problem::Problem;
+
+use super::beneath::Beneath;
 
 /// Bytes copied at a time.
 const PIECE_BYTES: usize = 256 * 1024;
@@ -51,7 +54,7 @@ impl Entry {
 
     /// Writes a file.
     pub(super) fn write(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<Self> {
-        write_private(&folder.join(name), bytes)?;
+        private_file::write_file(&folder.join(name), bytes)?;
         let mut sum = Context::new(&SHA256);
         sum.update(bytes);
         Ok(Self::File {
@@ -64,13 +67,14 @@ impl Entry {
 
     /// Reads a file, and checks it.
     pub(super) fn read(&self, folder: &Path) -> Result<Vec<u8>, Problem> {
+        let folder = open(folder)?;
         let mut content = Vec::new();
-        self.check(folder, &mut content)?;
+        self.check(&folder, &mut content)?;
         Ok(content)
     }
 
     /// Copies a file to `out` and compares it with the note.
-    fn check(&self, folder: &Path, out: &mut impl Write) -> Result<(), Problem> {
+    fn check(&self, folder: &Beneath, out: &mut impl Write) -> Result<(), Problem> {
         let Self::File {
             path,
             bytes,
@@ -80,7 +84,9 @@ impl Entry {
         else {
             return Err(Problem(format!("{} is no file", self.path())));
         };
-        let copied = File::open(folder.join(path)).and_then(|mut file| copy(&mut file, out));
+        let copied = folder
+            .read(Path::new(path))
+            .and_then(|mut file| copy(&mut file, out));
         let (length, sum) =
             copied.map_err(|why| Problem(format!("{path} cannot be copied: {why}")))?;
         if length != *bytes {
@@ -95,18 +101,14 @@ impl Entry {
     }
 }
 
-/// A folder that only this user may enter.
-pub(super) fn create_private(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().mode(0o700).create(folder)
-}
-
-/// A file that only this user may read.
-pub(super) fn write_private(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    open_new(file, 0o600)?.write_all(bytes)
+fn open(folder: &Path) -> Result<Beneath, Problem> {
+    let opened = Beneath::open(folder);
+    opened.map_err(|why| Problem(format!("{} cannot be opened: {why}", folder.display())))
 }
 
 /// Copies what is in a folder into another one, which is empty; parents come first.
 pub(super) fn copy_noted(from: &Path, to: &Path) -> io::Result<Vec<Entry>> {
+    let (beneath, target_folder) = (Beneath::open(from)?, Beneath::open(to)?);
     let mut entries = Vec::new();
     let mut folders = vec![PathBuf::new()];
     while let Some(folder) = folders.pop() {
@@ -124,17 +126,17 @@ pub(super) fn copy_noted(from: &Path, to: &Path) -> io::Result<Vec<Entry>> {
                 .to_owned();
             let mode = about.permissions().mode() & 0o7777;
             if about.is_dir() {
-                create_private(&to.join(&relative))?;
+                target_folder.create_folder(&relative, 0o700)?;
                 entries.push(Entry::Folder { path, mode });
                 folders.push(relative);
             } else if about.is_symlink() {
                 let target = fs::read_link(&source)?;
-                symlink(&target, to.join(&relative))?;
+                target_folder.create_link(&relative, &target)?;
                 let target = target.to_string_lossy().into_owned();
                 entries.push(Entry::Link { path, to: target });
             } else if about.is_file() {
-                let mut out = open_new(&to.join(&relative), 0o600)?;
-                let (bytes, sha256) = copy(&mut File::open(&source)?, &mut out)?;
+                let mut out = target_folder.create_file(&relative, 0o600)?;
+                let (bytes, sha256) = copy(&mut beneath.read(&relative)?, &mut out)?;
                 entries.push(Entry::File {
                     path,
                     mode,
@@ -149,41 +151,25 @@ pub(super) fn copy_noted(from: &Path, to: &Path) -> io::Result<Vec<Entry>> {
 
 /// Copies the entries from a folder into another one, and checks each.
 pub(super) fn copy_checked(entries: &[Entry], from: &Path, to: &Path) -> Result<(), Problem> {
+    let (from, to) = (open(from)?, open(to)?);
     for entry in entries {
         let path = entry.path();
-        if !is_below(path) {
-            return Err(Problem(format!("{path} is not below it")));
-        }
-        let target = to.join(path);
+        let target = Path::new(path);
         let failed = |why: io::Error| Problem(format!("{path} cannot be written: {why}"));
         match entry {
             Entry::Folder { mode, .. } => {
-                create_private(&target).map_err(failed)?;
-                let permissions = fs::Permissions::from_mode(*mode | 0o700);
-                fs::set_permissions(&target, permissions).map_err(failed)?;
+                to.create_folder(target, *mode | 0o700).map_err(failed)?;
             }
-            Entry::Link { to, .. } => symlink(to, &target).map_err(failed)?,
+            Entry::Link { to: aim, .. } => {
+                to.create_link(target, Path::new(aim)).map_err(failed)?;
+            }
             Entry::File { mode, .. } => {
-                let mut out = open_new(&target, *mode).map_err(failed)?;
-                entry.check(from, &mut out)?;
+                let mut out = to.create_file(target, *mode).map_err(failed)?;
+                entry.check(&from, &mut out)?;
             }
         }
     }
     Ok(())
-}
-
-/// Whether a path has names only.
-fn is_below(path: &str) -> bool {
-    let mut parts = Path::new(path).components();
-    !path.is_empty() && parts.all(|part| matches!(part, Component::Normal(_)))
-}
-
-fn open_new(file: &Path, mode: u32) -> io::Result<File> {
-    OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(mode)
-        .open(file)
 }
 
 /// Copies to the end; returns the number of bytes and their checksum.

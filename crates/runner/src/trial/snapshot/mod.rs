@@ -4,6 +4,7 @@
 //! version of any of them has another name, so a snapshot is never reused for what it is not. Its files are checked before they are
 //! used.
 
+mod beneath;
 mod files;
 mod found;
 mod key;
@@ -18,9 +19,9 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use waggle_load::KeptRows;
-use waggle_results::{PrepareLoadInfo, SnapshotInfo};
+use waggle_results::{PrepareLoadInfo, SnapshotInfo, private_file};
 use waggle_study::Cell;
-use waggle_system::{now_utc, problem::Problem};
+use waggle_system::{host::owner::Owner, now_utc, problem::Problem};
 
 use self::files::{Entry, copy_checked, copy_noted};
 pub(crate) use self::found::{FoundSnapshot, SnapshotUse, Snapshots};
@@ -154,11 +155,11 @@ impl Store {
         system: &Path,
         contents: Contents,
     ) -> io::Result<SnapshotInfo> {
-        fs::create_dir_all(&self.folder)?;
+        private_file::create_folder(&self.folder)?;
         self.remove_partial()?;
         let partial = self
             .folder
-            .join(format!("{PARTIAL}{}.{key}", std::process::id()));
+            .join(format!("{PARTIAL}{}.{key}", this_process()));
         let kept = write(&partial, key, system, contents);
         let kept = kept.and_then(|manifest| {
             self.put_in_place(&partial, key)?;
@@ -194,7 +195,8 @@ impl Store {
             let process = name
                 .strip_prefix(PARTIAL)
                 .and_then(|rest| rest.split('.').next());
-            let is_left = process.is_some_and(|process| !Path::new("/proc").join(process).exists());
+            let owner = process.and_then(Owner::parse);
+            let is_left = owner.is_some_and(|owner| owner.has_ended());
             if is_left {
                 fs::remove_dir_all(entry.path())?;
             }
@@ -227,6 +229,11 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// As it is named in what it has not completed.
+fn this_process() -> String {
+    Owner::this().map_or_else(|| "unknown".to_owned(), |owner| owner.to_string())
 }
 
 impl Manifest {
@@ -297,13 +304,13 @@ fn write(partial: &Path, key: &str, system: &Path, contents: Contents) -> io::Re
         prepared,
         loads,
     } = contents;
-    files::create_private(partial)?;
+    private_file::create_new_folder(partial)?;
     let to = partial.join(SYSTEM);
-    files::create_private(&to)?;
+    private_file::create_new_folder(&to)?;
     let entries = copy_noted(system, &to)?;
     let mut kept = BTreeMap::new();
     let kept_folder = partial.join(KEPT);
-    files::create_private(&kept_folder)?;
+    private_file::create_new_folder(&kept_folder)?;
     for (number, (load, rows)) in prepared.kept.iter().enumerate() {
         let entry = Entry::write(&kept_folder, &number.to_string(), &rows.to_bytes())?;
         kept.insert(load.clone(), entry);
@@ -321,7 +328,7 @@ fn write(partial: &Path, key: &str, system: &Path, contents: Contents) -> io::Re
         kept,
     };
     let text = serde_json::to_vec(&manifest)?;
-    files::write_private(&partial.join(MANIFEST), &text)?;
+    private_file::write_file(&partial.join(MANIFEST), &text)?;
     Ok(manifest)
 }
 
@@ -330,7 +337,7 @@ fn clear(folder: &Path) -> io::Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;
     }
-    fs::create_dir_all(folder)
+    private_file::create_folder(folder)
 }
 
 #[cfg(test)]

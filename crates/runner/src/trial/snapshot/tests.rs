@@ -183,14 +183,42 @@ fn a_damaged_snapshot_is_not_used() {
         let outside = text.replace("store-0/data/script", "../../script");
         fs::write(&file, outside).unwrap();
     });
-    assert!(why.contains("is not below it"), "{why}");
+    assert!(why.contains("is not below the folder"), "{why}");
+    // A link out of the folder, and a file below it; a link in place of a file that is read.
+    let outside = TempDir::new().unwrap();
+    let why = case.refusal(|folder| {
+        let file = folder.join(MANIFEST);
+        let mut manifest: serde_json::Value =
+            serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        let entries = manifest["entries"].as_array_mut().unwrap();
+        let link = serde_json::json!({"link": {"path": "out", "to": outside.path()}});
+        let mut below = entries
+            .iter()
+            .find(|entry| entry.get("file").is_some())
+            .unwrap()
+            .clone();
+        below["file"]["path"] = "out/script".into();
+        entries.extend([link, below]);
+        fs::write(&file, manifest.to_string()).unwrap();
+    });
+    assert!(why.contains("out/script cannot be written"), "{why}");
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+    let why = case.refusal(|folder| {
+        let script = folder.join("system/store-0/data/script");
+        fs::rename(&script, outside.path().join("script")).unwrap();
+        std::os::unix::fs::symlink(outside.path().join("script"), &script).unwrap();
+    });
+    assert!(why.contains("script cannot be copied"), "{why}");
 }
 
 #[test]
 fn partial_snapshots_of_processes_that_are_gone_are_removed() {
     let case = case();
-    fs::create_dir_all(case.store.folder.join(".partial-4194999.k")).unwrap();
-    let own_name = format!("{PARTIAL}{}.other", std::process::id());
+    let this = Owner::this().unwrap().to_string();
+    let (same_number, _) = this.rsplit_once('-').unwrap();
+    let left = format!("{PARTIAL}{same_number}-1.k");
+    fs::create_dir_all(case.store.folder.join(left)).unwrap();
+    let own_name = format!("{PARTIAL}{this}.other");
     fs::create_dir_all(case.store.folder.join(&own_name)).unwrap();
     case.keep("k");
     let mut names: Vec<String> = fs::read_dir(&case.store.folder)

@@ -321,7 +321,7 @@ async fn run(
         folder: part.to_path_buf(),
     };
     let (deaths, died) = watch::channel(Vec::new());
-    let child = Child::start(launch, deaths).await;
+    let child = Child::start(launch, &[], deaths).await;
     let mut child = child.map_err(|why| fetch_error(artifact, &why.to_string(), log))?;
     let mut died = Deaths(died);
     let stopped = tokio::select! {

@@ -13,8 +13,8 @@ use std::{
 
 use rustix::process::{Pid, Signal};
 use tokio::{
-    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines},
-    process::{ChildStdin, ChildStdout, Command},
+    io::{AsyncBufReadExt, BufReader, Lines},
+    process::{ChildStdout, Command},
     sync::watch,
     task::JoinHandle,
     time::{Instant, timeout},
@@ -22,11 +22,14 @@ use tokio::{
 
 use crate::{
     components::{
-        driver::Death,
+        driver::{Death, orders::Orders},
         limits::{Group, out_of_memory},
-        supervise::{BY_KILL, ENDED, NOT_STARTED, OOM_KILLS, ORDER_KILL, ORDER_STOP, STARTED},
+        supervise::{
+            BY_KILL, ENDED, NOT_STARTED, OOM_KILLS, ORDER_KILL, ORDER_STOP, STARTED,
+            redaction::HiddenText,
+        },
     },
-    host::environment::limit_environment,
+    host::{environment::limit_environment, orphans::OWNER_VARIABLE, owner::Owner},
     problem::Problem,
 };
 
@@ -62,7 +65,7 @@ pub struct Child {
     pub supervisor: Option<u32>,
     pub log: PathBuf,
     /// The supervisor's input for orders; dropping it kills the component. `None`: it was dropped.
-    orders: Option<ChildStdin>,
+    orders: Option<Orders>,
     /// Its death by SIGKILL is intended.
     to_be_killed: Arc<AtomicBool>,
     /// Processes that the kernel killed for memory; known when it has ended.
@@ -104,15 +107,21 @@ impl Start {
 
 impl Child {
     /// Starts a replica; its end is added to `deaths`.
-    pub async fn start(launch: Launch, deaths: watch::Sender<Vec<Death>>) -> Result<Self, Problem> {
-        let child = Self::begin(launch, deaths)?;
+    pub async fn start(
+        launch: Launch,
+        hidden: &[HiddenText],
+        deaths: watch::Sender<Vec<Death>>,
+    ) -> Result<Self, Problem> {
+        let child = Self::begin(launch, hidden, deaths)?;
         child.start_signal().wait_started().await?;
         Ok(child)
     }
 
-    /// The same without waiting: the caller owns the replica from the first moment on, and its start is reported later.
+    /// The same without waiting: the caller owns the replica from the first moment on, and its start is reported later. The `hidden`
+    /// texts do not come into its log.
     pub(super) fn begin(
         launch: Launch,
+        hidden: &[HiddenText],
         deaths: watch::Sender<Vec<Death>>,
     ) -> Result<Self, Problem> {
         let mut command = Command::new(&launch.supervisor);
@@ -130,6 +139,7 @@ impl Child {
             .args(&launch.command);
         limit_environment(command.as_std_mut(), &launch.environment_from);
         command.envs(launch.environment.iter().map(|(name, value)| (name, value)));
+        command.envs(Owner::this().map(|owner| (OWNER_VARIABLE, owner.to_string())));
         // In its own process group: an interrupt from the terminal reaches waggle alone, which then stops the rest in order.
         command.current_dir(&launch.folder).process_group(0);
         command
@@ -140,10 +150,12 @@ impl Child {
         let mut child = command
             .spawn()
             .map_err(|problem| format!("cannot start {shown}: {problem}"))?;
-        let orders = child
+        let input = child
             .stdin
             .take()
             .expect("standard input was asked to be a pipe");
+        let orders = Orders::begin(input, hidden)
+            .map_err(|problem| format!("cannot give {shown} orders: {problem}"))?;
         let output = child
             .stdout
             .take()
@@ -179,6 +191,13 @@ impl Child {
         })
     }
 
+    /// From now on these texts do not come into its log. One that has ended writes no more.
+    pub(super) fn hide(&mut self, hidden: &[HiddenText]) {
+        if let Some(orders) = &mut self.orders {
+            orders.hide(hidden).ok();
+        }
+    }
+
     pub(super) fn start_signal(&self) -> Start {
         Start(self.started.clone())
     }
@@ -201,8 +220,7 @@ impl Child {
 
     async fn order(&mut self, order: u8) {
         if let Some(orders) = &mut self.orders {
-            // It may have ended already, which is what we want.
-            orders.write_all(&[order]).await.ok();
+            orders.send(order).await;
         }
     }
 

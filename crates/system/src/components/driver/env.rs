@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use waggle_results::private_file;
 use waggle_study::{Component, Trust};
 
 use crate::{
@@ -12,7 +13,6 @@ use crate::{
         certificates::Certificates,
         driver::{Failure, Setup, child::Launch, ports::Ports, program::Programs},
         limits::ReplicaLimits,
-        private_file,
     },
     host::cpus,
     placeholder::{PlaceholderError, fill},
@@ -66,7 +66,7 @@ impl ReplicaEnv<'_> {
         };
         for (name, text) in &component.files {
             let file = folder.join(name);
-            private_file::write(&file, &filled(text)?)
+            private_file::write_file(&file, &filled(text)?)
                 .map_err(|why| Failure::new(format!("cannot write {}: {why}", file.display())))?;
         }
         let mut command: Vec<OsString> = Vec::new();

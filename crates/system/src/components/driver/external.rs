@@ -265,6 +265,8 @@ impl Driver for ExternalDriver {
         Vec::new()
     }
 
+    fn hide(&self, _: &crate::secrets::words::Secrets) {}
+
     fn is_host_idle(&mut self) -> bool {
         self.idle_check.poll()
     }

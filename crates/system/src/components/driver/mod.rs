@@ -6,6 +6,7 @@ pub mod external;
 mod free_port;
 mod idle_check;
 mod log;
+mod orders;
 mod ports;
 mod process;
 mod program;
@@ -162,6 +163,9 @@ pub trait Driver {
 
     /// Stops everything that was started; returns remarks about what went wrong.
     async fn stop_all(&mut self) -> Vec<String>;
+
+    /// Secrets that were not known when the components were started do not come into their logs from now on.
+    fn hide(&self, secrets: &Secrets);
 
     /// Whether the host is idle enough for the next trial.
     fn is_host_idle(&mut self) -> bool;

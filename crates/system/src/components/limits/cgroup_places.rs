@@ -9,9 +9,10 @@ use std::{
 use waggle_results::LimitMeans;
 use waggle_study::Limits;
 
-use super::replica_group::{Group, PROCESSES, Setting, remove_folder};
+use super::replica_group::{Group, PROCESSES, REMOVALS_MAX, Setting, remove_folder};
+use crate::host::owner::Owner;
 
-/// The beginning of the names of all groups that waggle makes: `waggle-PID-NUMBER`.
+/// The beginning of the names of all groups that waggle makes: `waggle-OWNER-NUMBER`.
 const PREFIX: &str = "waggle-";
 /// The length of the period in which a replica has its CPU time, in µs: the kernel's default.
 const PERIOD_US: f64 = 100_000.0;
@@ -92,7 +93,11 @@ impl Cgroups {
 fn new_name() -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    format!("{PREFIX}{}-{number}", std::process::id())
+    match Owner::this() {
+        Some(owner) => format!("{PREFIX}{owner}-{number}"),
+        // Nobody knows later whose it is, so nobody removes it.
+        None => format!("{PREFIX}process-{}-{number}", std::process::id()),
+    }
 }
 
 /// In version 2 a process is in one group, so one folder must do for both controllers. Each group hands down no more controllers
@@ -256,17 +261,19 @@ impl Place {
     }
 }
 
-/// Removes the groups of runs that were killed together with their supervisors.
+/// Removes the groups of runs that were killed together with their supervisors; processes in them are killed.
 fn remove_left_over(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let Some(rest) = name.to_str().and_then(|name| name.strip_prefix(PREFIX)) else {
             continue;
         };
-        let pid = rest.split('-').next().and_then(|pid| pid.parse().ok());
-        if pid.is_some_and(|pid: u32| !crate::host::proc::runs(pid)) {
-            // A group with processes stays: it may belong to a waggle in another container.
-            fs::remove_dir(entry.path()).ok();
+        let owner = rest
+            .rsplit_once('-')
+            .and_then(|(owner, _)| Owner::parse(owner));
+        // The group of a waggle in another container stays.
+        if owner.is_some_and(|owner| owner.has_ended()) {
+            remove_folder(&entry.path(), REMOVALS_MAX);
         }
     }
 }

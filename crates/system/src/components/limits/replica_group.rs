@@ -16,7 +16,7 @@ use super::counters::{Throttled, oom_kills};
 /// The file of a cgroup to which a process writes `0` to enter.
 pub(super) const PROCESSES: &str = "cgroup.procs";
 /// How often to try to remove a group whose processes have not ended yet.
-const REMOVALS_MAX: u32 = 100;
+pub(super) const REMOVALS_MAX: u32 = 100;
 const REMOVE_EVERY: Duration = Duration::from_millis(20);
 
 /// A cgroup with limits: one folder in version 2, one for each controller in version 1.

@@ -6,6 +6,7 @@ use waggle_results::LimitMeans;
 use waggle_study::Limits;
 
 use super::{Cgroups, Limiter, ReplicaLimits};
+use crate::host::owner::Owner;
 
 /// Half a CPU and 64 MiB.
 const BOTH: Limits = Limits {
@@ -231,17 +232,19 @@ fn without_a_cgroup_the_rest_is_refused_with_the_reason() {
 #[test]
 fn groups_of_a_killed_run_are_removed() {
     let (mounted, _) = of_v2();
-    let left_over = mounted.path().join(format!("user/waggle-{}-0", u32::MAX));
-    let own_group = mounted
-        .path()
-        .join(format!("user/waggle-{}-x", std::process::id()));
+    let this = Owner::this().unwrap().to_string();
+    let group_of = |owner: &str| mounted.path().join(format!("user/waggle-{owner}-0"));
+    let (own_group, start) = (group_of(&this), this.rsplit_once('-').unwrap());
+    // A process of the same number, which was started earlier; and one of another container.
+    let left_over = group_of(&format!("{}-1", start.0));
+    let elsewhere = group_of(&format!("1{}-1", start.0));
     let other = mounted.path().join("user/waggler");
-    for folder in [&left_over, &own_group, &other] {
+    for folder in [&left_over, &own_group, &other, &elsewhere] {
         fs::create_dir(folder).unwrap();
     }
     Cgroups::find(mounted.path(), V2);
     assert!(!left_over.exists());
-    assert!(own_group.exists() && other.exists());
+    assert!(own_group.exists() && other.exists() && elsewhere.exists());
 }
 
 #[test]

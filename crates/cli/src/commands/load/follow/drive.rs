@@ -180,6 +180,7 @@ fn request(planned: &Planned, environment: Environment<'_>) -> Result<RunRequest
         cgroups: waggle_system::CGROUPS.into(),
         server_at: Some(environment.reached.address),
         sample_limits: waggle_runner::SampleLimits::default(),
+        measuring: None,
         end_load: None,
     })
 }

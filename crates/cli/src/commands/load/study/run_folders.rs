@@ -14,7 +14,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use waggle_results::{PhaseName, Run, RunFolder, WriteError};
+use waggle_results::{PhaseName, Run, RunFolder, WriteError, private_file};
 use waggle_runner::RECORDS_FILE_MAX_BYTES;
 
 /// File names of a body that is in no file of the user, and of records from a pipe.
@@ -150,14 +150,14 @@ impl RunFolders {
     /// Writes a body that is in no file of the user.
     pub(in crate::commands::load) fn make_body(&self, bytes: &[u8]) -> Result<PathBuf> {
         let body = self.create()?.join(BODY);
-        fs::write(&body, bytes).with_context(|| cannot_write(&body))?;
+        private_file::write_file(&body, bytes).with_context(|| cannot_write(&body))?;
         Ok(body)
     }
 
     /// Writes the version of such a body to save.
     pub(in crate::commands::load) fn make_kept_body(&self, text: &str) -> Result<NeededFile> {
         let file = self.create()?.join(SAVED_BODY);
-        fs::write(&file, text).with_context(|| cannot_write(&file))?;
+        private_file::write_file(&file, text).with_context(|| cannot_write(&file))?;
         Ok(NeededFile {
             file,
             name: BODY.into(),
@@ -169,7 +169,7 @@ impl RunFolders {
         let records = self.create()?.join(RECORDS);
         let read = File::open(pipe).with_context(|| format!("cannot read {pipe}"))?;
         let mut read = read.take(RECORDS_FILE_MAX_BYTES + 1);
-        File::create(&records)
+        private_file::create_file(&records)
             .and_then(|mut file| io::copy(&mut read, &mut file))
             .with_context(|| format!("cannot copy {pipe} to {}", records.display()))?;
         Ok(records)
@@ -191,8 +191,8 @@ impl RunFolders {
         for NeededFile { file, name } in needed {
             let to = folder.join(name);
             let parent = to.parent().unwrap_or(folder);
-            fs::create_dir_all(parent)
-                .and_then(|()| fs::copy(file, &to))
+            private_file::create_folder(parent)
+                .and_then(|()| private_file::copy_file(file, &to))
                 .with_context(|| format!("cannot copy {} to {}", file.display(), to.display()))?;
         }
         self.is_whole.set(true);
@@ -236,7 +236,7 @@ fn make(folder: &Path) -> io::Result<bool> {
     if let Some(around) = folder.parent() {
         fs::create_dir_all(around)?;
     }
-    match fs::create_dir(folder) {
+    match private_file::create_new_folder(folder) {
         Ok(()) => Ok(true),
         Err(problem) if problem.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         Err(problem) => Err(problem),

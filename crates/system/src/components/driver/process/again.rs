@@ -93,7 +93,8 @@ impl ProcessDriver {
             let running = find(&mut running, &name)?;
             running.kept.clear();
             remark(&running.launch.log, "started it again here");
-            let child = Child::begin(running.launch.clone(), self.deaths.clone())
+            let hidden = self.hidden.borrow();
+            let child = Child::begin(running.launch.clone(), &hidden, self.deaths.clone())
                 .map_err(|why| not_started(&name, &why))?;
             running.child = child;
             running.is_down = false;

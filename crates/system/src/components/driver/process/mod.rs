@@ -31,6 +31,7 @@ use crate::{
             ready,
         },
         limits::{Limiter, ReplicaLimits, Throttled},
+        supervise::redaction::HiddenText,
     },
     host::{
         cpu_time::{CpuClocks, CpuReading},
@@ -40,6 +41,7 @@ use crate::{
     },
     http::{peer::Peer, transport::TlsOfPorts},
     problem::Problem,
+    secrets::words::Secrets,
 };
 
 /// How often a system is started again because another process took one of its ports.
@@ -69,6 +71,8 @@ pub struct ProcessDriver {
     running: RefCell<Vec<Running>>,
     /// Indices of the components whose setup was carried out.
     set_up: BTreeSet<usize>,
+    /// What the logs may not have, for components that are started again. Never borrowed across an `.await`.
+    hidden: RefCell<Vec<HiddenText>>,
     /// In components that run already.
     created: Ledger,
     deaths: watch::Sender<Vec<Death>>,
@@ -156,6 +160,7 @@ impl ProcessDriver {
             is_started: false,
             running: RefCell::default(),
             set_up: BTreeSet::new(),
+            hidden: RefCell::default(),
             created: Ledger::new(created),
             deaths: watch::channel(Vec::new()).0,
             idle_check: IdleCheck::default(),
@@ -282,7 +287,8 @@ impl ProcessDriver {
         }
         self.ports.release(&component.name, number);
         let failed = |why: Problem| Failure::new(format!("{replica} could not be started: {why}"));
-        let child = Child::begin(launch.clone(), self.deaths.clone()).map_err(failed)?;
+        let child = Child::begin(launch.clone(), &setup.secrets.hidden(), self.deaths.clone())
+            .map_err(failed)?;
         let mut start = child.start_signal();
         self.running.get_mut().push(Running {
             component: index,
@@ -334,6 +340,7 @@ impl ProcessDriver {
                 if !setup.is_restored {
                     self.set_up_one(component, setup).await?;
                 }
+                self.hide(setup.secrets);
             }
         }
         Ok(())
@@ -508,6 +515,14 @@ impl Driver for ProcessDriver {
         self.set_up.clear();
         self.idle_check.forget();
         remarks
+    }
+
+    fn hide(&self, secrets: &Secrets) {
+        let hidden = secrets.hidden();
+        for running in self.running.borrow_mut().iter_mut() {
+            running.child.hide(&hidden);
+        }
+        *self.hidden.borrow_mut() = hidden;
     }
 
     fn is_host_idle(&mut self) -> bool {

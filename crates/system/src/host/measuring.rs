@@ -1,0 +1,228 @@
+//! Which waggles of this user measure now: two that measure at the same time disturb each other, and the results of both say so.
+//!
+//! Each has a file with what it does, which it locks until its process ends. A file without a lock is of a process that was killed. One
+//! that begins leaves a note to each that measures already, which may outlast it.
+
+use std::{
+    fs::{self, File, TryLockError},
+    io::{self, Read, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+use waggle_results::private_file;
+
+/// Longest text of a file that is read.
+const TEXT_MAX: u64 = 200;
+/// In the name of a note: `123.from.456`.
+const FROM: &str = ".from.";
+
+/// This process measures, until this is dropped.
+#[derive(Debug, Default)]
+pub struct Measuring {
+    own: Option<Own>,
+    /// Those that measured when others were last looked for.
+    before: Mutex<Vec<String>>,
+}
+
+#[derive(Debug)]
+struct Own {
+    folder: PathBuf,
+    path: PathBuf,
+    /// Locked.
+    _file: File,
+}
+
+impl Measuring {
+    /// `what`: the command, as others are told. Without a folder to write to, nothing is known of others.
+    #[must_use]
+    pub fn new(folder: Option<&Path>, what: &str) -> Self {
+        let begun = folder.and_then(|folder| Self::begin(folder, what).ok());
+        begun.unwrap_or_default()
+    }
+
+    fn begin(folder: &Path, what: &str) -> io::Result<Self> {
+        fs::create_dir_all(folder)?;
+        let pid = std::process::id();
+        let path = folder.join(pid.to_string());
+        let mut file = File::options()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path)?;
+        file.try_lock()?;
+        file.set_len(0)?;
+        let what = what.replace(char::is_control, " ");
+        file.write_all(what.as_bytes())?;
+        let others = others(folder, &path);
+        for other in &others {
+            let note = folder.join(format!("{}{FROM}{pid}", other.pid));
+            private_file::write_file(&note, &what)?;
+        }
+        Ok(Self {
+            own: Some(Own {
+                folder: folder.to_path_buf(),
+                path,
+                _file: file,
+            }),
+            before: Mutex::new(others.iter().map(Other::text).collect()),
+        })
+    }
+
+    /// What is said of others that have measured since the last call, or since this one began.
+    #[must_use]
+    pub fn note(&self) -> Option<String> {
+        let own = self.own.as_ref()?;
+        let now: Vec<String> = others(&own.folder, &own.path)
+            .iter()
+            .map(Other::text)
+            .collect();
+        let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = std::mem::replace(&mut *before, now.clone());
+        all.extend(now);
+        all.extend(take_notes(own));
+        all.sort();
+        all.dedup();
+        note(&all)
+    }
+}
+
+impl Drop for Measuring {
+    fn drop(&mut self) {
+        if let Some(own) = &self.own {
+            // The next one removes what could not be removed.
+            take_notes(own);
+            fs::remove_file(&own.path).ok();
+        }
+    }
+}
+
+/// Another process that measures.
+struct Other {
+    pid: String,
+    /// `waggle run a.yaml`.
+    what: String,
+}
+
+impl Other {
+    fn text(&self) -> String {
+        format!("{} (pid {})", self.what, self.pid)
+    }
+}
+
+/// What others left to this one, which is removed.
+fn take_notes(own: &Own) -> Vec<String> {
+    let own_name = own.path.file_name().unwrap_or_default().to_string_lossy();
+    let prefix = format!("{own_name}{FROM}");
+    let entries = fs::read_dir(&own.folder).into_iter().flatten().flatten();
+    let notes = entries.filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let pid = name.strip_prefix(&prefix)?.to_owned();
+        let what = read_text(File::open(entry.path()).ok()?)?;
+        fs::remove_file(entry.path()).ok();
+        Some(Other { pid, what }.text())
+    });
+    notes.collect()
+}
+
+/// Those that measure now. Files of processes that are over are removed.
+fn others(folder: &Path, own_file: &Path) -> Vec<Other> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    let mut others: Vec<Other> = paths
+        .filter(|path| path != own_file)
+        .filter_map(|path| read_other(folder, &path))
+        .collect();
+    others.sort_by(|one, other| one.what.cmp(&other.what));
+    others
+}
+
+fn read_other(folder: &Path, path: &Path) -> Option<Other> {
+    let name = path.file_name()?.to_str()?;
+    if let Some((receiver, _)) = name.split_once(FROM) {
+        if !folder.join(receiver).exists() {
+            fs::remove_file(path).ok();
+        }
+        return None;
+    }
+    let file = File::open(path).ok()?;
+    // It has no text before it is locked.
+    if file.metadata().ok()?.len() == 0 {
+        return None;
+    }
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => Some(Other {
+            pid: name.to_owned(),
+            what: read_text(file)?,
+        }),
+        Ok(()) => {
+            fs::remove_file(path).ok();
+            None
+        }
+        Err(TryLockError::Error(_)) => None,
+    }
+}
+
+fn read_text(file: File) -> Option<String> {
+    let mut text = Vec::new();
+    file.take(TEXT_MAX).read_to_end(&mut text).ok()?;
+    Some(String::from_utf8_lossy(&text).into_owned())
+}
+
+fn note(others: &[String]) -> Option<String> {
+    let (first, more) = others.split_first()?;
+    let more = match more.len() {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    Some(format!(
+        "another waggle measures on this machine: {first}{more}; each disturbs what the other measures"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_one_is_named_while_it_measures() {
+        let around = tempfile::tempdir().unwrap();
+        let folder = around.path().join("measuring");
+        let alone = Measuring::begin(&folder, "waggle run a.yaml").unwrap();
+        assert_eq!(alone.note(), None);
+        // A process that was killed, and one that runs.
+        fs::write(folder.join("1"), "waggle run killed.yaml").unwrap();
+        let mut file = File::create(folder.join("2")).unwrap();
+        file.lock().unwrap();
+        file.write_all(b"waggle load 127.0.0.1:8080").unwrap();
+        drop(alone);
+        let beside = Measuring::begin(&folder, "waggle run b.yaml").unwrap();
+        assert_eq!(
+            beside.note(),
+            Some(
+                "another waggle measures on this machine: waggle load 127.0.0.1:8080 (pid 2); each disturbs what the \
+                 other measures"
+                    .to_owned()
+            )
+        );
+        // The other one is told, too.
+        let left = folder.join(format!("2.from.{}", std::process::id()));
+        assert_eq!(fs::read_to_string(&left).unwrap(), "waggle run b.yaml");
+        // One that began and ended meanwhile.
+        fs::write(
+            folder.join(format!("{}.from.3", std::process::id())),
+            "waggle load x",
+        )
+        .unwrap();
+        drop(file);
+        let note = beside.note().unwrap();
+        assert!(note.contains("127.0.0.1:8080 (pid 2) and 1 more"), "{note}");
+        assert!(!left.exists() && !folder.join("2").exists());
+        assert_eq!(beside.note(), None, "each note is told once");
+        assert!(!folder.join("1").exists());
+        drop(beside);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    }
+}
