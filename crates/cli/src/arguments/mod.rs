@@ -40,6 +40,9 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a study: start its system, load it, account for every record, write the report
+    ///
+    /// A study and its system are code: their commands, scripts and files run with your rights. Those that others may have written are
+    /// refused unless --trust names them; `waggle plan --commands` lists what would be started.
     #[command(after_long_help = exit_codes_help(&exit::OF_WAGGLE))]
     Run(Run),
     /// Show what would run, in which order and for how long, without starting anything
@@ -64,6 +67,9 @@ pub(crate) enum Command {
     /// Make a run of the results of ab, k6, JMeter, vegeta, hey or a CSV file, for the statistics and the report of waggle
     Import(Import),
     /// Fetch the artifacts of a system, start it without a study, show its status, stop it
+    ///
+    /// A system is code: its commands and fetch scripts run with your rights. One that others may have written is refused unless --trust
+    /// names it.
     #[command(subcommand)]
     System(System),
     /// Print a script with which a shell completes the arguments of waggle

@@ -119,6 +119,19 @@ impl Export {
         Some(format!("metrics: http://{address}/metrics"))
     }
 
+    /// What is said of metrics that others can read; `None`: only this machine can.
+    pub(crate) fn exposure(&self) -> Option<String> {
+        let address = self.listener.as_ref()?.local_addr().ok()?;
+        let is_open = !address.ip().to_canonical().is_loopback();
+        is_open.then(|| {
+            format!(
+                "warning: everybody who reaches {address} can read the metrics, for there is no authentication; \
+                 --metrics-listen 127.0.0.1:{} is for this machine alone",
+                address.port()
+            )
+        })
+    }
+
     /// Starts the thread. Its first problem is a warning in the events.
     ///
     /// # Errors

@@ -439,3 +439,31 @@ fn a_run_without_its_study() {
         "{error}"
     );
 }
+
+#[test]
+fn links_and_devices_are_not_read() {
+    let refusal = |name: &str, put: &dyn Fn(&Path, &Path)| {
+        let folder = tempfile::tempdir().unwrap();
+        sample::write_scenario_run(folder.path());
+        let (file, aside) = (folder.path().join(name), folder.path().join("aside"));
+        fs::rename(&file, &aside).unwrap();
+        put(&aside, &file);
+        let read = Run::read(folder.path()).map(|run| run.path);
+        read.unwrap_err().to_string()
+    };
+    let link = |aside: &Path, file: &Path| std::os::unix::fs::symlink(aside, file).unwrap();
+    let device = |_: &Path, file: &Path| std::os::unix::fs::symlink("/dev/zero", file).unwrap();
+    let socket =
+        |_: &Path, file: &Path| drop(std::os::unix::net::UnixListener::bind(file).unwrap());
+    let intervals = format!("{TRIAL}/intervals.ndjson");
+    for name in ["run.json", &format!("{TRIAL}/trial.json"), &intervals] {
+        let why = refusal(name, &link);
+        assert!(why.contains("it is a link, a device or a pipe"), "{why}");
+    }
+    assert!(refusal(&intervals, &device).contains("it is a link"));
+    assert!(refusal(&intervals, &socket).contains("it is a link"));
+    for name in [TRIAL, &format!("{TRIAL}/steps")] {
+        let why = refusal(name, &link);
+        assert!(why.contains("it is a link"), "{why}");
+    }
+}

@@ -126,6 +126,9 @@ fn run_once(
     if let Some(line) = export.as_ref().and_then(Export::page_line) {
         print(&line);
     }
+    if let Some(line) = export.as_ref().and_then(Export::exposure) {
+        output::print_progress(&line);
+    }
     print(&loaded.system_line());
     for line in left_out::lines(&loaded, &left_out) {
         print(&line);

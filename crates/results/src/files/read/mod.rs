@@ -10,7 +10,7 @@ use std::{
 use hdrhistogram::Histogram;
 use waggle_spec::{StepTimes, TimeKind, Times};
 
-use self::series::{Series, bytes, in_file};
+use self::series::{Series, bytes, in_file, refuse_link};
 use crate::{
     BacklogRow, HistogramLog, IntervalRow, ProbeInfo, ProbeLogs, ReadError, ResourceRow, RunInfo,
     StepInfo, SystemMetricRow, TextError, TrialInfo, TrialKey,
@@ -260,6 +260,7 @@ fn trial_in(
     if !file.exists() {
         return Ok(None);
     }
+    refuse_link(folder)?;
     let trial = parse::read_trial_info(&bytes(&file, limits.document_max_bytes)?)
         .map_err(in_file(&file))?;
     check_place(info, &trial, name).map_err(|problem| ReadError::Folder {

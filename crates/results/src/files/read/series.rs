@@ -1,6 +1,10 @@
 //! The series of one trial: files of rows or histograms. What they mean together is for `read`.
 
-use std::{fs::File, io::Read, path::Path};
+use std::{
+    fs::{self, File},
+    io::{self, Read},
+    path::Path,
+};
 
 use hdrhistogram::Histogram;
 
@@ -31,6 +35,12 @@ impl Series<'_> {
     ) -> Result<T, ReadError> {
         let file = self.folder.join(name);
         let bytes = if file.exists() {
+            for folder in file.ancestors().skip(1) {
+                if folder == self.folder {
+                    break;
+                }
+                refuse_link(folder)?;
+            }
             bytes(&file, self.max_bytes)?
         } else {
             Vec::new()
@@ -88,12 +98,28 @@ pub(super) fn in_file(path: &Path) -> impl FnOnce(TextError) -> ReadError + use<
     move |problem| ReadError::Text { path, problem }
 }
 
-/// A whole file, unless it is longer than the limit.
+/// Refuses a link in place of a folder of a run, which may lead anywhere.
+pub(super) fn refuse_link(folder: &Path) -> Result<(), ReadError> {
+    match folder.is_symlink() {
+        true => Err(ReadError::Folder {
+            path: folder.to_owned(),
+            problem: "it is a link, and a run has none".to_owned(),
+        }),
+        false => Ok(()),
+    }
+}
+
+/// A whole file, unless it is longer than the limit. A link may lead anywhere, and a device or pipe has no end.
 pub(super) fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
     let failed = |problem| ReadError::Io {
         path: path.to_owned(),
         problem,
     };
+    if !fs::symlink_metadata(path).map_err(failed)?.is_file() {
+        let problem =
+            io::Error::other("it is a link, a device or a pipe, and a run has files only");
+        return Err(failed(problem));
+    }
     let mut bytes = Vec::new();
     File::open(path)
         .map_err(failed)?
