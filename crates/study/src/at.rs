@@ -18,6 +18,10 @@ use crate::{
 /// The name by which [`crate::de::NodeReader`] knows that a place is asked for.
 pub(crate) const WITH_PLACE: &str = "$waggle::At";
 
+/// The name of a field whose own keys stand among those of the type that has it. Unlike a field that serde flattens it is read from the
+/// file, with places.
+pub(crate) const PART: &str = "$waggle::Part";
+
 /// Where a value is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {

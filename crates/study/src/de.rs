@@ -13,7 +13,7 @@ use serde::{
 
 use crate::{
     Level,
-    at::WITH_PLACE,
+    at::{PART, WITH_PLACE},
     mistake::Position,
     tree::{Entry, Node, Value},
 };
@@ -123,20 +123,26 @@ impl<'de> Deserializer<'de> for NodeReader<'_> {
         }
     }
 
-    /// Every key, also one whose value is invalid.
+    /// Every key, also one whose value is invalid. The keys of a [`PART`] are left to it.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _name: &'static str,
-        _fields: &'static [&'static str],
+        fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        match &self.node.value {
-            Value::Map(entries) => {
-                let readers = entries.iter().map(|entry| self.entry(entry));
-                visitor.visit_map(MapDeserializer::new(readers))
-            }
-            _ => self.deserialize_any(visitor),
-        }
+        let Value::Map(entries) = &self.node.value else {
+            return self.deserialize_any(visitor);
+        };
+        let has_part = fields.contains(&PART);
+        let readers = entries.iter().map(|entry| self.entry(entry));
+        let readers = readers.filter(|(key, _)| !has_part || fields.contains(key));
+        let part = has_part.then(|| (PART, self.clone()));
+        visitor.visit_map(MapDeserializer::new(readers.chain(part)))
+    }
+
+    /// A key of the mapping that is read for the sake of others.
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_unit()
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -180,7 +186,7 @@ impl<'de> Deserializer<'de> for NodeReader<'_> {
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
-        seq tuple tuple_struct map identifier ignored_any
+        seq tuple tuple_struct map identifier
     }
 }
 

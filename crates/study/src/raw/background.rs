@@ -36,7 +36,8 @@ pub(crate) struct Background {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BackgroundRequest {
-    #[serde(flatten)]
+    #[serde(rename = "$waggle::Part")]
+    #[schemars(flatten)]
     pub method: Method,
     /// Header fields in addition to those that every request has.
     pub headers: Option<IndexMap<String, String>>,

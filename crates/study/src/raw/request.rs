@@ -14,7 +14,8 @@ pub(crate) struct Request {
     /// Its name in thresholds and in the report.
     #[schemars(required)]
     pub name: Option<Name>,
-    #[serde(flatten)]
+    #[serde(rename = "$waggle::Part")]
+    #[schemars(flatten)]
     pub method: Method,
     /// The system's endpoint that receives it; by default the only one.
     pub endpoint: Option<String>,

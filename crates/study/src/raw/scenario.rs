@@ -112,7 +112,8 @@ pub(crate) struct Flow {
 pub(crate) struct Step {
     /// Its name in thresholds and in the report. The same request may be a step several times under one name.
     pub name: Option<Name>,
-    #[serde(flatten)]
+    #[serde(rename = "$waggle::Part")]
+    #[schemars(flatten)]
     pub method: Method,
     /// Header fields in addition to those that every request has.
     pub headers: Option<IndexMap<String, String>>,

@@ -304,7 +304,8 @@ pub(crate) struct Verify {
     /// One of the endpoints.
     #[schemars(required)]
     pub endpoint: Option<String>,
-    #[serde(flatten)]
+    #[serde(rename = "$waggle::Part")]
+    #[schemars(flatten)]
     pub method: Method,
     /// Header fields; may hold `${secret.NAME}`, parameters and `{{NAME}}`, which an earlier step captured.
     pub headers: Option<IndexMap<String, String>>,

@@ -20,7 +20,8 @@ use crate::{
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Query {
-    #[serde(flatten)]
+    #[serde(rename = "$waggle::Part")]
+    #[schemars(flatten)]
     pub method: Method,
     /// Header fields.
     pub headers: Key<IndexMap<String, At<String>>>,
