@@ -230,7 +230,10 @@ fn preparation(
 ) -> Option<Option<Preparation>> {
     match &mut raw.prepare {
         Key::Missing => Some(None),
-        Key::Invalid => None,
+        Key::Invalid => {
+            checker.kept = None;
+            None
+        }
         Key::Given(given) => check::preparation(checker, &mut given.value, system).map(Some),
     }
 }

@@ -6,11 +6,9 @@ mod cell;
 mod components;
 mod expect;
 mod external;
-mod feeds;
 mod inspect;
 mod known_metrics;
 mod kubeconfig;
-mod made_rows;
 mod path;
 mod port_tls;
 mod prepare;
@@ -66,8 +64,8 @@ pub(crate) struct Checker<'a> {
     root: &'a Node,
     /// The files of feeds; `None` if no other file is read.
     pub sources: Option<&'a Sources<'a>>,
-    /// What loads of the preparation keep, as far as they were checked.
-    kept: Vec<KeptRows>,
+    /// What loads of the preparation keep, as far as they were checked; `None` if it has a mistake.
+    pub kept: Option<Vec<KeptRows>>,
     pub findings: Vec<Finding>,
 }
 
@@ -76,7 +74,7 @@ impl<'a> Checker<'a> {
         Self {
             root,
             sources: None,
-            kept: Vec::new(),
+            kept: Some(Vec::new()),
             findings: Vec::new(),
         }
     }

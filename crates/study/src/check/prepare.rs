@@ -10,10 +10,10 @@ use super::{
 };
 use crate::{
     KeptRows, Preparation, PrepareLoad, Scenario, System,
-    at::At,
+    at::{At, Key},
     mistake::Finding,
     nearest::{list, nearest_word},
-    parts::{load::MAX_RATE_PER_S, schedule::PHASE, settle::settle},
+    parts::{load::MAX_RATE_PER_S, request::feeds::Feed, schedule::PHASE, settle::settle},
     raw,
 };
 
@@ -72,13 +72,13 @@ fn load(
     };
     let alone = Alone {
         name: name.clone(),
-        feeds: raw.feeds.take().unwrap_or_default(),
+        feeds: &raw.feeds,
         steps: raw.steps.take(),
         key: "steps",
     };
     let scenario = flow_alone(checker, alone, around);
     if let (Some(scenario), Some(sessions)) = (&scenario, raw.sessions) {
-        refuse_too_few_rows(checker, scenario, sessions, path);
+        refuse_too_few_rows(checker, scenario, sessions, &raw.feeds);
     }
     let keep = raw.keep.clone().unwrap_or_default();
     if let Some(scenario) = &scenario {
@@ -88,7 +88,7 @@ fn load(
     if let (Some(load), false) = (&name, keep.is_empty()) {
         // A wrong number was reported.
         let sessions = raw.sessions.unwrap_or(1);
-        checker.kept.push(KeptRows {
+        checker.kept.get_or_insert_default().push(KeptRows {
             load: load.clone(),
             columns: keep.clone(),
             count: usize::try_from(sessions).unwrap_or(usize::MAX),
@@ -98,7 +98,7 @@ fn load(
         Some(steps) => {
             let alone = Alone {
                 name,
-                feeds: Vec::new(),
+                feeds: &Key::Missing,
                 steps: Some(steps),
                 key: "verify",
             };
@@ -144,14 +144,20 @@ fn model(checker: &mut Checker<'_>, raw: &raw::PrepareLoad, path: &Path) -> Opti
 }
 
 /// Reports a feed whose rows end before the sessions do.
-fn refuse_too_few_rows(checker: &mut Checker<'_>, scenario: &Scenario, sessions: u64, path: &Path) {
-    for (index, feed) in scenario.feeds.iter().enumerate() {
+fn refuse_too_few_rows(
+    checker: &mut Checker<'_>,
+    scenario: &Scenario,
+    sessions: u64,
+    given: &Key<Vec<At<Feed>>>,
+) {
+    let given = given.value().into_iter().flatten();
+    for (feed, given) in scenario.feeds.iter().zip(given) {
         let rows = feed.rows.count() as u64;
         if feed.order == waggle_spec::FeedOrder::Once && rows < sessions {
             let what = format!("feed {} has {rows} rows for {sessions} sessions", feed.name);
-            let here = path.child("feeds").entry(index).child("order");
             let expected = "at least as many rows as sessions, or order: cycle";
-            let position = checker.position_of(&here.steps());
+            let order = given.value.order.place();
+            let position = order.map_or(given.place.key, |order| order.value);
             checker.report(Finding::new(position, what).with_expected(expected));
         }
     }

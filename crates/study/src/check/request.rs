@@ -9,7 +9,6 @@ use waggle_units::format_size;
 use super::{
     Around, Checker, OWN_HEADERS_BUT_HOST,
     expect::expect,
-    feeds::{self, NamedFeed},
     inspect::inspect,
     path::Path,
     path_text,
@@ -21,6 +20,7 @@ use crate::{
     at::Bounds,
     mistake::Finding,
     nearest::{list, nearest_word},
+    parts::request::feeds::{NamedFeed, feeds, into_feeds},
     raw,
     scenario::{RECORD_KEY, RECORD_TIME},
     tree::quote,
@@ -79,7 +79,7 @@ pub(crate) fn content(
 ) -> Option<Request> {
     let path = Path::new(around.path);
     let key = |key: &str| path.child(key);
-    let texts = texts(checker, &mut raw, &path);
+    let texts = texts(checker, &raw, &path);
     let method = checker.method_and_template(&raw.method, around.path);
     refuse_two_bodies(checker, &raw);
     let without = without_headers(checker, raw.without_headers.take());
@@ -124,10 +124,9 @@ pub(crate) fn content(
 }
 
 /// How the request's texts are read, with its feeds if they have variables. Mistakes in the variables are reported.
-fn texts(checker: &mut Checker<'_>, raw: &mut raw::Request, path: &Path) -> Option<Texts> {
-    let given = raw.feeds.take().unwrap_or_default();
-    let feeds = feeds::feeds(checker, given, path, None);
-    refuse_orders(checker, &feeds, path);
+fn texts(checker: &mut Checker<'_>, raw: &raw::Request, path: &Path) -> Option<Texts> {
+    let feeds = feeds(checker, &raw.feeds, None);
+    refuse_orders(checker, &feeds);
     let mut variables = Variables::new(&feeds, Named::Nothing);
     let targets = raw.method.paths().into_iter();
     let targets = targets.map(|(key, text)| (path.child(key), text));
@@ -142,10 +141,9 @@ fn texts(checker: &mut Checker<'_>, raw: &mut raw::Request, path: &Path) -> Opti
         let fixed = variables.template(checker, written, &Known::default());
         fine &= fixed.is_some();
     }
-    variables.refuse_unused(checker, path);
+    variables.refuse_unused(checker);
     refuse_stamps(checker, raw);
-    let feeds: Option<Vec<_>> = feeds.into_iter().map(NamedFeed::into_feed).collect();
-    let feeds = feeds.filter(|_| fine)?;
+    let feeds = into_feeds(feeds).filter(|_| fine)?;
     Some(match is_template {
         true => Texts::Templates(feeds),
         false => Texts::Plain,
@@ -173,13 +171,13 @@ fn refuse_stamps(checker: &mut Checker<'_>, raw: &raw::Request) {
 
 /// Reports kept rows and the orders that need sessions. Requests are made before the load starts and then sent in turn, so it is not known
 /// which user sends which request, or when all were sent.
-fn refuse_orders(checker: &mut Checker<'_>, feeds: &[NamedFeed], path: &Path) {
-    for (index, feed) in feeds.iter().enumerate() {
+fn refuse_orders(checker: &mut Checker<'_>, feeds: &[NamedFeed<'_>]) {
+    for feed in feeds {
         if let Some(FeedRows::Kept(_)) = feed.rows {
-            let here = path.child("feeds").entry(index).child("captured_by");
-            let what = format!("{} is for a scenario", here.to_text(""));
-            let position = checker.key(&here.steps());
-            checker.report(Finding::new(position, what).with_expected("file, rows or generate"));
+            let key = feed.keys.captured_by.place();
+            let mistake = key.map(|place| place.key_mistake("is for a scenario"));
+            let mistake = mistake.map(|mistake| mistake.with_expected("file, rows or generate"));
+            checker.findings.extend(mistake);
         }
         let order = match feed.order {
             Some(FeedOrder::Once) => "once",
@@ -188,10 +186,10 @@ fn refuse_orders(checker: &mut Checker<'_>, feeds: &[NamedFeed], path: &Path) {
             Some(FeedOrder::PerUser) => "per_user",
             Some(FeedOrder::Cycle | FeedOrder::Random) | None => continue,
         };
-        let here = path.child("feeds").entry(index).child("order");
-        let what = format!("{} is {order}, which is for a scenario", here.to_text(""));
-        let position = checker.position_of(&here.steps());
-        checker.report(Finding::new(position, what).with_expected("cycle or random"));
+        if let Some(place) = feed.keys.order.place() {
+            let mistake = place.mistake(format!("is {order}, which is for a scenario"));
+            checker.report(mistake.with_expected("cycle or random"));
+        }
     }
 }
 

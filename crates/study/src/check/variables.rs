@@ -4,15 +4,14 @@ use std::collections::HashSet;
 
 use waggle_template::variable::{SlipKind, variables, without_variables};
 
-use super::{
-    Checker,
-    feeds::{NamedFeed, OWN_FIRST},
-    path::Path,
-};
+use super::{Checker, path::Path};
 use crate::{
     FeedRows,
+    at::At,
     mistake::Finding,
     nearest::{list, nearest_word},
+    parts::request::feeds::{NamedFeed, OWN_FIRST},
+    raw,
     scenario::{RECORD_KEY, RECORD_TIME},
 };
 
@@ -70,7 +69,7 @@ pub(crate) enum Named {
 
 /// The feeds whose columns texts can name, and those that were named.
 pub(crate) struct Variables<'a> {
-    feeds: &'a [NamedFeed],
+    feeds: &'a [NamedFeed<'a>],
     named: Named,
     feeds_used: HashSet<String>,
 }
@@ -83,7 +82,7 @@ pub(crate) struct Written<'t> {
 }
 
 impl<'a> Variables<'a> {
-    pub(crate) fn new(feeds: &'a [NamedFeed], named: Named) -> Self {
+    pub(crate) fn new(feeds: &'a [NamedFeed<'a>], named: Named) -> Self {
         Self {
             feeds,
             named,
@@ -91,23 +90,24 @@ impl<'a> Variables<'a> {
         }
     }
 
-    /// Reports the feeds below `path` that no text names; for use after all texts.
-    pub(crate) fn refuse_unused(&self, checker: &mut Checker<'_>, path: &Path) {
+    /// Reports the feeds that no text names; for use after all texts.
+    pub(crate) fn refuse_unused(&self, checker: &mut Checker<'_>) {
         let part = match self.named {
             Named::Captures => "a step",
             Named::Nothing => "the path, a header or the body",
         };
-        for (number, feed) in self.feeds.iter().enumerate() {
-            if !feed.name.is_empty() && !self.feeds_used.contains(&feed.name) {
-                let what = format!("feed {} is used nowhere", feed.name);
+        for feed in self.feeds {
+            let Some(At { place, value }) = feed.keys.name.content() else {
+                continue;
+            };
+            let raw::Name(name) = value;
+            if !self.feeds_used.contains(name) {
+                let what = format!("feed {name} is used nowhere");
                 let columns = feed.rows.as_ref().map(FeedRows::columns);
                 let column = columns.and_then(|columns| columns.first().copied());
                 let column = column.unwrap_or("column");
-                let expected = format!("{{{{{}.{column}}}}} in {part}", feed.name);
-                let here = path.child("feeds").entry(number).child("name");
-                checker.report(
-                    Finding::new(checker.position_of(&here.steps()), what).with_expected(expected),
-                );
+                let expected = format!("{{{{{name}.{column}}}}} in {part}");
+                checker.report(Finding::new(place.value, what).with_expected(expected));
             }
         }
     }
@@ -187,7 +187,7 @@ impl<'a> Variables<'a> {
             .cloned()
             .chain(self.feeds.iter().flat_map(|feed| {
                 let columns = feed.rows.iter().flat_map(FeedRows::columns);
-                columns.map(|column| format!("{}.{column}", feed.name))
+                columns.map(|column| format!("{}.{column}", feed.name()))
             }));
         // Several steps may capture the same name.
         for name in all {
@@ -213,7 +213,7 @@ impl<'a> Variables<'a> {
 
     /// The mistake in the name of a feed's column, if it has one.
     fn column(&self, feed: &str, column: &str) -> Option<(String, String, Option<String>)> {
-        let Some(known) = self.feeds.iter().find(|known| known.name == feed) else {
+        let Some(known) = self.feeds.iter().find(|known| known.name() == feed) else {
             if OWN_FIRST.contains(&feed) {
                 let what = format!("there is no variable {:?}", format!("{feed}.{column}"));
                 let like_it = || {
@@ -227,7 +227,7 @@ impl<'a> Variables<'a> {
                 ));
             }
             let names = || {
-                let names = self.feeds.iter().map(|feed| feed.name.as_str());
+                let names = self.feeds.iter().map(NamedFeed::name);
                 names.filter(|name| !name.is_empty())
             };
             let expected = if names().next().is_none() {

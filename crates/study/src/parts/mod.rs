@@ -11,6 +11,7 @@ pub(crate) mod network;
 pub(crate) mod oauth2;
 pub(crate) mod probe;
 pub(crate) mod reference;
+pub(crate) mod request;
 pub(crate) mod scaling;
 pub(crate) mod schedule;
 pub(crate) mod search;

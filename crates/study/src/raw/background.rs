@@ -4,7 +4,11 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{DurationText, Expect, Feed, Method, Name, Rate, Request};
+use super::{DurationText, Expect, Method, Name, Rate, Request};
+use crate::{
+    at::{At, Key},
+    parts::request::feeds::Feed,
+};
 
 /// A load that runs beside the measured one, over connections of its own and by a thread of its own. It begins before the warm-up and
 /// ends with the measured phase.
@@ -42,7 +46,7 @@ pub(crate) struct BackgroundRequest {
     /// Header fields in addition to those that every request has.
     pub headers: Option<IndexMap<String, String>>,
     /// Rows of values: each request takes one of each feed, in the order cycle or random.
-    pub feeds: Option<Vec<Feed>>,
+    pub feeds: Key<Vec<At<Feed>>>,
     /// The body as it is sent.
     pub body: Option<String>,
     /// Which answers are a success; any 2xx by default.

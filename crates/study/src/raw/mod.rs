@@ -6,7 +6,6 @@ mod background;
 mod components;
 mod method;
 mod prepare;
-mod random_column;
 mod records;
 mod request;
 mod scalar;
@@ -21,16 +20,13 @@ pub(crate) use components::{
 };
 pub(crate) use method::Method;
 pub(crate) use prepare::{Prepare, PrepareLoad};
-pub(crate) use random_column::RandomColumn;
 pub(crate) use records::{Decimal, Records};
 pub(crate) use request::{Expect, Inspect, Request};
 pub(crate) use scalar::{
-    DurationText, LoadLevel, MadeColumn, Measurement, Name, OneOrSeveral, Rate, Share, Size,
-    Status, Time, TimeColumns, Width, inline_schema, parse_width, scalar_or_mapping,
+    DurationText, LoadLevel, Measurement, Name, OneOrSeveral, Rate, Share, Size, Status, Time,
+    TimeColumns, Width, inline_schema, parse_width, scalar_or_mapping,
 };
-pub(crate) use scenario::{
-    Captures, Check, CheckPart, Feed, FeedOrder, FeedRows, Flow, Generate, Scenario, Step,
-};
+pub(crate) use scenario::{Captures, Check, CheckPart, Flow, Scenario, Step};
 pub(crate) use study::Study;
 pub(crate) use system::{
     Component, Endpoint, Parameter, PortTls, Process, ReadyCheck, Replicas, System, Verify,

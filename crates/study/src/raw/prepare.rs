@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{DurationText, Feed, Name, Rate, Step};
+use super::{DurationText, Name, Rate, Step};
 use crate::{
     at::{At, Key},
-    parts::settle::Settle,
+    parts::{request::feeds::Feed, settle::Settle},
 };
 
 /// What is done to the system after its functional check and before the warm-up.
@@ -44,7 +44,7 @@ pub(crate) struct PrepareLoad {
     /// Sessions that start, e.g. `100/s`; by default each connection starts its next session as soon as the one before is over.
     pub rate: Option<Rate>,
     /// Rows of values for the sessions.
-    pub feeds: Option<Vec<Feed>>,
+    pub feeds: Key<Vec<At<Feed>>>,
     /// What a session does, in this order.
     #[schemars(required, length(min = 1))]
     pub steps: Option<Vec<Step>>,

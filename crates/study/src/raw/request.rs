@@ -4,7 +4,11 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{DurationText, Feed, Method, Name, OneOrSeveral, Records, Size, Status};
+use super::{DurationText, Method, Name, OneOrSeveral, Records, Size, Status};
+use crate::{
+    at::{At, Key},
+    parts::request::feeds::Feed,
+};
 
 /// The request of the load. Its method is the key of its path: exactly one of get, put, post, head, delete, patch and options; or
 /// `method` with `path`. Path, values of headers and `body` may have variables: {{feed.column}}, {{random.uuid}}, {{record.key}}.
@@ -25,7 +29,7 @@ pub(crate) struct Request {
     pub without_headers: Option<Vec<String>>,
     /// Rows of values: each request takes one of each feed, in the order cycle or random (once and per_user are for scenarios).
     /// All requests are made before the load starts.
-    pub feeds: Option<Vec<Feed>>,
+    pub feeds: Key<Vec<At<Feed>>>,
     /// The body as it is sent.
     pub body: Option<String>,
     /// The file with the body as it is sent, relative to the study's folder.

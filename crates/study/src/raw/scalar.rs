@@ -9,7 +9,6 @@ use serde::{
 };
 use waggle_units::{parse_duration, parse_number, parse_rate, parse_share, parse_size};
 
-use super::RandomColumn;
 use crate::Level;
 
 /// `250ms`, `10s`, `2m`, `1h`.
@@ -164,13 +163,6 @@ pub(crate) struct TimeColumns {
     pub format: Option<String>,
     /// The zone of times without an offset: a name such as Europe/Berlin, or an offset such as +01:00; UTC by default.
     pub zone: Option<String>,
-}
-
-/// `schema-{{n}}`, `{integer: [1, 6]}`, `{text: [10, 40]}` or `{choice: {AVRO: 8, JSON: 2}}`.
-#[derive(Debug, Clone)]
-pub(crate) enum MadeColumn {
-    Numbered(String),
-    Random(RandomColumn),
 }
 
 impl<'de> Deserialize<'de> for Level {
@@ -358,10 +350,4 @@ scalar_or_mapping!(
     Column(String),
     Columns(TimeColumns),
     "a column, or column, format and zone"
-);
-scalar_or_mapping!(
-    MadeColumn,
-    Numbered(String),
-    Random(RandomColumn),
-    "a text, integer, text or choice"
 );

@@ -5,11 +5,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use waggle_spec::OnFailure;
 
-use super::{DurationText, Expect, MadeColumn, Method, Name};
-use crate::{Level, at::Key, parts::load::Think};
+use super::{DurationText, Expect, Method, Name};
+use crate::{
+    Level,
+    at::{At, Key},
+    parts::{load::Think, request::feeds::Feed},
+};
 
 pub(crate) type Captures = IndexMap<String, Extractor>;
-pub(crate) type FeedRows = Vec<IndexMap<String, Level>>;
 
 /// What sessions do: each goes through one flow, step by step, on one connection, with variables and cookies of its own.
 /// Variables are written {{name}}, columns of a feed {{feed.column}}.
@@ -27,66 +30,10 @@ pub(crate) struct Scenario {
     /// What becomes of a session whose request failed, unless its step has its own; end_session by default.
     pub on_failure: Option<OnFailure>,
     /// Rows of values for the sessions.
-    pub feeds: Option<Vec<Feed>>,
+    pub feeds: Key<Vec<At<Feed>>>,
     /// The ways through the system; each session takes one of them, drawn by weight.
     #[schemars(length(min = 1, max = 100))]
     pub flows: Option<Vec<Flow>>,
-}
-
-/// Rows of values; each session whose flow uses the feed takes one row.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Feed {
-    /// Its name in {{feed.column}}.
-    #[schemars(required)]
-    pub name: Option<Name>,
-    /// A CSV file with a header, or an NDJSON file (.csv, .ndjson, .jsonl), relative to the study's folder.
-    pub file: Option<String>,
-    /// The rows themselves, in place of `file`; every row has the same keys.
-    #[schemars(length(min = 1))]
-    pub rows: Option<FeedRows>,
-    /// Rows that are made from their numbers, in place of `file`; they need no memory.
-    pub generate: Option<Generate>,
-    /// The load of `prepare` whose kept values are the rows, in place of `file`; its `keep` names the columns.
-    pub captured_by: Option<String>,
-    /// Which row a session takes; cycle by default.
-    pub order: Option<FeedOrder>,
-    /// With `order: zipf`: how much more often the first rows are taken; row k has a weight of 1 ÷ k^skew. With `order: recent`
-    /// rows are counted from the last one. 1 by default.
-    #[schemars(range(min = 0.01, max = 10))]
-    pub skew: Option<f64>,
-}
-
-/// Rows that are made: the same each time, unless the seed is another one.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Generate {
-    /// How many rows there are.
-    #[schemars(required, range(min = 1, max = 1_000_000_000))]
-    pub rows: Option<u64>,
-    /// Another seed makes other rows; 1 by default.
-    pub seed: Option<u64>,
-    /// The columns: a text, in which {{n}} is the number of the row, counted from 1, or a random value.
-    #[schemars(required, length(min = 1, max = 100))]
-    pub columns: Option<IndexMap<String, MadeColumn>>,
-}
-
-/// Which row a session takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum FeedOrder {
-    /// The next one, and after the last the first again.
-    Cycle,
-    /// Any one.
-    Random,
-    /// The next one, each once in the whole run; without a row left no session starts.
-    Once,
-    /// User number n has row n in all of its sessions.
-    PerUser,
-    /// Any one, the first most often (`skew`).
-    Zipf,
-    /// Any one, the last most often (`skew`).
-    Recent,
 }
 
 /// One way through the system.

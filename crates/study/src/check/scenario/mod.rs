@@ -11,14 +11,15 @@ use waggle_spec::{LoadModel, OnFailure};
 
 use super::{
     Checker,
-    feeds::{self, NamedFeed},
     path::Path,
     request::refuse_reserved,
     variables::{Known, Named, Variables},
 };
 use crate::{
-    Action, Feed, Flow, Scenario,
+    Action, Flow, Scenario,
+    at::{At, Key},
     mistake::{Finding, Position},
+    parts::request::feeds::{Feed, NamedFeed, feeds, into_feeds},
     raw,
 };
 
@@ -37,7 +38,7 @@ pub(crate) struct Around<'a> {
 /// Steps that are the only flow of a scenario.
 pub(crate) struct Alone<'a> {
     pub name: Option<String>,
-    pub feeds: Vec<raw::Feed>,
+    pub feeds: &'a Key<Vec<At<Feed>>>,
     pub steps: Option<Vec<raw::Step>>,
     /// The key of the steps.
     pub key: &'a str,
@@ -50,7 +51,7 @@ pub(crate) fn flow_alone(
     around: Around<'_>,
 ) -> Option<Scenario> {
     let path = Path::new(around.path);
-    let feeds = feeds::feeds(checker, alone.feeds, &path, around.model);
+    let feeds = feeds(checker, alone.feeds, around.model);
     let mut flows = Flows::new(checker, &feeds, None, OnFailure::EndSession);
     let actions = alone
         .steps
@@ -77,7 +78,7 @@ pub(crate) fn scenario(
 ) -> Option<Scenario> {
     let path = Path::new(around.path);
     let name = name(checker, raw.name, &path);
-    let feeds = feeds::feeds(checker, raw.feeds.unwrap_or_default(), &path, around.model);
+    let feeds = feeds(checker, &raw.feeds, around.model);
     let on_failure = raw.on_failure.unwrap_or_default();
     let given = raw.flows.is_some() || checker.is_invalid(&path.child("flows").steps());
     if !given {
@@ -96,10 +97,6 @@ pub(crate) fn scenario(
         feeds: into_feeds(feeds)?,
         flows: checked?,
     })
-}
-
-fn into_feeds(feeds: Vec<NamedFeed>) -> Option<Vec<Feed>> {
-    feeds.into_iter().map(NamedFeed::into_feed).collect()
 }
 
 fn name(checker: &mut Checker<'_>, given: Option<raw::Name>, path: &Path) -> Option<String> {
@@ -149,7 +146,7 @@ struct Flows<'c, 'a> {
 impl<'c, 'a> Flows<'c, 'a> {
     fn new(
         checker: &'c mut Checker<'a>,
-        feeds: &'c [NamedFeed],
+        feeds: &'c [NamedFeed<'c>],
         scenario: Option<&'c str>,
         on_failure: OnFailure,
     ) -> Self {
@@ -167,7 +164,7 @@ impl<'c, 'a> Flows<'c, 'a> {
     /// Checks what only all flows show; returns the names of all steps.
     fn finish(mut self, path: &Path) -> Vec<String> {
         self.check_first_values();
-        self.variables.refuse_unused(self.checker, path);
+        self.variables.refuse_unused(self.checker);
         if self.steps.len() > MAX_STEPS {
             let what = format!("the scenario has {} steps", self.steps.len());
             let position = self.checker.key(&path.child("flows").steps());
