@@ -254,24 +254,24 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
 
 /// The schema of a value with its place is that of the value.
 macro_rules! schema_of_value {
-    ($type:ident, is_optional: $is_optional:literal) => {
+    ($type:ident, $value:ty) => {
         impl<T: JsonSchema> JsonSchema for $type<T> {
             fn inline_schema() -> bool {
-                T::inline_schema()
+                <$value>::inline_schema()
             }
             fn schema_name() -> std::borrow::Cow<'static, str> {
-                T::schema_name()
+                <$value>::schema_name()
             }
             fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-                T::json_schema(generator)
+                <$value>::json_schema(generator)
             }
             fn _schemars_private_is_option() -> bool {
-                $is_optional
+                <$value>::_schemars_private_is_option()
             }
         }
     };
 }
 
-schema_of_value!(At, is_optional: false);
-// As an `Option`: a key is required only if it says so.
-schema_of_value!(Key, is_optional: true);
+schema_of_value!(At, T);
+// A key is required only if it says so.
+schema_of_value!(Key, Option<T>);

@@ -57,7 +57,7 @@ mod version;
 mod yaml;
 
 pub use background::BackgroundLoad;
-pub use check::{BODY_MAX_BYTES, MAX_BODY_TEXTS, read_threshold};
+pub use check::read_threshold;
 pub use components::{Arguments, Artifact, SetupStep, Undo, When};
 pub use configure::PROGRAM_OVERRIDE;
 pub use cool_down::{CoolDownBound, CoolDownUntil, Sensor};
@@ -73,6 +73,7 @@ pub use origin::{GivenSecret, Origin, TakenValue};
 pub use parameters::parameter_levels;
 pub use parts::{
     load::{MAX_CONNECTIONS, MAX_RATE_PER_S},
+    request::{BODY_MAX_BYTES, MAX_BODY_TEXTS},
     schedule::{MAX_INTERVALS, MAX_PHASE, MIN_STEADY_INTERVALS, MIN_WARM_UP_INTERVALS},
     search::SEARCH_MAX_CONNECTIONS,
 };

@@ -6,8 +6,9 @@ use serde::Deserialize;
 
 use crate::{
     Cell, Files, Mistakes, Oauth2, Scenario, Source, Study, System,
+    at::At,
     cells::{self, Cells, expanded_bytes, label_cells},
-    check::{self, Around, Checker, ExternalParts},
+    check::{self, Checker, ExternalParts},
     de::NodeReader,
     fill::{fill, uses},
     include::{include_scenario, refuse_keys_of_study},
@@ -15,7 +16,7 @@ use crate::{
     mistake::{Finding, Findings, Position},
     nearest::{list, nearest_word},
     origin::{Origin, is_meant_from_outside},
-    parts::oauth2::oauth2,
+    parts::{self, oauth2::oauth2},
     raw,
     schema::{SCENARIO, STUDY, SYSTEM},
     sources::{Sources, no_files},
@@ -154,13 +155,9 @@ fn scenario_in(text: &str, sources: &Sources<'_>, mistakes: &mut Vec<Finding>) -
     root = fill(&root, &|_| None);
     mistakes.extend(validate(&SCENARIO, &mut root, "the scenario"));
     refuse_keys_of_study(&root, mistakes);
-    let raw = read_raw::<raw::Scenario>(&root, mistakes)?;
+    let raw = read_raw::<At<parts::scenario::Scenario>>(&root, mistakes)?;
     let mut checker = Checker::with_files(&root, Some(sources));
-    let around = Around {
-        path: &[],
-        model: None,
-    };
-    let scenario = check::scenario(&mut checker, raw, around);
+    let scenario = parts::scenario::scenario(&mut checker, &raw, None);
     mistakes.append(&mut checker.findings);
     scenario
 }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::{Action, Body, Cell, PrepareLoad, Request, Scenario, Step, Texts, What, raw::Method};
+use crate::{
+    Action, Body, Cell, PrepareLoad, Request, Scenario, Step, Texts, What, parts::request::Method,
+};
 
 /// Names and values.
 pub(crate) type Headers = Vec<(String, String)>;

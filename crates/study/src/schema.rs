@@ -10,7 +10,7 @@ use schemars::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::raw;
+use crate::{parts::scenario::Scenario, raw};
 
 /// The parts of a study whose scalars may be `${factor}`.
 pub(crate) const PARTS_PER_CELL: [&str; 7] = [
@@ -76,7 +76,7 @@ pub fn system_schema() -> Value {
 /// A study's shape after every `${factor}` was replaced.
 pub(crate) static STUDY: LazyLock<Value> = LazyLock::new(schema_of::<raw::Study>);
 /// A scenario's shape after every `${factor}` was replaced.
-pub(crate) static SCENARIO: LazyLock<Value> = LazyLock::new(schema_of::<raw::Scenario>);
+pub(crate) static SCENARIO: LazyLock<Value> = LazyLock::new(schema_of::<Scenario>);
 /// A system's shape.
 pub(crate) static SYSTEM: LazyLock<Value> = LazyLock::new(schema_of::<raw::System>);
 

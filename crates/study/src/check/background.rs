@@ -2,76 +2,74 @@
 
 use waggle_spec::{Arrivals, LoadModel, Protocol};
 
-use super::{
-    Around, Checker,
-    path::Path,
-    request::{content, endpoint, refuse_reserved},
-};
+use super::Checker;
 use crate::{
-    BackgroundLoad, Request, System,
+    BackgroundLoad, System,
+    at::{At, Key, Place},
     mistake::Finding,
-    parts::load::{MAX_RATE_PER_S, OPEN_CONNECTIONS, close_connections, refuse_closing},
+    parts::{
+        load::{MAX_RATE_PER_S, OPEN_CONNECTIONS, close_connections, refuse_closing},
+        request::{content, endpoint, refuse_reserved},
+    },
     raw,
 };
 
-const PATH: [&str; 1] = ["background"];
-
-/// The background loads of a cell in their order, also those that are absent in it.
+/// The background loads of a cell in their order, also those that are absent in it. They are taken out of `given`.
 pub(crate) fn background(
     checker: &mut Checker<'_>,
-    raw: Option<Vec<raw::Background>>,
+    given: &mut Key<Vec<At<raw::Background>>>,
     system: Option<&System>,
     protocol: Option<Protocol>,
 ) -> Option<Vec<BackgroundLoad>> {
-    let Some(raw) = raw else {
-        return checker.value_or_default(None, &PATH, Vec::new());
+    let Some(At { value: given, .. }) = given.take() else {
+        return (!given.is_invalid()).then(Vec::new);
     };
     let mut names: Vec<String> = Vec::new();
     let mut loads = Vec::new();
-    for (index, raw) in raw.into_iter().enumerate() {
-        let path = Path::new(&PATH).entry(index);
-        if let Some(raw::Name(name)) = &raw.name {
-            let here = path.child("name");
-            refuse_reserved(checker, name, &here);
-            if names.contains(name) {
-                let what = format!("there are two background loads {name:?}");
-                let position = checker.position_of(&here.steps());
-                checker.report(Finding::new(position, what).with_expected("each name once"));
+    for load in given {
+        if let Some(name) = load.value.name.content() {
+            refuse_reserved(checker, name);
+            let raw::Name(text) = &name.value;
+            if names.contains(text) {
+                let what = format!("there are two background loads {text:?}");
+                let finding = Finding::new(name.place.value, what);
+                checker.report(finding.with_expected("each name once"));
             }
-            names.push(name.clone());
+            names.push(text.clone());
         }
-        loads.push(load(checker, raw, system, protocol, &path));
+        loads.push(check_load(checker, load, system, protocol));
     }
     loads.into_iter().collect()
 }
 
-fn load(
+fn check_load(
     checker: &mut Checker<'_>,
-    raw: raw::Background,
+    given: At<raw::Background>,
     system: Option<&System>,
     protocol: Option<Protocol>,
-    path: &Path,
 ) -> Option<BackgroundLoad> {
-    let model = model(checker, &raw, path);
-    let endpoint = endpoint(checker, raw.endpoint.as_deref(), system, &path.steps());
-    let here = path.child("request");
-    let here = here.steps();
-    let around = Around {
-        path: &here,
-        model: None,
-    };
-    let closes = raw.keep_alive == Some(false);
-    let request = raw.request?.into_request(raw.name);
-    let mut request = content(checker, request, around);
-    if let Some(request) = &request {
-        refuse_records(checker, request, path);
+    let model = model(checker, &given);
+    let At { place, value: keys } = given;
+    let endpoint = endpoint(checker, &keys.endpoint, &place, system);
+    let mut request = keys.request;
+    let At {
+        place: key,
+        value: request,
+    } = request.take()?;
+    let request = request.into_request(keys.name);
+    let mut request = content(checker, &request, None);
+    if request
+        .as_ref()
+        .is_some_and(|request| request.records() > 0)
+    {
+        refuse_records(checker, &place, &key);
     }
-    match (protocol, &mut request) {
-        (Some(Protocol::Http2), _) if closes => {
-            let place = checker.place(&path.child("keep_alive").steps());
-            refuse_closing(checker, "load.protocol: http2", &place);
+    let closes = keys.keep_alive.content().filter(|given| !given.value);
+    match (closes, protocol, &mut request) {
+        (Some(closes), Some(Protocol::Http2), _) => {
+            refuse_closing(checker, "load.protocol: http2", &closes.place);
         }
-        (_, Some(request)) if closes => close_connections(request),
+        (Some(_), _, Some(request)) => close_connections(request),
         _ => {}
     }
     Some(BackgroundLoad {
@@ -84,55 +82,49 @@ fn load(
 /// The model by its one key; `None` within: the load is absent in this cell.
 fn model(
     checker: &mut Checker<'_>,
-    raw: &raw::Background,
-    path: &Path,
+    At { place, value: keys }: &At<raw::Background>,
 ) -> Option<Option<LoadModel>> {
-    let is_invalid = |key| checker.is_invalid(&path.child(key).steps());
-    let expected = "connections: how many send one request after the other, or rate: such as 2/s";
-    let rate = raw.rate.as_ref().map(|raw::Rate(per_s)| *per_s);
-    match (raw.connections, rate) {
-        _ if is_invalid("connections") || is_invalid("rate") => None,
-        (Some(_), Some(_)) => {
-            let what = format!("{} has both connections and rate", path.to_text(""));
-            let position = checker.key(&path.child("rate").steps());
-            checker.report(Finding::new(position, what).with_expected("one of the two"));
-            None
-        }
-        (None, None) => {
-            let what = format!("{} does not say how much is sent", path.to_text(""));
-            let position = checker.position_of(&path.steps());
-            checker.report(Finding::new(position, what).with_expected(expected));
-            None
-        }
-        (Some(connections), None) => Some((connections > 0).then_some(LoadModel::Closed {
-            connections,
-            pipelining: 1,
-        })),
-        (None, Some(rate_per_s)) if (0.0..=MAX_RATE_PER_S).contains(&rate_per_s) => {
-            Some((rate_per_s > 0.0).then_some(LoadModel::Open {
-                rate_per_s,
-                arrivals: Arrivals::Uniform,
-                connections: OPEN_CONNECTIONS,
+    let (mistake, expected) = match (keys.connections.content(), keys.rate.content()) {
+        _ if keys.connections.is_invalid() || keys.rate.is_invalid() => return None,
+        (Some(_), Some(rate)) => (
+            place.mistake_in(rate.place.key, "has both connections and rate"),
+            "one of the two".to_owned(),
+        ),
+        (None, None) => (
+            place.mistake("does not say how much is sent"),
+            "connections: how many send one request after the other, or rate: such as 2/s"
+                .to_owned(),
+        ),
+        (Some(connections), None) => {
+            let connections = connections.value;
+            return Some((connections > 0).then_some(LoadModel::Closed {
+                connections,
                 pipelining: 1,
-            }))
+            }));
         }
-        (None, Some(rate_per_s)) => {
-            let here = path.child("rate");
-            let what = format!("{} is {rate_per_s} per second", here.to_text(""));
-            let position = checker.position_of(&here.steps());
-            let expected = format!("at least 0 and at most {MAX_RATE_PER_S}");
-            checker.report(Finding::new(position, what).with_expected(expected));
-            None
+        (None, Some(At { place, value })) => {
+            let raw::Rate(rate_per_s) = *value;
+            if (0.0..=MAX_RATE_PER_S).contains(&rate_per_s) {
+                return Some((rate_per_s > 0.0).then_some(LoadModel::Open {
+                    rate_per_s,
+                    arrivals: Arrivals::Uniform,
+                    connections: OPEN_CONNECTIONS,
+                    pipelining: 1,
+                }));
+            }
+            (
+                place.mistake(format!("is {rate_per_s} per second")),
+                format!("at least 0 and at most {MAX_RATE_PER_S}"),
+            )
         }
-    }
+    };
+    checker.report(mistake.with_expected(expected));
+    None
 }
 
 /// Reports a request that is a record: records are followed under the measured load alone.
-fn refuse_records(checker: &mut Checker<'_>, request: &Request, path: &Path) {
-    if request.records() > 0 {
-        let what = format!("{} has a request with {{{{record.key}}}}", path.to_text(""));
-        let position = checker.key(&path.child("request").steps());
-        let expected = "a column of a feed or {{random.uuid}}: records belong to the measured load";
-        checker.report(Finding::new(position, what).with_expected(expected));
-    }
+fn refuse_records(checker: &mut Checker<'_>, load: &Place, request: &Place) {
+    let mistake = load.mistake_in(request.key, "has a request with {{record.key}}");
+    let expected = "a column of a feed or {{random.uuid}}: records belong to the measured load";
+    checker.report(mistake.with_expected(expected));
 }

@@ -8,7 +8,7 @@ use crate::{
     Cell, Delivery, HeaderLimits, Level, Limits, Preparation, Schedule, System, What,
     at::{At, Key, Place},
     check,
-    check::{Around, Checker},
+    check::Checker,
     configure::Configured,
     levels::Levels,
     mistake::{Finding, Position},
@@ -18,6 +18,8 @@ use crate::{
         limits::{Limited, limits},
         load::{self, Load},
         network::network,
+        request::{endpoint, request},
+        scenario::scenario,
         schedule::{self, ScheduleContext},
         search::apply_search_max,
     },
@@ -62,15 +64,15 @@ pub(crate) fn cell(
     let checked = keys.zip(model.as_ref());
     let generators = checked.map(|(keys, model)| load::generators(checker, keys, model));
     let load_workers = checked.and_then(|(keys, model)| load::load_workers(checker, keys, model));
-    let of_request = keys.and_then(|keys| Carries::of_request(checker, keys));
+    let of_request = keys.and_then(Carries::of_request);
     let search = raw.search.place();
     let what = load
-        .as_mut()
+        .as_ref()
         .and_then(|load| content(checker, load, system, model.as_ref(), search));
     let load = load.as_ref().map(|load| &load.value);
     let connections = load.and_then(|load| connection_settings(checker, load, what.as_ref()));
     let protocol = connections.as_ref().map(|settings| settings.protocol);
-    let background = check::background(checker, raw.background.take(), system, protocol);
+    let background = check::background(checker, &mut raw.background, system, protocol);
     let carries = records_of(what.as_ref(), of_request);
     let delivery = delivery(checker, &raw.delivery, system, carries);
     let followed = delivery.as_ref().and_then(Option::as_ref);
@@ -225,16 +227,16 @@ fn records_of(what: Option<&(What, String)>, of_request: Option<Carries>) -> Opt
 /// What is done before the load; `None` if something in it is wrong.
 fn preparation(
     checker: &mut Checker<'_>,
-    raw: &mut raw::Study,
+    raw: &raw::Study,
     system: Option<&System>,
 ) -> Option<Option<Preparation>> {
-    match &mut raw.prepare {
+    match &raw.prepare {
         Key::Missing => Some(None),
         Key::Invalid => {
             checker.kept = None;
             None
         }
-        Key::Given(given) => check::preparation(checker, &mut given.value, system).map(Some),
+        Key::Given(given) => check::preparation(checker, &given.value, system).map(Some),
     }
 }
 
@@ -248,41 +250,36 @@ fn without_positions(levels: &[(String, Level, Position)]) -> Vec<(String, Level
 /// What is sent, and the endpoint that receives it, with what the load says of its connections.
 fn content(
     checker: &mut Checker<'_>,
-    load: &mut At<Load>,
+    load: &At<Load>,
     system: Option<&System>,
     model: Option<&LoadModel>,
     search: Option<&Place>,
 ) -> Option<(What, String)> {
-    let scenario = load.value.scenario.place().cloned();
     let mut what = request_or_scenario(checker, load, system, model);
     let is_scenario = matches!(what, Some((What::Scenario(_), _)));
-    let scenario = scenario.filter(|_| is_scenario);
+    let scenario = load.value.scenario.place().filter(|_| is_scenario);
     load::apply_keep_alive(checker, &load.value, what.as_mut());
-    load::refuse_with_clients(checker, &load.value, scenario.as_ref(), search);
+    load::refuse_with_clients(checker, &load.value, scenario, search);
     what
 }
 
 /// What is sent, and the endpoint that receives it: a request or a scenario, not both.
 fn request_or_scenario(
     checker: &mut Checker<'_>,
-    At { place, value: load }: &mut At<Load>,
+    At { place, value: load }: &At<Load>,
     system: Option<&System>,
     model: Option<&LoadModel>,
 ) -> Option<(What, String)> {
-    let finding = match (load.request.take(), load.scenario.take()) {
-        (Some(request), None) => {
-            let path = ["load", "request"];
-            let raw = request.value;
-            let endpoint = check::endpoint(checker, raw.endpoint.as_deref(), system, &path);
-            let request = check::request(checker, raw, Around { path: &path, model });
+    let finding = match (load.request.content(), load.scenario.content()) {
+        (Some(At { place, value }), None) => {
+            let endpoint = endpoint(checker, &value.endpoint, place, system);
+            let request = request(checker, value, model);
             return Some((What::Request(Box::new(request?)), endpoint?));
         }
-        (None, Some(scenario)) => {
+        (None, Some(given)) => {
             load::refuse_pipelining(checker, &load.pipelining, model);
-            let path = ["load", "scenario"];
-            let raw = scenario.value;
-            let endpoint = check::endpoint(checker, raw.endpoint.as_deref(), system, &path);
-            let scenario = check::scenario(checker, raw, Around { path: &path, model });
+            let endpoint = endpoint(checker, &given.value.endpoint, &given.place, system);
+            let scenario = scenario(checker, given, model);
             return Some((What::Scenario(Arc::new(scenario?)), endpoint?));
         }
         (Some(_), Some(scenario)) => {

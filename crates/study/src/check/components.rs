@@ -7,9 +7,7 @@ use indexmap::IndexMap;
 use waggle_template::placeholder::{Part, parts};
 
 use super::{
-    Checker, MethodAndPath,
-    expect::expect,
-    path_text,
+    Checker, path_text,
     set::refusal,
     system_text::{Names, Secrets},
     verify,
@@ -20,7 +18,12 @@ use crate::{
     mistake::Finding,
     nearest::{list, nearest_word},
     origin::TOKEN,
-    parts::{inherited_variables::inherited_variables, limits::Declared, texts::refuse_unknown},
+    parts::{
+        inherited_variables::inherited_variables,
+        limits::Declared,
+        request::{Called, expect},
+        texts::refuse_unknown_names,
+    },
     raw,
     substitute::is_secret,
 };
@@ -299,139 +302,103 @@ pub(super) fn arguments(
     all
 }
 
-/// Checks a request's path: only parameters can be put into it. `called` is `None` if method or path are wrong, which was
-/// reported.
-pub(super) fn check_path(
-    checker: &mut Checker<'_>,
-    parameters: &[String],
-    called: &Option<MethodAndPath>,
-    path: &[&str],
-) {
-    let Some(called) = called else {
-        return;
-    };
-    let position = checker.position_of(&[path, &[called.key]].concat());
-    refuse_unknown(checker, position, &called.path, |name| {
-        parameters.iter().any(|known| known == name)
-    });
-}
-
 /// One request of a component's setup.
 pub(super) fn setup_step(
     checker: &mut Checker<'_>,
     Definitions { names, conditions }: Definitions<'_>,
     component: &str,
-    index: usize,
-    raw: raw::SetupStep,
+    keys: &raw::SetupStep,
 ) -> Option<SetupStep> {
-    let index = index.to_string();
-    let path = ["components", component, "setup", index.as_str()];
-    let below = |key: &'static str| [&path[..], &[key]].concat();
-    let when = conditions.read(checker, &raw.when);
-    let method = checker.method_and_path(&raw.method, &path);
-    check_path(checker, conditions.names, &method, &path);
-    let headers = checker.headers(raw.headers.clone(), &below("headers"));
+    let when = conditions.read(checker, &keys.when);
+    let called = keys.method.check(checker);
+    if let Some(called) = &called {
+        refuse_unknown_names(checker, called.path, conditions.names, &[]);
+    }
+    let headers = checker.header_fields(&keys.headers);
     let mut scope = names.of_component(component, Secrets::InRequest);
     scope.when = scope.when.intersect(&when);
-    for (name, text) in &headers {
-        let position = checker.position_of(&[&below("headers")[..], &[name]].concat());
-        names.check_text(checker, position, &scope, text);
+    for At { place, value } in request_texts(&keys.headers, &keys.body) {
+        names.check_text(checker, place.value, &scope, value);
     }
-    let body = raw.body.clone().unwrap_or_default();
-    names.check_text(checker, checker.position_of(&below("body")), &scope, &body);
-    let port = raw.port.content();
+    let port = keys.port.content();
     let port = port.and_then(|port| names.port(checker, component, port));
-    let timeout = checker.value_or_default(
-        raw.timeout.map(|raw::DurationText(time)| time),
-        &below("timeout"),
-        SETUP_TIMEOUT,
-    )?;
-    let timeout = checker.check_bounds(timeout, &below("timeout"), TIMEOUT_BOUNDS);
-    let called = method.as_ref().map(|called| called.method.as_str());
-    let expect = expect(checker, raw.expect, called, &below("expect"));
-    let captures = verify::captures(checker, raw.capture, &below("capture"));
-    let undo = match raw.undo {
-        None => None,
-        Some(raw) => Some(undo(checker, conditions.names, raw, &below("undo"))?),
-    };
-    let MethodAndPath {
-        method,
-        path: target,
-        ..
-    } = method?;
+    let findings = &mut checker.findings;
+    let timeout = (keys.timeout).check_bounds(SETUP_TIMEOUT, TIMEOUT_BOUNDS, findings);
+    let method = called.as_ref().map(|called| called.method.as_str());
+    let expect = expect(checker, &keys.expect, method);
+    let captures = verify::captures(checker, &keys.capture);
+    let undo = keys.undo.value();
+    let undo = undo.map(|keys| undo_request(checker, conditions.names, keys));
+    let Called { method, path } = called?;
+    let retry_on = keys.retry_on.value();
     Some(SetupStep {
-        name: raw.name?,
+        name: keys.name.value()?.clone(),
         when,
         port: port?,
         method,
-        path: target,
+        path: path.value.clone(),
         headers,
-        body,
+        body: keys.body.value().cloned().unwrap_or_default(),
         expect,
         captures,
-        retry_on: raw
-            .retry_on
-            .map_or_else(Vec::new, |raw::Status(codes)| codes),
+        retry_on: retry_on.map_or_else(Vec::new, |raw::Status(codes)| codes.clone()),
         timeout: timeout?,
-        undo,
+        undo: match undo {
+            None => None,
+            Some(undo) => Some(undo?),
+        },
     })
 }
 
 /// The request that removes what a step of a setup has made.
-fn undo(
+fn undo_request(
     checker: &mut Checker<'_>,
     parameters: &[String],
-    raw: raw::Undo,
-    path: &[&str],
+    keys: &raw::Undo,
 ) -> Option<Undo> {
-    let below = |key: &'static str| [path, &[key]].concat();
-    let method = checker.method_and_path(&raw.method, path);
-    check_path(checker, parameters, &method, path);
-    let headers = checker.headers(raw.headers, &below("headers"));
-    let body = raw.body.unwrap_or_default();
-    check_request_texts(checker, parameters, &headers, &body, path);
-    let texts = headers.iter();
-    let texts = texts.map(|(name, text)| ([&below("headers")[..], &[name]].concat(), text));
-    for (path, text) in texts.chain([(below("body"), &body)]) {
-        if text.contains(&format!("${{{TOKEN}}}")) {
+    let called = keys.method.check(checker);
+    if let Some(called) = &called {
+        refuse_unknown_names(checker, called.path, parameters, &[]);
+    }
+    let headers = checker.header_fields(&keys.headers);
+    check_request_texts(checker, parameters, &keys.headers, &keys.body);
+    for At { place, value } in request_texts(&keys.headers, &keys.body) {
+        if value.contains(&format!("${{{TOKEN}}}")) {
             let what = "a token may have expired when something is undone";
-            let position = checker.position_of(&path);
-            checker.report(Finding::new(position, what).with_expected("${secret.NAME}"));
+            checker.report(Finding::new(place.value, what).with_expected("${secret.NAME}"));
         }
     }
-    let timeout = checker.value_or_default(
-        raw.timeout.map(|raw::DurationText(time)| time),
-        &below("timeout"),
-        UNDO_TIMEOUT,
-    )?;
-    let timeout = checker.check_bounds(timeout, &below("timeout"), TIMEOUT_BOUNDS);
-    let called = method?;
+    let timeout = (keys.timeout).check_bounds(UNDO_TIMEOUT, TIMEOUT_BOUNDS, &mut checker.findings);
+    let Called { method, path } = called?;
+    let status = keys.status.value();
     Some(Undo {
-        method: called.method,
-        path: called.path,
+        method,
+        path: path.value.clone(),
         headers,
-        body,
-        status: raw
-            .status
-            .map_or_else(|| vec![404], |raw::Status(codes)| codes),
+        body: keys.body.value().cloned().unwrap_or_default(),
+        status: status.map_or_else(|| vec![404], |raw::Status(codes)| codes.clone()),
         timeout: timeout?,
     })
+}
+
+/// The values of header fields, and the body.
+fn request_texts<'k>(
+    headers: &'k Key<IndexMap<String, At<String>>>,
+    body: &'k Key<String>,
+) -> impl Iterator<Item = &'k At<String>> {
+    let headers = headers.value().into_iter().flat_map(IndexMap::values);
+    headers.chain(body.content())
 }
 
 /// Checks the texts of a request that waggle sends to the system: only secrets and parameters can be put into them.
 pub(super) fn check_request_texts(
     checker: &mut Checker<'_>,
     parameters: &[String],
-    headers: &[(String, String)],
-    body: &str,
-    path: &[&str],
+    headers: &Key<IndexMap<String, At<String>>>,
+    body: &Key<String>,
 ) {
-    let texts = headers
-        .iter()
-        .map(|(name, text)| ([path, &["headers", name]].concat(), text.as_str()))
-        .chain([([path, &["body"]].concat(), body)]);
-    for (path, text) in texts {
-        let names = parts(text);
+    for At { place, value } in request_texts(headers, body) {
+        let names = parts(value);
         let is_known = |part: &Part<'_>| match part {
             Part::Name(name) => is_secret(name) || parameters.iter().any(|known| known == name),
             Part::Literal(_) => true,
@@ -443,7 +410,7 @@ pub(super) fn check_request_texts(
                 _ => continue,
             },
         };
-        let position = checker.position_of(&path);
-        checker.report(Finding::new(position, what).with_expected("${secret.NAME} or a parameter"));
+        let finding = Finding::new(place.value, what);
+        checker.report(finding.with_expected("${secret.NAME} or a parameter"));
     }
 }

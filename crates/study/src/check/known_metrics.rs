@@ -2,7 +2,7 @@
 
 use waggle_metrics::{CATALOGUE, Metric, Row, Subject, Unit};
 
-use super::request::RESERVED_NAMES;
+use crate::parts::request::RESERVED_NAMES;
 
 /// The path of a metric, and its unit.
 pub(crate) type Known = (String, Unit);

@@ -4,18 +4,12 @@
 mod background;
 mod cell;
 mod components;
-mod expect;
 mod external;
-mod inspect;
 mod known_metrics;
 mod kubeconfig;
-mod path;
 mod port_tls;
 mod prepare;
 mod probe;
-mod records;
-mod request;
-mod scenario;
 mod server;
 mod server_url;
 mod set;
@@ -23,7 +17,6 @@ mod study;
 mod system;
 mod system_text;
 mod threshold;
-mod variables;
 mod verify;
 
 use std::time::Duration;
@@ -32,13 +25,9 @@ use indexmap::IndexMap;
 
 pub(crate) use background::background;
 pub(crate) use cell::{CellRow, cell};
-pub use expect::MAX_BODY_TEXTS;
 pub(crate) use external::{ExternalParts, external_parts};
 pub(crate) use known_metrics::Known;
 pub(crate) use prepare::preparation;
-pub use request::BODY_MAX_BYTES;
-pub(crate) use request::{TIMEOUT_BOUNDS, endpoint, request};
-pub(crate) use scenario::{Alone, Around, flow_alone, scenario};
 pub(crate) use server::server;
 pub(crate) use server_url::{parse as parse_url, parse_target};
 pub(crate) use set::{parameters, refusal};
@@ -48,7 +37,6 @@ pub use threshold::read_threshold;
 pub(crate) use threshold::{
     is_of_preparation, is_of_several_trials, parse_in_unit, suffix_expected, unit_of,
 };
-use waggle_template::variable::without_variables;
 
 use crate::{
     KeptRows,
@@ -176,98 +164,7 @@ impl<'a> Checker<'a> {
         self.check_bounds(given, path, bounds)
     }
 
-    /// The one method and path of a request.
-    pub(crate) fn method_and_path(
-        &mut self,
-        given: &raw::Method,
-        path: &[&str],
-    ) -> Option<MethodAndPath> {
-        let called = self.method_key(given, path)?;
-        self.target(&called.path, &[path, &[called.key]].concat())?;
-        Some(called)
-    }
-
-    /// The same for a path that may have variables, which were checked.
-    fn method_and_template(&mut self, given: &raw::Method, path: &[&str]) -> Option<MethodAndPath> {
-        let called = self.method_key(given, path)?;
-        let fixed = without_variables(&called.path)?;
-        self.target_with(&called.path, &fixed, &[path, &[called.key]].concat())?;
-        Some(called)
-    }
-
-    /// The method of a request and its path, which is not checked.
-    fn method_key(&mut self, given: &raw::Method, path: &[&str]) -> Option<MethodAndPath> {
-        let all =
-            "one of get, put, post, head, delete, patch, options with a path, or method and path";
-        let is_invalid = |checker: &Self, key: &str| checker.is_invalid(&[path, &[key]].concat());
-        match (&given.paths()[..], &given.method) {
-            ([("path", target)], Some(method)) => {
-                let method = self.method(method, &[path, &["method"]].concat())?;
-                Some(MethodAndPath {
-                    method,
-                    path: (*target).clone(),
-                    key: "path",
-                })
-            }
-            ([("path", _)], None) if is_invalid(self, "method") => None,
-            ([("path", _)], None) => {
-                let what = format!("{} has a path and no method", path_text(path));
-                self.report(Finding::new(self.key(path), what).with_expected(all));
-                None
-            }
-            (&[(key, target)], None) => Some(MethodAndPath {
-                method: key.to_uppercase(),
-                path: target.clone(),
-                key,
-            }),
-            ([], _) => {
-                let keys = raw::Method::KEYS.into_iter();
-                if !keys.chain(["method"]).any(|key| is_invalid(self, key)) {
-                    let what = match given.method {
-                        Some(_) => format!("{} has a method and no path", path_text(path)),
-                        None => format!("{} has no method", path_text(path)),
-                    };
-                    self.report(Finding::new(self.key(path), what).with_expected(all));
-                }
-                None
-            }
-            ([_], Some(_)) => self.report_second_method("method", path, all),
-            ([_, (second, _), ..], _) => self.report_second_method(second, path, all),
-        }
-    }
-
-    fn report_second_method<T>(&mut self, key: &str, path: &[&str], expected: &str) -> Option<T> {
-        let what = format!("{} has a second method: {key}", path_text(path));
-        let position = self.key(&[path, &[key]].concat());
-        self.report(Finding::new(position, what).with_expected(expected));
-        None
-    }
-
-    /// A method as it is in a request's first line (RFC 9110, 9.1).
-    fn method(&mut self, method: &str, path: &[&str]) -> Option<String> {
-        if !method.is_empty() && method.bytes().all(is_token) {
-            return Some(method.to_owned());
-        }
-        let what = format!("{} is {}", path_text(path), crate::tree::quote(method));
-        self.report(
-            Finding::new(self.position_of(path), what).with_expected("a method such as PURGE"),
-        );
-        None
-    }
-
-    /// A path with query, as it is in a request's first line.
-    fn target(&mut self, value: &str, path: &[&str]) -> Option<String> {
-        self.target_with(value, value, path)
-    }
-
-    /// The same; `fixed` is the path without its variables.
-    fn target_with(&mut self, value: &str, fixed: &str, path: &[&str]) -> Option<String> {
-        let place = self.place(path);
-        let value = value.to_owned();
-        self.target_of(&At { place, value }, fixed)
-    }
-
-    /// The same for a value with its place.
+    /// A path with query, as it is in a request's first line; `fixed` is the path without its variables.
     pub(crate) fn target_of(&mut self, given: &At<String>, fixed: &str) -> Option<String> {
         let At { place, value } = given;
         let clean = fixed
@@ -284,39 +181,22 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks header fields; those that waggle writes itself are reported.
-    fn headers(
-        &mut self,
-        given: Option<IndexMap<String, String>>,
-        path: &[&str],
-    ) -> Vec<(String, String)> {
-        self.headers_except(&OWN_HEADERS, given, path)
-    }
-
-    /// Checks header fields. Those in `exceptions`, which waggle writes itself, are reported, and those that would break the request.
-    fn headers_except(
-        &mut self,
-        exceptions: &[&str],
-        given: Option<IndexMap<String, String>>,
-        path: &[&str],
-    ) -> Vec<(String, String)> {
-        let mut fields = Vec::new();
-        for (name, value) in given.into_iter().flatten() {
-            let place = self.place(&[path, &[name.as_str()]].concat());
-            let given = At { place, value };
-            self.check_header(exceptions, &name, &given);
-            fields.push((name, given.value));
-        }
-        fields
-    }
-
-    /// Checks header fields with their places; those that waggle writes itself are reported.
     pub(crate) fn header_fields(
         &mut self,
         given: &Key<IndexMap<String, At<String>>>,
     ) -> Vec<(String, String)> {
+        self.header_fields_except(&OWN_HEADERS, given)
+    }
+
+    /// Checks header fields. Those in `exceptions`, which waggle writes itself, are reported, and those that would break the request.
+    pub(crate) fn header_fields_except(
+        &mut self,
+        exceptions: &[&str],
+        given: &Key<IndexMap<String, At<String>>>,
+    ) -> Vec<(String, String)> {
         let mut fields = Vec::new();
         for (name, value) in given.value().into_iter().flatten() {
-            self.check_header(&OWN_HEADERS, name, value);
+            self.check_header(exceptions, name, value);
             fields.push((name.clone(), value.value.clone()));
         }
         fields
@@ -340,23 +220,14 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The method and path of a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct MethodAndPath {
-    pub(crate) method: String,
-    pub(crate) path: String,
-    /// The key under which the path is.
-    pub(crate) key: &'static str,
-}
-
 /// RFC 9110, 5.6.2.
-fn is_token(byte: u8) -> bool {
+pub(crate) fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 /// Header fields that waggle writes itself; `host` only if the request does not have it.
 const OWN_HEADERS: [&str; 4] = ["content-length", "transfer-encoding", "connection", "host"];
-const OWN_HEADERS_BUT_HOST: &[&str] = OWN_HEADERS.split_at(3).0;
+pub(crate) const OWN_HEADERS_BUT_HOST: &[&str] = OWN_HEADERS.split_at(3).0;
 
 /// A path as messages name it: `verify[1].get`, entries of lists counted from 1.
 fn path_text(path: &[&str]) -> String {

@@ -4,112 +4,108 @@ use std::{sync::Arc, time::Duration};
 
 use waggle_spec::{Arrivals, LoadModel, Restart, Threshold};
 
-use super::{
-    Alone, Around, Checker, flow_alone, known_metrics::Known, path::Path, request::endpoint,
-    threshold::conditions,
-};
+use super::{Checker, known_metrics::Known, threshold::conditions};
 use crate::{
     KeptRows, Preparation, PrepareLoad, Scenario, System,
-    at::{At, Key},
+    at::{At, Key, Place},
     mistake::Finding,
     nearest::{list, nearest_word},
-    parts::{load::MAX_RATE_PER_S, request::feeds::Feed, schedule::PHASE, settle::settle},
+    parts::{
+        load::check_rate,
+        request::{endpoint, feeds::Feed},
+        scenario::{Alone, flow_alone},
+        schedule::PHASE,
+        settle::settle,
+    },
     raw,
 };
 
-const LOADS: [&str; 2] = ["prepare", "loads"];
 const CONNECTIONS: u32 = 10;
 const RETRIES: u32 = 10;
 const TIMEOUT: Duration = Duration::from_secs(3600);
 const VERIFY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The loads in their order, and what follows them. Their steps and feeds are taken out of `raw`.
+/// The loads in their order, and what follows them.
 pub(crate) fn preparation(
     checker: &mut Checker<'_>,
-    raw: &mut raw::Prepare,
+    keys: &raw::Prepare,
     system: Option<&System>,
 ) -> Option<Preparation> {
-    let settle = (raw.settle).check(|given| settle(checker, given, system));
-    let mut names: Vec<String> = Vec::new();
+    let settle = (keys.settle).check(|given| settle(checker, given, system));
+    let mut names: Vec<&str> = Vec::new();
     let mut loads = Vec::new();
-    let given = raw.loads.as_mut()?;
-    for (index, raw) in given.iter_mut().enumerate() {
-        let path = Path::new(&LOADS).entry(index);
-        let name = raw.name.clone().map(|raw::Name(name)| name);
-        if let Some(name) = name.as_ref().filter(|name| names.contains(name)) {
-            let what = format!("there are two loads {name:?}");
-            let position = checker.position_of(&path.child("name").steps());
-            checker.report(Finding::new(position, what).with_expected("each name once"));
+    for given in keys.loads.value()? {
+        if let Some(At { place, value }) = given.value.name.content() {
+            let raw::Name(name) = value;
+            if names.contains(&name.as_str()) {
+                let finding = Finding::new(place.value, format!("there are two loads {name:?}"));
+                checker.report(finding.with_expected("each name once"));
+            }
+            names.push(name);
         }
-        names.extend(name);
-        loads.push(load(checker, raw, system, &path));
+        loads.push(load(checker, given, system));
     }
     Some(Preparation {
         loads: loads.into_iter().collect::<Option<_>>()?,
         settle: settle?,
-        snapshot: raw.snapshot.or_default(false)?,
+        snapshot: keys.snapshot.or_default(false)?,
     })
 }
 
 fn load(
     checker: &mut Checker<'_>,
-    raw: &mut raw::PrepareLoad,
+    At { place, value: keys }: &At<raw::PrepareLoad>,
     system: Option<&System>,
-    path: &Path,
 ) -> Option<PrepareLoad> {
-    let name = raw.name.clone().map(|raw::Name(name)| name);
-    let model = model(checker, raw, path);
-    let endpoint = endpoint(checker, raw.endpoint.as_deref(), system, &path.steps());
-    let retries = checker.value_or_default(raw.retries, &path.child("retries").steps(), RETRIES);
-    let here = path.child("timeout");
-    let timeout = checker.duration(raw.timeout, &here.steps(), TIMEOUT, PHASE);
-    let here = path.child("verify_timeout");
-    let verify_timeout = checker.duration(raw.verify_timeout, &here.steps(), VERIFY_TIMEOUT, PHASE);
-    let around = path.steps();
-    let around = Around {
-        path: &around,
-        model: model.as_ref(),
-    };
+    let name = keys.name.value().map(|raw::Name(name)| name);
+    let model = model(checker, keys);
+    let endpoint = endpoint(checker, &keys.endpoint, place, system);
+    let retries = keys.retries.or_default(RETRIES);
+    let findings = &mut checker.findings;
+    let timeout = keys.timeout.check_bounds(TIMEOUT, PHASE, findings);
+    let verify_timeout = (keys.verify_timeout).check_bounds(VERIFY_TIMEOUT, PHASE, findings);
     let alone = Alone {
-        name: name.clone(),
-        feeds: &raw.feeds,
-        steps: raw.steps.take(),
+        name: name.cloned(),
+        feeds: &keys.feeds,
+        steps: &keys.steps,
         key: "steps",
+        place,
     };
-    let scenario = flow_alone(checker, alone, around);
-    if let (Some(scenario), Some(sessions)) = (&scenario, raw.sessions) {
-        refuse_too_few_rows(checker, scenario, sessions, &raw.feeds);
+    let scenario = flow_alone(checker, alone, model.as_ref());
+    let sessions = keys.sessions.value().copied();
+    if let (Some(scenario), Some(sessions)) = (&scenario, sessions) {
+        refuse_too_few_rows(checker, scenario, sessions, &keys.feeds);
     }
-    let keep = raw.keep.clone().unwrap_or_default();
+    let keep = keys.keep.value().map_or(&[][..], Vec::as_slice);
     if let Some(scenario) = &scenario {
-        refuse_what_is_of_load(checker, scenario, path);
-        refuse_unknown_variables(checker, &keep, scenario, path);
+        let steps = keys.steps.place().unwrap_or(place);
+        refuse_what_is_of_load(checker, scenario, place, steps);
+        refuse_unknown_variables(checker, keep, scenario);
     }
-    if let (Some(load), false) = (&name, keep.is_empty()) {
+    let keep: Vec<String> = keep.iter().map(|name| name.value.clone()).collect();
+    if let (Some(load), false) = (name, keep.is_empty()) {
         // A wrong number was reported.
-        let sessions = raw.sessions.unwrap_or(1);
+        let sessions = sessions.unwrap_or(1);
         checker.kept.get_or_insert_default().push(KeptRows {
             load: load.clone(),
             columns: keep.clone(),
             count: usize::try_from(sessions).unwrap_or(usize::MAX),
         });
     }
-    let verify = match raw.verify.take() {
-        Some(steps) => {
-            let alone = Alone {
-                name,
-                feeds: &Key::Missing,
-                steps: Some(steps),
-                key: "verify",
-            };
-            flow_alone(checker, alone, around).map(|verify| Some(Arc::new(verify)))
-        }
-        None => checker.value_or_default(None, &path.child("verify").steps(), None),
+    let alone = Alone {
+        name: name.cloned(),
+        feeds: &Key::Missing,
+        steps: &keys.verify,
+        key: "verify",
+        place,
     };
+    let verify = (keys.verify)
+        .check(|_| flow_alone(checker, alone, model.as_ref()))
+        .map(|verify| verify.map(Arc::new));
     Some(PrepareLoad {
         scenario: Arc::new(scenario?),
         endpoint: endpoint?,
-        sessions: raw.sessions?,
+        sessions: sessions?,
         model: model?,
         retries: retries?,
         timeout: timeout?,
@@ -119,22 +115,20 @@ fn load(
     })
 }
 
-fn model(checker: &mut Checker<'_>, raw: &raw::PrepareLoad, path: &Path) -> Option<LoadModel> {
-    let here = path.child("connections");
-    let connections = checker.value_or_default(raw.connections, &here.steps(), CONNECTIONS)?;
-    let here = path.child("rate");
-    let Some(raw::Rate(rate_per_s)) = raw.rate else {
-        return (!checker.is_invalid(&here.steps())).then_some(LoadModel::Closed {
-            connections,
-            pipelining: 1,
-        });
+fn model(checker: &mut Checker<'_>, keys: &raw::PrepareLoad) -> Option<LoadModel> {
+    let connections = keys.connections.or_default(CONNECTIONS)?;
+    let At { place, value } = match &keys.rate {
+        Key::Missing => {
+            return Some(LoadModel::Closed {
+                connections,
+                pipelining: 1,
+            });
+        }
+        Key::Invalid => return None,
+        Key::Given(rate) => rate,
     };
-    if !(rate_per_s > 0.0 && rate_per_s <= MAX_RATE_PER_S) {
-        let what = format!("{} is {rate_per_s} per second", here.to_text(""));
-        let expected = format!("more than 0 and at most {MAX_RATE_PER_S}");
-        let position = checker.position_of(&here.steps());
-        checker.report(Finding::new(position, what).with_expected(expected));
-    }
+    let raw::Rate(rate_per_s) = *value;
+    check_rate(checker, place, rate_per_s);
     Some(LoadModel::Open {
         rate_per_s,
         arrivals: Arrivals::Uniform,
@@ -164,36 +158,34 @@ fn refuse_too_few_rows(
 }
 
 /// Reports what a load of a preparation cannot have: records, which are followed under the measured load, and steps that may fail.
-fn refuse_what_is_of_load(checker: &mut Checker<'_>, scenario: &Scenario, path: &Path) {
-    let position = checker.key(&path.child("steps").steps());
+fn refuse_what_is_of_load(
+    checker: &mut Checker<'_>,
+    scenario: &Scenario,
+    load: &Place,
+    steps: &Place,
+) {
     if !scenario.steps_with_record().is_empty() {
-        let what = format!("{} has a step with {{{{record.key}}}}", path.to_text(""));
+        let mistake = load.mistake_in(steps.key, "has a step with {{record.key}}");
         let expected = "{{session}} or a column of a feed: records belong to the measured load";
-        checker.report(Finding::new(position, what).with_expected(expected));
+        checker.report(mistake.with_expected(expected));
     }
     if scenario.may_continue() {
-        let what = format!("{} has a step with on_failure: continue", path.to_text(""));
+        let mistake = load.mistake_in(steps.key, "has a step with on_failure: continue");
         let expected = "steps that succeed in the end; expect and retries say how";
-        checker.report(Finding::new(position, what).with_expected(expected));
+        checker.report(mistake.with_expected(expected));
     }
 }
 
 /// Reports each kept variable that no step captures.
-fn refuse_unknown_variables(
-    checker: &mut Checker<'_>,
-    keep: &[String],
-    scenario: &Scenario,
-    path: &Path,
-) {
+fn refuse_unknown_variables(checker: &mut Checker<'_>, keep: &[At<String>], scenario: &Scenario) {
     let captured = scenario.captured_names();
     let names = || captured.iter().map(String::as_str);
-    for (index, name) in keep.iter().enumerate() {
-        let is_twice = keep[..index].contains(name);
+    for (index, At { place, value: name }) in keep.iter().enumerate() {
+        let is_twice = keep[..index].iter().any(|known| known.value == *name);
         if names().any(|known| known == name) && !is_twice {
             continue;
         }
-        let here = path.child("keep").entry(index);
-        let position = checker.position_of(&here.steps());
+        let position = place.value;
         let finding = match (is_twice, captured.is_empty()) {
             (true, _) => Finding::new(position, format!("keep has {name:?} twice"))
                 .with_expected("each variable once"),
@@ -213,10 +205,11 @@ pub(crate) fn load_thresholds(
     raw: &raw::Study,
     known: &[Known],
 ) -> Vec<Threshold> {
-    let loads = raw.prepare.value().and_then(|raw| raw.loads.as_ref());
+    let loads = raw.prepare.value().and_then(|raw| raw.loads.value());
     let mut all = Vec::new();
-    for load in loads.into_iter().flatten() {
-        let (Some(raw::Name(name)), Some(texts)) = (&load.name, load.thresholds.value()) else {
+    for At { value: load, .. } in loads.into_iter().flatten() {
+        let (Some(raw::Name(name)), Some(texts)) = (load.name.value(), load.thresholds.value())
+        else {
             continue;
         };
         let whole = texts.iter().map(|text| At {

@@ -24,7 +24,7 @@ pub(super) fn system_probe(
         names.require_component(checker, other.place.value, &other.value);
         backed_by.push(other.value.clone());
     }
-    let (kind, extract) = probe(checker, given, &name, conditions.names)?;
+    let (kind, extract) = probe(checker, given, conditions.names)?;
     let (component, port) = port?;
     Some(Probe {
         when,

@@ -8,7 +8,6 @@ use super::{
     Checker,
     known_metrics::{Answers, Known, Sent, known_metrics},
     prepare::{grow, load_thresholds},
-    request::RESERVED_NAMES,
     threshold::{asks, conditions},
 };
 use crate::{
@@ -17,8 +16,8 @@ use crate::{
     levels::Levels,
     mistake::{Finding, Position},
     parts::{
-        best_and_worst, delivery::Delivery, reference::reference, scaling, schedule::Schedule,
-        search::search,
+        best_and_worst, delivery::Delivery, reference::reference, request::RESERVED_NAMES, scaling,
+        schedule::Schedule, search::search,
     },
     raw,
     shuffle::seed_of,
@@ -217,11 +216,11 @@ fn sent_names(tree: &Node, raw: &raw::Study, system: Option<&System>) -> Sent {
     // CPU and memory of what runs already are not known.
     let is_sampled = |component: &&crate::Component| !external.contains(component.name.as_str());
     let prepare = raw.prepare.value();
-    let loads = prepare.and_then(|prepare| prepare.loads.as_ref());
+    let loads = prepare.and_then(|prepare| prepare.loads.value());
     let names = loads
         .into_iter()
         .flatten()
-        .filter_map(|load| load.name.clone());
+        .filter_map(|load| load.value.name.value().cloned());
     let metrics = system.map_or(&[][..], |system| &system.metrics).iter();
     let metrics = metrics.map(|metric| (metric.name.clone(), metric.unit.of_values));
     Sent {

@@ -85,7 +85,7 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         names: &names,
         conditions: &conditions,
     };
-    let verify = verify::steps(checker, context, raw.verify);
+    let verify = verify::steps(checker, context, &raw.verify);
     if let Some(given) = raw.kubeconfig.content() {
         require_endpoint(checker, &endpoints, given);
     }
@@ -307,8 +307,7 @@ fn component(
         .setup
         .into_iter()
         .flatten()
-        .enumerate()
-        .filter_map(|(index, raw)| components::setup_step(checker, definitions, &name, index, raw))
+        .filter_map(|raw| components::setup_step(checker, definitions, &name, &raw))
         .collect();
     let ready = raw.ready.content();
     let ready = ready.and_then(|given| ready_check(checker, names, &name, given));

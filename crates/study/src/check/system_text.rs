@@ -338,6 +338,7 @@ impl Names {
 fn given_secrets(raw: &raw::Component) -> impl Iterator<Item = String> + '_ {
     let written = raw.secrets.iter().flatten().map(|(name, _)| name);
     let steps = raw.setup.iter().flatten();
-    let captured = steps.flat_map(|step| step.capture.iter().flatten().map(|(name, _)| name));
+    let captured = steps.flat_map(|step| step.capture.value().into_iter().flatten());
+    let captured = captured.map(|(name, _)| name);
     written.chain(captured).cloned()
 }

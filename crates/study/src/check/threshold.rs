@@ -7,13 +7,13 @@ use waggle_units::{parse_byte_rate, parse_bytes, parse_duration, parse_number, p
 use super::{
     Checker,
     known_metrics::{Known, Sent, metric_paths, of_sent},
-    request::RESERVED_NAMES,
 };
 use crate::{
     Problem, Study,
     at::{At, Key},
     mistake::{Finding, Position},
     nearest::{list, nearest_word},
+    parts::request::RESERVED_NAMES,
     tree::quote,
 };
 

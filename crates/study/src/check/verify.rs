@@ -6,16 +6,20 @@ use indexmap::IndexMap;
 use waggle_template::variable::variables;
 
 use super::{
-    Checker, MethodAndPath,
-    components::{self, Conditions},
-    expect::expect,
+    Checker,
+    components::{Conditions, check_request_texts},
     system::TIMEOUT_BOUNDS,
     system_text::Names,
 };
 use crate::{
-    BodyExpect, Check, Endpoint, When,
-    mistake::Finding,
+    Check, Endpoint, When,
+    at::{At, Key},
+    mistake::{Finding, Position},
     nearest::{list, nearest_word},
+    parts::{
+        request::{Called, expect},
+        texts::refuse_unknown_names,
+    },
     raw,
     tree::quote,
 };
@@ -38,7 +42,6 @@ struct Captured {
 
 /// The context of one step.
 struct StepContext<'a> {
-    index: String,
     /// In which configurations it is done.
     when: When,
     /// By earlier steps.
@@ -49,25 +52,25 @@ struct StepContext<'a> {
 pub(super) fn steps(
     checker: &mut Checker<'_>,
     context: Context<'_>,
-    raw: Option<Vec<raw::Verify>>,
+    given: &Key<Vec<At<raw::Verify>>>,
 ) -> Vec<Check> {
     let mut captured = Vec::new();
     let mut steps = Vec::new();
-    for (index, raw) in raw.into_iter().flatten().enumerate() {
-        let index = index.to_string();
-        let condition = context.conditions.read(checker, &raw.when);
-        let when = condition.intersect(&context.endpoint_condition(raw.endpoint.as_deref()));
-        let names = raw.capture.iter().flatten().map(|capture| Captured {
-            name: capture.0.clone(),
+    for At { value: keys, .. } in given.value().into_iter().flatten() {
+        let condition = context.conditions.read(checker, &keys.when);
+        let endpoint = keys.endpoint.value().map(String::as_str);
+        let when = condition.intersect(&context.endpoint_condition(endpoint));
+        let names = keys.capture.value().into_iter().flatten();
+        let names = names.map(|(name, _)| Captured {
+            name: name.clone(),
             when: when.clone(),
         });
         let names: Vec<Captured> = names.collect();
         let step_context = StepContext {
-            index,
             when,
             captured: &captured,
         };
-        steps.extend(step(checker, context, &step_context, condition, raw));
+        steps.extend(step(checker, context, &step_context, condition, keys));
         captured.extend(names);
     }
     steps
@@ -93,87 +96,58 @@ fn step(
     }: Context<'_>,
     step_context: &StepContext<'_>,
     when: When,
-    raw: raw::Verify,
+    keys: &raw::Verify,
 ) -> Option<Check> {
-    let index = &step_context.index;
-    let path = |key: &'static str| ["verify", index.as_str(), key];
-    let method = checker.method_and_path(&raw.method, &["verify", index]);
-    let headers = checker.headers(raw.headers.clone(), &path("headers"));
-    let body = raw.body.clone().unwrap_or_default();
-    let here = ["verify", index.as_str()];
-    components::check_request_texts(checker, conditions.names, &headers, &body, &here);
-    components::check_path(checker, conditions.names, &method, &here);
-    endpoint(
-        checker,
-        endpoints,
-        raw.endpoint.as_deref(),
-        &path("endpoint"),
-    );
-    let timeout = checker.value_or_default(
-        raw.timeout.map(|raw::DurationText(time)| time),
-        &path("timeout"),
-        TIMEOUT,
-    )?;
-    let timeout = checker.check_bounds(timeout, &path("timeout"), TIMEOUT_BOUNDS);
-    let called = method.as_ref().map(|called| called.method.as_str());
-    let is_list = matches!(
-        raw.expect
-            .as_ref()
-            .and_then(|raw| raw.body_contains.as_ref()),
-        Some(raw::OneOrSeveral::Several(_))
-    );
-    let expect = expect(checker, raw.expect, called, &path("expect"));
-    let captures = captures(checker, raw.capture, &path("capture"));
-    let MethodAndPath {
-        method,
-        path: target,
-        key,
-    } = method?;
-    let mut known = |text: &str, path: &[&str]| names_are_known(checker, step_context, text, path);
-    known(&target, &path(key));
-    known(&body, &path("body"));
-    for (name, value) in &headers {
-        known(value, &[&path("headers")[..], &[name.as_str()]].concat());
+    let called = keys.method.check(checker);
+    let headers = checker.header_fields(&keys.headers);
+    check_request_texts(checker, conditions.names, &keys.headers, &keys.body);
+    if let Some(called) = &called {
+        refuse_unknown_names(checker, called.path, conditions.names, &[]);
     }
-    match &expect.body {
-        BodyExpect::Any => {}
-        BodyExpect::Equals(text) => {
-            known(text, &[&path("expect")[..], &["body_equals"]].concat());
-        }
-        BodyExpect::Contains(texts) => {
-            for (number, text) in texts.iter().enumerate() {
-                let number = number.to_string();
-                let of_text = ["body_contains", number.as_str()];
-                let of_text = &of_text[..1 + usize::from(is_list)];
-                known(text, &[&path("expect")[..], of_text].concat());
-            }
+    if let Some(name) = keys.endpoint.content() {
+        endpoint(checker, endpoints, name);
+    }
+    let timeout = (keys.timeout).check_bounds(TIMEOUT, TIMEOUT_BOUNDS, &mut checker.findings);
+    let method = called.as_ref().map(|called| called.method.as_str());
+    let expect = expect(checker, &keys.expect, method);
+    let captures = captures(checker, &keys.capture);
+    let Called { method, path } = called?;
+    let headers_with_places = keys.headers.value().into_iter().flatten();
+    let texts = [path].into_iter().chain(keys.body.content());
+    for text in texts.chain(headers_with_places.map(|(_, value)| value)) {
+        names_are_known(checker, step_context, text.place.value, &text.value);
+    }
+    if let Some(keys) = keys.expect.value() {
+        for (position, text) in keys.body_texts() {
+            names_are_known(checker, step_context, position, text);
         }
     }
     Some(Check {
-        name: raw.name?,
+        name: keys.name.value()?.clone(),
         when,
-        endpoint: raw.endpoint?,
+        endpoint: keys.endpoint.value()?.clone(),
         method,
-        path: target,
+        path: path.value.clone(),
         headers,
-        body,
+        body: keys.body.value().cloned().unwrap_or_default(),
         expect,
         captures,
         timeout: timeout?,
     })
 }
 
-fn endpoint(checker: &mut Checker<'_>, endpoints: &[Endpoint], name: Option<&str>, path: &[&str]) {
-    let Some(name) = name else {
-        return;
-    };
-    let is_known = endpoints.iter().any(|known| known.name == name);
+fn endpoint(
+    checker: &mut Checker<'_>,
+    endpoints: &[Endpoint],
+    At { place, value: name }: &At<String>,
+) {
+    let is_known = endpoints.iter().any(|known| known.name == *name);
     if is_known || checker.is_invalid(&["endpoints"]) || checker.is_invalid(&["endpoints", name]) {
         return;
     }
     let names = || endpoints.iter().map(|known| known.name.as_str());
     let what = format!("there is no endpoint {name:?}");
-    let finding = Finding::new(checker.position_of(path), what)
+    let finding = Finding::new(place.value, what)
         .with_expected(expected_endpoint(names()))
         .with_suggestion(nearest_word(name, names()));
     checker.report(finding);
@@ -190,23 +164,19 @@ pub(super) fn expected_endpoint<'n>(names: impl Iterator<Item = &'n str>) -> Str
 /// What is captured of an answer: names, each with its JSONPath.
 pub(super) fn captures(
     checker: &mut Checker<'_>,
-    raw: Option<IndexMap<String, raw::VerifyCapture>>,
-    path: &[&str],
+    given: &Key<IndexMap<String, raw::VerifyCapture>>,
 ) -> Vec<(String, String)> {
     let mut captures = Vec::new();
-    for (name, raw::VerifyCapture { json }) in raw.into_iter().flatten() {
-        let here = [path, &[name.as_str()]].concat();
-        let Some(json) = json else {
+    for (name, keys) in given.value().into_iter().flatten() {
+        let Some(At { place, value: json }) = keys.json.content() else {
             continue;
         };
-        match serde_json_path::JsonPath::parse(&json) {
-            Ok(_) => captures.push((name, json)),
+        match serde_json_path::JsonPath::parse(json) {
+            Ok(_) => captures.push((name.clone(), json.clone())),
             Err(problem) => {
-                let what = format!("{} is no JSONPath: {problem}", quote(&json));
-                let position = checker.position_of(&[&here[..], &["json"]].concat());
-                checker.report(
-                    Finding::new(position, what).with_expected("a JSONPath such as $.token"),
-                );
+                let what = format!("{} is no JSONPath: {problem}", quote(json));
+                let finding = Finding::new(place.value, what);
+                checker.report(finding.with_expected("a JSONPath such as $.token"));
             }
         }
     }
@@ -217,12 +187,11 @@ pub(super) fn captures(
 fn names_are_known(
     checker: &mut Checker<'_>,
     StepContext { when, captured, .. }: &StepContext<'_>,
+    position: Position,
     text: &str,
-    path: &[&str],
 ) {
     let Ok(used) = variables(text) else {
         let what = format!("{} has a {{{{ without a name and its }}}}", quote(text));
-        let position = checker.position_of(path);
         checker.report(Finding::new(position, what).with_expected("{{name}}; {{{{ for two braces"));
         return;
     };
@@ -231,7 +200,6 @@ fn names_are_known(
         if by().any(|capture| capture.when.follows_from(when)) {
             continue;
         }
-        let position = checker.position_of(path);
         let only: Vec<String> = by().map(|capture| capture.when.to_string()).collect();
         if !only.is_empty() {
             let name = quote(variable);

@@ -10,8 +10,8 @@ use waggle_template::placeholder;
 use crate::{
     Files, GivenSecret, Origin, Problem, Request, Scenario, Source, Study, TakenValue,
     origin::{OPENINGS, SECRET_OPENINGS},
+    parts::request::Method,
     place::{Place, first_place},
-    raw,
     request_texts::is_request_text,
 };
 pub use escape::{percent_encoded, xml_escaped};
@@ -175,7 +175,7 @@ impl Part {
             && match self {
                 Self::Header(name) => key == Some(name) && around == Some("headers"),
                 Self::Body => key == Some("body"),
-                Self::Path => key.is_some_and(|key| raw::Method::KEYS.contains(&key)),
+                Self::Path => key.is_some_and(|key| Method::KEYS.contains(&key)),
             }
     }
 }

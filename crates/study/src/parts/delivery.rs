@@ -56,10 +56,10 @@ pub(crate) enum Carries {
 
 impl Carries {
     /// For the load's one request; `None` if it has a mistake.
-    pub(crate) fn of_request(checker: &Checker<'_>, load: &Load) -> Option<Self> {
+    pub(crate) fn of_request(load: &Load) -> Option<Self> {
         match load.request.value() {
             Some(request) if request.records.is_some() => Some(Self::Records),
-            Some(_) if checker.is_invalid(&["load", "request", "records"]) => None,
+            Some(request) if request.records.is_invalid() => None,
             Some(_) => Some(Self::Nothing),
             None => None,
         }

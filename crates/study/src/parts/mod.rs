@@ -13,6 +13,7 @@ pub(crate) mod probe;
 pub(crate) mod reference;
 pub(crate) mod request;
 pub(crate) mod scaling;
+pub(crate) mod scenario;
 pub(crate) mod schedule;
 pub(crate) mod search;
 pub(crate) mod settle;

@@ -9,10 +9,11 @@ use serde::{
     de::{SeqAccess, Visitor},
 };
 
-use super::{DurationText, Expect, Method, Status};
+use super::{DurationText, Status};
 use crate::{
     Level,
     at::{At, Key},
+    parts::request::{Expect, Method},
 };
 
 /// Each parameter that the existence of something depends on, with the levels at which it exists.
@@ -109,7 +110,7 @@ pub(crate) struct Arguments {
 pub(crate) struct VerifyCapture {
     /// The text or number at this JSONPath.
     #[schemars(required)]
-    pub json: Option<String>,
+    pub json: Key<String>,
 }
 
 /// A request made once, before the components that depend on this one start. Its method is the key of its path: exactly one of get,
@@ -119,30 +120,31 @@ pub(crate) struct VerifyCapture {
 pub(crate) struct SetupStep {
     /// What it does.
     #[schemars(required)]
-    pub name: Option<String>,
+    pub name: Key<String>,
     /// In which configurations; in all by default.
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub when: Key<Conditions>,
     /// One of the component's ports, at its first replica.
     #[schemars(required)]
     pub port: Key<String>,
-    #[serde(flatten)]
-    pub method: Method,
+    #[serde(rename = "$waggle::Part")]
+    #[schemars(flatten)]
+    pub method: At<Method>,
     /// Header fields; may hold `${…}`.
-    pub headers: Option<IndexMap<String, String>>,
+    pub headers: Key<IndexMap<String, At<String>>>,
     /// The body; may hold `${…}`.
-    pub body: Option<String>,
+    pub body: Key<String>,
     /// Which answers are a success; any 2xx by default.
-    pub expect: Option<Expect>,
+    pub expect: Key<Expect>,
     /// Secrets in the answer: `${secret.NAME}` for later steps, for components that depend on this one, and for requests.
     #[schemars(extend("x-waggle-keys" = "name"))]
-    pub capture: Option<IndexMap<String, VerifyCapture>>,
+    pub capture: Key<IndexMap<String, VerifyCapture>>,
     /// Statuses after which the request is sent again until `timeout`, e.g. `503`; by default it is sent once.
-    pub retry_on: Option<Status>,
+    pub retry_on: Key<Status>,
     /// How long the answer is waited for; 10s by default.
-    pub timeout: Option<DurationText>,
+    pub timeout: Key<DurationText>,
     /// How what it made is removed. A step with it is also carried out if the component runs already, and undone at the end.
-    pub undo: Option<Undo>,
+    pub undo: Key<Undo>,
 }
 
 /// A request that removes what a setup step has made: get, put, post, …; or `method` with `path`. It is repeated until its answer says
@@ -150,14 +152,15 @@ pub(crate) struct SetupStep {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Undo {
-    #[serde(flatten)]
-    pub method: Method,
+    #[serde(rename = "$waggle::Part")]
+    #[schemars(flatten)]
+    pub method: At<Method>,
     /// Header fields; may hold `${secret.NAME}` and parameters.
-    pub headers: Option<IndexMap<String, String>>,
+    pub headers: Key<IndexMap<String, At<String>>>,
     /// The body; may hold the same.
-    pub body: Option<String>,
+    pub body: Key<String>,
     /// The status that says that it is gone, or a list of them; 404 by default.
-    pub status: Option<Status>,
+    pub status: Key<Status>,
     /// How long it may take; 60s by default.
-    pub timeout: Option<DurationText>,
+    pub timeout: Key<DurationText>,
 }

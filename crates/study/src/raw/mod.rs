@@ -4,12 +4,8 @@
 
 mod background;
 mod components;
-mod method;
 mod prepare;
-mod records;
-mod request;
 mod scalar;
-mod scenario;
 mod study;
 mod system;
 mod use_system;
@@ -18,15 +14,11 @@ pub(crate) use background::Background;
 pub(crate) use components::{
     Arguments, Artifact, Conditions, Levels, SetupStep, Undo, VerifyCapture,
 };
-pub(crate) use method::Method;
 pub(crate) use prepare::{Prepare, PrepareLoad};
-pub(crate) use records::{Decimal, Records};
-pub(crate) use request::{Expect, Inspect, Request};
 pub(crate) use scalar::{
-    DurationText, LoadLevel, Measurement, Name, OneOrSeveral, Rate, Share, Size, Status, Time,
-    TimeColumns, Width, inline_schema, parse_width, scalar_or_mapping,
+    DurationText, LoadLevel, Name, OneOrSeveral, Rate, Share, Size, Status, Width, inline_schema,
+    parse_width, scalar_or_mapping,
 };
-pub(crate) use scenario::{Captures, Check, CheckPart, Flow, Scenario, Step};
 pub(crate) use study::Study;
 pub(crate) use system::{
     Component, Endpoint, Parameter, PortTls, Process, ReadyCheck, Replicas, System, Verify,

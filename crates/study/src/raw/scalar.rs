@@ -128,43 +128,6 @@ impl OneOrSeveral {
     }
 }
 
-/// `plant` or `{column: line}`.
-#[derive(Debug, Clone)]
-pub(crate) enum Measurement {
-    Name(String),
-    Column(MeasurementColumn),
-}
-
-/// `time` or `{column: [Date, Time], format: "%d.%m.%Y %H:%M:%S", zone: Europe/Berlin}`.
-#[derive(Debug, Clone)]
-pub(crate) enum Time {
-    Column(String),
-    Columns(TimeColumns),
-}
-
-/// The measurement in a column.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct MeasurementColumn {
-    /// The name of the column.
-    #[schemars(required)]
-    pub column: Option<String>,
-}
-
-/// Where and how the time of a record is written.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct TimeColumns {
-    /// The column, or several whose texts are joined by spaces, such as a date and a time of day.
-    #[schemars(required)]
-    pub column: Option<OneOrSeveral>,
-    /// `s`, `ms`, `us` or `ns` since 1970, or a pattern as of strptime: `%d.%m.%Y %H:%M:%S`. By default as in RFC 3339, also with a
-    /// space, or nanoseconds.
-    pub format: Option<String>,
-    /// The zone of times without an offset: a name such as Europe/Berlin, or an offset such as +01:00; UTC by default.
-    pub zone: Option<String>,
-}
-
 impl<'de> Deserialize<'de> for Level {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct LevelVisitor;
@@ -338,16 +301,3 @@ macro_rules! scalar_or_mapping {
     };
 }
 pub(crate) use scalar_or_mapping;
-
-scalar_or_mapping!(
-    Measurement,
-    Name(String),
-    Column(MeasurementColumn),
-    "a name or its column"
-);
-scalar_or_mapping!(
-    Time,
-    Column(String),
-    Columns(TimeColumns),
-    "a column, or column, format and zone"
-);

@@ -65,7 +65,7 @@ pub(crate) struct Study {
     pub load: Key<Load>,
     /// Loads that run beside the measured one, in the same trial; none by default.
     #[schemars(length(min = 1, max = 20))]
-    pub background: Option<Vec<Background>>,
+    pub background: Key<Vec<At<Background>>>,
     /// The phases of a trial, and how often each cell is tried.
     #[schemars(required)]
     pub schedule: Key<Schedule>,

@@ -4,14 +4,17 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{
-    Arguments, Artifact, Conditions, DurationText, Expect, Method, Name, SetupStep, Size,
-    VerifyCapture,
-};
+use super::{Arguments, Artifact, Conditions, DurationText, Name, SetupStep, Size, VerifyCapture};
 use crate::{
     Level,
     at::{At, Key},
-    parts::{certificates::Certificate, limits::Limits, probe::Probe, system_metric::SystemMetric},
+    parts::{
+        certificates::Certificate,
+        limits::Limits,
+        probe::Probe,
+        request::{Expect, Method},
+        system_metric::SystemMetric,
+    },
 };
 
 /// A system: its parameters, components, endpoints, probes and functional check.
@@ -53,7 +56,7 @@ pub(crate) struct System {
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub metrics: Option<IndexMap<String, At<SystemMetric>>>,
     /// The functional check, run in this order before any load.
-    pub verify: Option<Vec<Verify>>,
+    pub verify: Key<Vec<At<Verify>>>,
 }
 
 /// A parameter: exactly one of integer, number, duration, size, boolean, text and one_of, and a default.
@@ -297,25 +300,25 @@ pub(crate) struct Endpoint {
 pub(crate) struct Verify {
     /// What holds if the step passes.
     #[schemars(required)]
-    pub name: Option<String>,
+    pub name: Key<String>,
     /// In which configurations it is done; in all in which its endpoint exists, by default.
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub when: Key<Conditions>,
     /// One of the endpoints.
     #[schemars(required)]
-    pub endpoint: Option<String>,
+    pub endpoint: Key<String>,
     #[serde(rename = "$waggle::Part")]
     #[schemars(flatten)]
-    pub method: Method,
+    pub method: At<Method>,
     /// Header fields; may hold `${secret.NAME}`, parameters and `{{NAME}}`, which an earlier step captured.
-    pub headers: Option<IndexMap<String, String>>,
+    pub headers: Key<IndexMap<String, At<String>>>,
     /// The body; may hold the same.
-    pub body: Option<String>,
+    pub body: Key<String>,
     /// Which answers are a success; any 2xx by default. Its texts may hold `{{NAME}}`.
-    pub expect: Option<Expect>,
+    pub expect: Key<Expect>,
     /// What later steps need of the answer, as `{{NAME}}` in their paths, headers, bodies and texts of `expect`.
     #[schemars(extend("x-waggle-keys" = "name"))]
-    pub capture: Option<IndexMap<String, VerifyCapture>>,
+    pub capture: Key<IndexMap<String, VerifyCapture>>,
     /// The step is repeated until it holds or this time is up; 5s by default.
-    pub timeout: Option<DurationText>,
+    pub timeout: Key<DurationText>,
 }

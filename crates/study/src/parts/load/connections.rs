@@ -9,7 +9,8 @@ use super::Load;
 use crate::{
     HeaderLimits, Problem, Request, What,
     at::{Key, Place},
-    check::{Checker, TIMEOUT_BOUNDS},
+    check::Checker,
+    parts::request::TIMEOUT_BOUNDS,
     raw::Size,
 };
 

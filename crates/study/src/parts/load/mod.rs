@@ -5,7 +5,7 @@ mod connections;
 mod model;
 mod source_addresses;
 mod stages;
-mod think_time;
+pub(crate) mod think_time;
 mod workers;
 
 use schemars::JsonSchema;
@@ -13,22 +13,22 @@ use serde::Deserialize;
 use waggle_spec::{Arrivals, LevelKind, LoadKind, OnSocketError, Protocol};
 
 pub use self::bounds::{MAX_CONNECTIONS, MAX_RATE_PER_S};
-use self::stages::LoadStage;
 pub(crate) use self::{
     bounds::{MAX_IN_FLIGHT, OPEN_CONNECTIONS, whole_level},
     connections::{
         apply_keep_alive, close_connections, connect_timeout, header_limits, protocol,
         refuse_closing,
     },
-    model::{load_model, refuse_pipelining, refuse_with_clients},
+    model::{check_rate, load_model, refuse_pipelining, refuse_with_clients},
     source_addresses::source_addresses,
     stages::{duration_of_stages, stages},
-    think_time::{Think, think_time},
     workers::{generators, load_workers},
 };
+use self::{stages::LoadStage, think_time::Think};
 use crate::{
     at::{At, Key, Place},
-    raw::{DurationText, Rate, Request, Scenario, Size},
+    parts::{request::Request, scenario::Scenario},
+    raw::{DurationText, Rate, Size},
 };
 
 /// The load: a model with its keys, and a request or a scenario.

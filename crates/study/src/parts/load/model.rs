@@ -121,7 +121,7 @@ fn open_model(checker: &mut Checker<'_>, keys: &Load, model: &At<LoadKind>) -> O
 }
 
 /// Reports a rate that a load cannot have.
-fn check_rate(checker: &mut Checker<'_>, place: &Place, rate_per_s: f64) {
+pub(crate) fn check_rate(checker: &mut Checker<'_>, place: &Place, rate_per_s: f64) {
     if !(rate_per_s > 0.0 && rate_per_s <= MAX_RATE_PER_S) {
         let mistake = place.mistake(format!("is {rate_per_s} per second"));
         checker.report(mistake.with_expected(format!("more than 0 and at most {MAX_RATE_PER_S}")));

@@ -76,12 +76,11 @@ pub(crate) struct KafkaTopic {
 const LIMIT: &str = "a whole number from 1 to 1000000";
 const LIMIT_OF_ITEMS: &str = "a whole number from 2 to 1000000";
 
-/// The kind of a probe of this name, and how the parts of a record are extracted; `parameters` are those of the system, which can be
+/// The kind of a probe, and how the parts of a record are extracted; `parameters` are those of the system, which can be
 /// put into its texts.
 pub(crate) fn probe(
     checker: &mut Checker<'_>,
     given: &At<Probe>,
-    name: &str,
     parameters: &[String],
 ) -> Option<(ProbeKind, crate::Extract)> {
     let At { place, value: keys } = given;
@@ -107,7 +106,7 @@ pub(crate) fn probe(
         "tail" => tail(checker, given, parameters),
         "query" => {
             let limit = require_key(checker, place, &keys.limit, "limit", LIMIT);
-            query(checker, keys.query.content()?, name, parameters)
+            query(checker, keys.query.content()?, parameters)
                 .zip(limit)
                 .map(|(query, limit)| ProbeKind::Query {
                     query,

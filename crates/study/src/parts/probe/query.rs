@@ -8,9 +8,9 @@ use waggle_template::placeholder::{Part, parts};
 use crate::{
     ProbeQuery,
     at::{At, Key, Place},
-    check::{Checker, MethodAndPath},
+    check::Checker,
     mistake::Finding,
-    raw::Method,
+    parts::request::{Called, Method},
     substitute::is_secret,
 };
 
@@ -22,26 +22,25 @@ use crate::{
 pub(crate) struct Query {
     #[serde(rename = "$waggle::Part")]
     #[schemars(flatten)]
-    pub method: Method,
+    pub method: At<Method>,
     /// Header fields.
     pub headers: Key<IndexMap<String, At<String>>>,
     /// The body.
     pub body: Key<String>,
 }
 
-/// The query of the probe of this name.
+/// The query of a probe.
 pub(super) fn query(
     checker: &mut Checker<'_>,
     At { place, value: keys }: &At<Query>,
-    name: &str,
     parameters: &[String],
 ) -> Option<ProbeQuery> {
-    let method = checker.method_and_path(&keys.method, &["probes", name, "query"]);
+    let called = keys.method.check(checker);
     let headers = checker.header_fields(&keys.headers);
-    let MethodAndPath { method, path, .. } = method?;
+    let Called { method, path } = called?;
     let query = ProbeQuery {
         method,
-        path,
+        path: path.value.clone(),
         headers,
         body: keys.body.value().cloned().unwrap_or_default(),
     };

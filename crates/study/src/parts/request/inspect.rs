@@ -1,35 +1,48 @@
 //! `inspect`: what is measured of the bodies of answers.
 
-use super::{Checker, path_text};
-use crate::{Inspect, mistake::Finding, raw, tree::quote};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::{
+    at::{At, Key},
+    check::Checker,
+    mistake::Finding,
+    tree::quote,
+};
+
+/// What is measured of the bodies of answers, which may be compressed by gzip or deflate.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Inspect {
+    /// The JSON array whose elements are counted: `$.items` is a member of the document, `$` the document itself. An answer that is not
+    /// JSON or has no such array fails.
+    pub count: Key<String>,
+}
 
 /// Most members that lead to the array.
 const NAMES_MAX: usize = 16;
 
-/// Checks `inspect`, whose path is `around`.
 pub(super) fn inspect(
     checker: &mut Checker<'_>,
-    raw: Option<raw::Inspect>,
+    given: &Key<Inspect>,
     method: Option<&str>,
-    around: &[&str],
-) -> Option<Inspect> {
-    let raw = raw?;
+) -> Option<crate::Inspect> {
+    let At { place, value: keys } = given.content()?;
     if method == Some("HEAD") {
-        let finding = Finding::new(checker.key(around), "an answer to HEAD has no body");
+        let finding = Finding::new(place.key, "an answer to HEAD has no body");
         checker.report(finding.with_expected("no inspect"));
     }
-    let Some(text) = raw.count else {
-        return Some(Inspect::default());
+    let Some(At { place, value: text }) = keys.count.content() else {
+        return Some(crate::Inspect::default());
     };
-    let count = names(&text);
+    let count = names(text);
     if count.is_none() {
-        let path = [around, &["count"]].concat();
-        let what = format!("{} is {}", path_text(&path), quote(&text));
         let expected =
             format!("$, or $.items with at most {NAMES_MAX} names of letters, digits, - and _");
-        checker.report(Finding::new(checker.position_of(&path), what).with_expected(expected));
+        let mistake = place.mistake(format!("is {}", quote(text)));
+        checker.report(mistake.with_expected(expected));
     }
-    Some(Inspect { count })
+    Some(crate::Inspect { count })
 }
 
 /// The names in the path of an array: none in `$`, `items` in `$.items`.

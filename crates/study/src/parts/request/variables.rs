@@ -4,13 +4,13 @@ use std::collections::HashSet;
 
 use waggle_template::variable::{SlipKind, variables, without_variables};
 
-use super::{Checker, path::Path};
+use super::feeds::{NamedFeed, OWN_FIRST};
 use crate::{
     FeedRows,
     at::At,
-    mistake::Finding,
+    check::Checker,
+    mistake::{Finding, Position},
     nearest::{list, nearest_word},
-    parts::request::feeds::{NamedFeed, OWN_FIRST},
     raw,
     scenario::{RECORD_KEY, RECORD_TIME},
 };
@@ -74,13 +74,6 @@ pub(crate) struct Variables<'a> {
     feeds_used: HashSet<String>,
 }
 
-/// A text, or a name in it, with its path.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Written<'t> {
-    pub(crate) text: &'t str,
-    pub(crate) path: &'t Path,
-}
-
 impl<'a> Variables<'a> {
     pub(crate) fn new(feeds: &'a [NamedFeed<'a>], named: Named) -> Self {
         Self {
@@ -116,17 +109,19 @@ impl<'a> Variables<'a> {
     pub(crate) fn template(
         &mut self,
         checker: &mut Checker<'_>,
-        written: Written<'_>,
+        At { place, value: text }: &At<String>,
         known: &Known,
     ) -> Option<String> {
-        let path = written.path;
-        match variables(written.text) {
+        match variables(text) {
             Ok(names) => {
                 let mut fine = true;
-                for text in names {
-                    fine &= self.variable(checker, Written { text, path }, known);
+                for name in names {
+                    if let Some(mistake) = self.mistake(place.value, name, known) {
+                        checker.report(mistake);
+                        fine = false;
+                    }
                 }
-                without_variables(written.text).filter(|_| fine)
+                without_variables(text).filter(|_| fine)
             }
             Err(slip) => {
                 let (what, expected) = match slip.kind {
@@ -136,22 +131,15 @@ impl<'a> Variables<'a> {
                         "letters, digits, - and _ between {{ and }}; {{{{ for two braces",
                     ),
                 };
-                let position = checker.position_of(&path.steps());
-                checker.report(Finding::new(position, what).with_expected(expected));
+                checker.report(Finding::new(place.value, what).with_expected(expected));
                 None
             }
         }
     }
 
-    /// Whether a variable has a value here; reports it if not.
-    fn variable(
-        &mut self,
-        checker: &mut Checker<'_>,
-        Written { text: name, path }: Written<'_>,
-        known: &Known,
-    ) -> bool {
-        let position = checker.position_of(&path.steps());
-        let finding = match name.split_once('.') {
+    /// The mistake in a variable that has no value here.
+    fn mistake(&mut self, position: Position, name: &str, known: &Known) -> Option<Finding> {
+        let mistake = match name.split_once('.') {
             _ if OWN.contains(&name) => None,
             _ if self.named == Named::Captures && name == SESSION => None,
             _ if !known.repetitions.is_empty() && name == ROUND => None,
@@ -168,15 +156,9 @@ impl<'a> Variables<'a> {
             )),
             None => Some(self.unknown(name, known)),
         };
-        let Some((what, expected, meant)) = finding else {
-            return true;
-        };
-        checker.report(
-            Finding::new(position, what)
-                .with_expected(expected)
-                .with_suggestion(meant),
-        );
-        false
+        let (what, expected, meant) = mistake?;
+        let finding = Finding::new(position, what).with_expected(expected);
+        Some(finding.with_suggestion(meant))
     }
 
     fn unknown(&self, name: &str, known: &Known) -> (String, String, Option<String>) {
