@@ -3,10 +3,11 @@
 
 use std::{fmt, marker::PhantomData, time::Duration};
 
+use indexmap::IndexMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{
     Deserialize, Deserializer,
-    de::{Error, SeqAccess, Visitor},
+    de::{Error, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
 };
 use waggle_units::format_duration;
 
@@ -156,6 +157,39 @@ impl<T> Key<T> {
     }
 }
 
+/// A mapping whose names the user chooses, those of invalid values among them.
+#[derive(Debug, Clone)]
+pub(crate) struct Entries<T>(IndexMap<String, Key<T>>);
+
+impl<T> Entries<T> {
+    /// Those without a mistake.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&String, &At<T>)> {
+        let entries = self.0.iter();
+        entries.filter_map(|(name, entry)| Some((name, entry.content()?)))
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&At<T>> {
+        self.0.get(name).and_then(Key::content)
+    }
+
+    /// Whether the value of a name is invalid.
+    pub(crate) fn is_invalid(&self, name: &str) -> bool {
+        self.0.get(name).is_some_and(Key::is_invalid)
+    }
+}
+
+impl<T> Key<Entries<T>> {
+    /// The entries without a mistake, if there are any.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&String, &At<T>)> {
+        self.value().into_iter().flat_map(Entries::iter)
+    }
+
+    /// Whether the mapping, or the value of a name in it, is invalid.
+    pub(crate) fn has_invalid(&self, name: &str) -> bool {
+        self.is_invalid() || self.value().is_some_and(|entries| entries.is_invalid(name))
+    }
+}
+
 /// The shortest and the longest time that a key may have.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds(pub Duration, pub Duration);
@@ -252,6 +286,23 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
     }
 }
 
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Entries<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct EntriesVisitor<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for EntriesVisitor<T> {
+            type Value = Entries<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a mapping")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Entries<T>, A::Error> {
+                IndexMap::deserialize(MapAccessDeserializer::new(map)).map(Entries)
+            }
+        }
+        // As a struct, a mapping also has the keys whose values are invalid.
+        deserializer.deserialize_struct("Entries", &[], EntriesVisitor(PhantomData))
+    }
+}
+
 /// The schema of a value with its place is that of the value.
 macro_rules! schema_of_value {
     ($type:ident, $value:ty) => {
@@ -273,5 +324,6 @@ macro_rules! schema_of_value {
 }
 
 schema_of_value!(At, T);
+schema_of_value!(Entries, IndexMap<String, T>);
 // A key is required only if it says so.
 schema_of_value!(Key, Option<T>);

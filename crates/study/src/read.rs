@@ -328,7 +328,7 @@ impl Examined {
         body: &Node,
         all_cells: AllCells<'_>,
         sources: Option<&Sources<'_>>,
-    ) -> (Vec<Cell>, Option<(Node, raw::UseSystem)>) {
+    ) -> (Vec<Cell>, Option<(Node, At<raw::UseSystem>)>) {
         let mut checked = Vec::new();
         let mut first = None;
         for (number, levels) in (1..).zip(all_cells.cells) {
@@ -345,7 +345,7 @@ impl Examined {
                 checked.extend(check::cell(&mut checker, &mut raw, row, all_cells.system));
                 if number == 1 {
                     self.examine_study(&mut checker, &raw, all_cells);
-                    first = raw.system.take().map(|raw| (tree.clone(), raw.value));
+                    first = raw.system.take().map(|raw| (tree.clone(), raw));
                 }
             }
             in_cell.append(&mut checker.findings);
@@ -360,17 +360,17 @@ impl Examined {
     /// Reads the components that already run; `first` is the first cell's tree with its part `system`.
     fn examine_external(
         &mut self,
-        first: Option<(Node, raw::UseSystem)>,
+        first: Option<(Node, At<raw::UseSystem>)>,
         system: Option<&System>,
         cells: Option<&Vec<Cell>>,
     ) -> ExternalParts {
-        let first = first.filter(|(_, raw)| !raw.url.is_some());
+        let first = first.filter(|(_, raw)| !raw.value.url.is_some());
         let (Some((tree, raw)), Some(system)) = (first, system) else {
             return ExternalParts::default();
         };
         let mut checker = Checker::new(&tree);
         let cells = cells.map(|cells| cells.iter().map(|cell| &cell.parameters).collect());
-        let external = check::external_parts(&mut checker, raw, system, cells);
+        let external = check::external_parts(&mut checker, &raw, system, cells);
         self.findings.add_all(checker.findings);
         external
     }
@@ -378,7 +378,7 @@ impl Examined {
     /// Reads where tokens come from.
     fn examine_oauth2(
         &mut self,
-        first: Option<&(Node, raw::UseSystem)>,
+        first: Option<&(Node, At<raw::UseSystem>)>,
         system: Option<&System>,
     ) -> Option<Oauth2> {
         let ((tree, raw), system) = (first?, system?);

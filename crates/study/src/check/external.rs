@@ -2,24 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use indexmap::IndexMap;
-
-use super::{Checker, kubeconfig, path_text, system::MAX_REPLICAS};
+use super::{Checker, kubeconfig, system::MAX_REPLICAS};
 use crate::{
     Address, Component, ExternalComponent, ExternalPort, ExternalTls, GivenSecret, Kubeconfig,
     Level, System,
     at::{At, Place},
     external::address,
     fill::uses,
-    mistake::Finding,
+    mistake::{Finding, Position},
     nearest::{list, nearest_word},
     origin::Origin,
     raw,
     tree::quote,
 };
-
-const PATH: [&str; 2] = ["system", "external"];
-const SECRETS: [&str; 2] = ["system", "secrets"];
 
 /// The components of a study that already run, and their secrets.
 #[derive(Debug, Default)]
@@ -32,19 +27,19 @@ pub(crate) struct ExternalParts {
 /// `cells` are the parameters of each cell; `None` if one of the cells has a mistake.
 pub(crate) fn external_parts(
     checker: &mut Checker<'_>,
-    raw: raw::UseSystem,
+    of_system: &At<raw::UseSystem>,
     system: &System,
     cells: Option<Vec<&BTreeMap<String, Level>>>,
 ) -> ExternalParts {
+    let raw = &of_system.value;
     let given_tls = raw.tls.content();
     let tls = given_tls.map(|given| given.check(checker));
     let tls = tls.unwrap_or_default();
     let kubeconfig = raw.kubeconfig.content();
     let kubeconfig = kubeconfig.and_then(|given| kubeconfig::kubeconfig(checker, given, system));
-    let external = raw.external.value().cloned().unwrap_or_default();
-    let mut external: Vec<ExternalComponent> = external
-        .into_iter()
-        .filter_map(|(name, ports)| component(checker, system, name, &ports, &tls))
+    let given = raw.external.entries();
+    let mut external: Vec<ExternalComponent> = given
+        .filter_map(|(name, ports)| component(checker, system, name, ports, &tls))
         .collect();
     let mut ports = external.iter().flat_map(|component| &component.ports);
     if let Some(given) = given_tls
@@ -53,12 +48,10 @@ pub(crate) fn external_parts(
         refuse_tls(checker, &given.place, system);
     }
     if let Some(given) = &kubeconfig {
-        external.push(kubeconfig::component(checker, given, &external));
+        external.push(kubeconfig::component(checker, given, &raw.external));
     }
-    let secrets = raw.secrets.value();
+    let secrets = raw.secrets.entries();
     let secrets = secrets
-        .into_iter()
-        .flatten()
         .filter_map(|(name, text)| secret(checker, system, name, text))
         .collect();
     let parts = ExternalParts {
@@ -68,7 +61,7 @@ pub(crate) fn external_parts(
     };
     refuse_unknown_secrets(checker, system);
     if let (true, Some(cells)) = (checker.findings.is_empty(), cells) {
-        parts.check_cells(checker, system, &cells);
+        parts.check_cells(checker, of_system, system, &cells);
     }
     parts
 }
@@ -76,34 +69,35 @@ pub(crate) fn external_parts(
 fn component(
     checker: &mut Checker<'_>,
     system: &System,
-    name: String,
-    ports: &IndexMap<String, raw::OneOrSeveral>,
+    name: &str,
+    At {
+        place,
+        value: ports,
+    }: &At<raw::ExternalPorts>,
     tls: &ExternalTls,
 ) -> Option<ExternalComponent> {
-    let path = [PATH[0], PATH[1], name.as_str()];
     let names = || system.components.iter().map(|known| known.name.as_str());
     let Some(known) = system.components.iter().find(|known| known.name == name) else {
         let what = format!("system {} has no component {name:?}", system.name);
-        let finding = Finding::new(checker.key(&path), what).with_expected(list(names()));
-        checker.report(finding.with_suggestion(nearest_word(&name, names())));
+        let finding = Finding::new(place.key, what).with_expected(list(names()));
+        checker.report(finding.with_suggestion(nearest_word(name, names())));
         return None;
     };
     let mut entries = Vec::new();
-    for (port, targets) in ports {
-        let here = [&path[..], &[port.as_str()]].concat();
+    for (port, given) in ports.iter() {
         if !known.ports.contains(port) {
             let names = || known.ports.iter().map(String::as_str);
             let what = format!("component {name} has no port {port:?}");
-            let finding = Finding::new(checker.key(&here), what).with_expected(list(names()));
+            let finding = Finding::new(given.place.key, what).with_expected(list(names()));
             checker.report(finding.with_suggestion(nearest_word(port, names())));
             continue;
         }
-        let Some(targets) = addresses(checker, targets, &here) else {
+        let Some(targets) = addresses(checker, given) else {
             continue;
         };
         let tls = known.is_encrypted(port).then(|| tls.clone());
         if tls.as_ref().is_some_and(|tls| tls.server_name.is_none()) {
-            require_single_host(checker, &targets, &here);
+            require_single_host(checker, &targets, &given.place);
         }
         entries.push(ExternalPort {
             name: port.clone(),
@@ -122,30 +116,25 @@ fn component(
             other.name,
             addresses_text(other.at.len())
         );
-        checker
-            .report(Finding::new(checker.key(&path), what).with_expected("one for each replica"));
+        checker.report(Finding::new(place.key, what).with_expected("one for each replica"));
     }
     Some(ExternalComponent {
-        name,
+        name: name.to_owned(),
         has_identity: false,
         ports: entries,
     })
 }
 
 /// Reports hosts of several names at a port with TLS: all of its replicas are expected to have certificates for one name.
-fn require_single_host(checker: &mut Checker<'_>, addresses: &[Address], path: &[&str]) {
+fn require_single_host(checker: &mut Checker<'_>, addresses: &[Address], place: &Place) {
     let hosts: BTreeSet<&str> = addresses
         .iter()
         .map(|address| address.host.as_str())
         .collect();
     if hosts.len() > 1 {
-        let what = format!(
-            "{} speaks TLS, and its addresses have {} different hosts",
-            path_text(path),
-            hosts.len()
-        );
-        let position = checker.position_of(path);
-        checker.report(Finding::new(position, what).with_expected(
+        let what = "speaks TLS, and its addresses have";
+        let mistake = place.mistake(format!("{what} {} different hosts", hosts.len()));
+        checker.report(mistake.with_expected(
             "system.tls.server_name: the name that the certificates of all of them have",
         ));
     }
@@ -175,25 +164,17 @@ fn addresses_text(addresses: usize) -> String {
 
 fn addresses(
     checker: &mut Checker<'_>,
-    entry: &raw::OneOrSeveral,
-    path: &[&str],
+    given: &At<raw::OneOrSeveral<At<String>>>,
 ) -> Option<Vec<Address>> {
-    let texts = entry.texts();
+    let place = &given.place;
+    let texts = given.entries();
     if texts.len() > usize::try_from(MAX_REPLICAS).unwrap_or(usize::MAX) {
-        let what = format!("{} has {}", path_text(path), addresses_text(texts.len()));
-        let finding = Finding::new(checker.position_of(path), what);
-        checker.report(finding.with_expected(format!("at most {MAX_REPLICAS}")));
+        let mistake = place.mistake(format!("has {}", addresses_text(texts.len())));
+        checker.report(mistake.with_expected(format!("at most {MAX_REPLICAS}")));
         return None;
     }
     let mut addresses: Vec<Address> = Vec::new();
-    for (index, text) in texts.iter().enumerate() {
-        let index = index.to_string();
-        let position = match entry {
-            raw::OneOrSeveral::One(_) => checker.position_of(path),
-            raw::OneOrSeveral::Several(_) => {
-                checker.position_of(&[path, &[index.as_str()]].concat())
-            }
-        };
+    for (position, text) in &texts {
         let why = match address(text, None) {
             Ok(address) if !addresses.contains(&address) => {
                 addresses.push(address);
@@ -202,9 +183,8 @@ fn addresses(
             Ok(_) => "it is there twice",
             Err(why) => why,
         };
-        let what = format!("{} is {}: {why}", path_text(path), quote(text));
-        checker
-            .report(Finding::new(position, what).with_expected("HOST:PORT, e.g. 127.0.0.1:9092"));
+        let mistake = place.mistake_in(*position, format!("is {}: {why}", quote(text)));
+        checker.report(mistake.with_expected("HOST:PORT, e.g. 127.0.0.1:9092"));
     }
     (addresses.len() == texts.len()).then_some(addresses)
 }
@@ -272,6 +252,7 @@ impl ExternalParts {
     fn check_cells(
         &self,
         checker: &mut Checker<'_>,
+        of_system: &At<raw::UseSystem>,
         system: &System,
         cells: &[&BTreeMap<String, Level>],
     ) {
@@ -286,9 +267,9 @@ impl ExternalParts {
                 let is_it = |component: &&Component| component.name == given.name;
                 if let Some(component) = before.components.iter().find(is_it) {
                     exist.insert(given.name.clone());
-                    require_every_port(checker, &system, given);
-                    require_local_host(checker, &system, given);
-                    self.require_secrets_of(checker, &system, component);
+                    require_every_port(checker, of_system, &system, given);
+                    require_local_host(checker, of_system, &system, given);
+                    self.require_secrets_of(checker, of_system, &system, component);
                 }
             }
         }
@@ -300,7 +281,7 @@ impl ExternalParts {
                     .map(|component| component.when.to_string())
                     .collect::<String>();
                 let what = format!("component {} exists in no cell of the study", given.name);
-                let position = checker.key(&[PATH[0], PATH[1], &given.name]);
+                let position = component_key(of_system, &given.name);
                 checker.report(
                     Finding::new(position, what).with_expected(format!("a cell in which {when}")),
                 );
@@ -312,6 +293,7 @@ impl ExternalParts {
     fn require_secrets_of(
         &self,
         checker: &mut Checker<'_>,
+        of_system: &At<raw::UseSystem>,
         system: &System,
         component: &Component,
     ) {
@@ -323,12 +305,12 @@ impl ExternalParts {
             .collect();
         for name in component.secrets().intersection(&used) {
             let is_given = self.secrets.iter().any(|given| given.name == *name);
-            if !is_given && !checker.is_invalid(&[SECRETS[0], SECRETS[1], name]) {
+            if !is_given && !of_system.value.secrets.has_invalid(name) {
                 let what = format!(
                     "component {} runs already, and its secret {name} is not given",
                     component.name
                 );
-                let position = checker.key(&[PATH[0], PATH[1], &component.name]);
+                let position = component_key(of_system, &component.name);
                 let expected = format!("system.secrets: {{ {name}: ${{env.NAME}} }}");
                 checker.report(Finding::new(position, what).with_expected(expected));
             }
@@ -336,17 +318,37 @@ impl ExternalParts {
     }
 }
 
+/// What the study says of a component that runs already.
+fn component_ports<'a>(
+    of_system: &'a At<raw::UseSystem>,
+    name: &str,
+) -> Option<&'a At<raw::ExternalPorts>> {
+    of_system.value.external.value()?.get(name)
+}
+
+/// The position of the name of a component that runs already, or of the key under which it would be.
+fn component_key(of_system: &At<raw::UseSystem>, name: &str) -> Position {
+    let external = of_system.value.external.place();
+    let named = component_ports(of_system, name).map(|ports| &ports.place);
+    named.or(external).unwrap_or(&of_system.place).key
+}
+
 /// Reports each port without an address that another part of the system uses.
-fn require_every_port(checker: &mut Checker<'_>, system: &System, given: &ExternalComponent) {
-    for (port, by) in ports_in_use(system, &given.name) {
-        let path = [PATH[0], PATH[1], given.name.as_str()];
+fn require_every_port(
+    checker: &mut Checker<'_>,
+    of_system: &At<raw::UseSystem>,
+    system: &System,
+    given: &ExternalComponent,
+) {
+    let name = &given.name;
+    let keys = component_ports(of_system, name);
+    for (port, by) in ports_in_use(system, name) {
         let is_given = given.ports.iter().any(|known| known.name == port);
-        if !is_given && !checker.is_invalid(&[&path[..], &[port.as_str()]].concat()) {
-            let what = format!(
-                "{} lacks the port {port}, which is used by {by}",
-                path_text(&path)
-            );
-            let finding = Finding::new(checker.key(&path), what);
+        let is_invalid = keys.is_some_and(|keys| keys.value.is_invalid(&port));
+        if !is_given && !is_invalid {
+            let what =
+                format!("system.external.{name} lacks the port {port}, which is used by {by}");
+            let finding = Finding::new(component_key(of_system, name), what);
             checker.report(finding.with_expected(format!("{port}: HOST:PORT")));
         }
     }
@@ -393,7 +395,12 @@ fn port_named(name: &str) -> Option<(&str, &str)> {
 }
 
 /// Reports a component on another machine if one of its ports is named without its host.
-fn require_local_host(checker: &mut Checker<'_>, system: &System, given: &ExternalComponent) {
+fn require_local_host(
+    checker: &mut Checker<'_>,
+    of_system: &At<raw::UseSystem>,
+    system: &System,
+    given: &ExternalComponent,
+) {
     for component in &system.components {
         let named = component
             .names()
@@ -411,7 +418,10 @@ fn require_local_host(checker: &mut Checker<'_>, system: &System, given: &Extern
                 "component {} names ${{{owner}.port.{port}}} without a host, and {owner} is at {address}",
                 component.name
             );
-            let position = checker.position_of(&[PATH[0], PATH[1], owner, port]);
+            let keys = component_ports(of_system, owner);
+            let place = keys.and_then(|keys| Some(&keys.value.get(port)?.place));
+            let position =
+                place.map_or_else(|| component_key(of_system, owner), |place| place.value);
             let expected =
                 format!("127.0.0.1:PORT, or ${{{owner}.address.{port}}} in the system's file");
             checker.report(Finding::new(position, what).with_expected(expected));

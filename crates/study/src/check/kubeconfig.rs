@@ -2,7 +2,10 @@
 
 use super::Checker;
 use crate::{
-    ExternalComponent, ExternalPort, Kubeconfig, Origin, System, at::At, mistake::Finding, raw,
+    ExternalComponent, ExternalPort, Kubeconfig, Origin, System,
+    at::{At, Entries, Key},
+    mistake::Finding,
+    raw,
     tree::quote,
 };
 
@@ -45,13 +48,12 @@ pub(super) fn kubeconfig(
 pub(super) fn component(
     checker: &mut Checker<'_>,
     given: &Kubeconfig,
-    external: &[ExternalComponent],
+    external: &Key<Entries<raw::ExternalPorts>>,
 ) -> ExternalComponent {
     let name = &given.component;
-    if external.iter().any(|known| known.name == *name) {
+    if let Some((_, known)) = external.entries().find(|(known, _)| *known == name) {
         let what = format!("system.external.{name} and system.kubeconfig say where {name} is");
-        let position = checker.key(&["system", "external", name]);
-        checker.report(Finding::new(position, what).with_expected("one of the two"));
+        checker.report(Finding::new(known.place.key, what).with_expected("one of the two"));
     }
     ExternalComponent {
         name: name.clone(),

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use indexmap::IndexMap;
-
 use waggle_units::{format_duration, format_size, parse_duration, parse_number, parse_size};
 
 use super::Checker;
 use crate::{
     Level, NO_LIMIT, Parameter, ParameterKind, System,
-    at::At,
+    at::Entries,
     mistake::{Finding, Position},
     nearest::{list, nearest_word},
 };
@@ -20,11 +18,11 @@ const TEXT_MAX_BYTES: usize = 64;
 /// Every parameter with its value. `factors` are the factors with level and position.
 pub(crate) fn parameters(
     checker: &mut Checker<'_>,
-    set: Option<&IndexMap<String, At<Level>>>,
+    set: Option<&Entries<Level>>,
     factors: &[(String, Level, Position)],
     system: &System,
 ) -> BTreeMap<String, Level> {
-    for (name, level) in set.into_iter().flatten() {
+    for (name, level) in set.into_iter().flat_map(Entries::iter) {
         let names = || {
             system
                 .parameters
@@ -43,7 +41,6 @@ pub(crate) fn parameters(
     }
     let mut values = BTreeMap::new();
     for parameter in &system.parameters {
-        let path = ["system", "set", parameter.name.as_str()];
         let by_set = set
             .and_then(|set| set.get(&parameter.name))
             .map(|level| (&level.value, level.place.value));
@@ -51,7 +48,7 @@ pub(crate) fn parameters(
             let (_, level, position) = factors.iter().find(|(name, ..)| *name == parameter.name)?;
             Some((level, *position))
         };
-        let given = if checker.is_invalid(&path) {
+        let given = if set.is_some_and(|set| set.is_invalid(&parameter.name)) {
             None
         } else {
             by_set.or_else(by_factor)

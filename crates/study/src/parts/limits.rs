@@ -9,7 +9,7 @@ use waggle_template::placeholder::single_name;
 
 use crate::{
     Level, LimitTexts, Parameter, ParameterKind,
-    at::{At, Key},
+    at::{At, Entries, Key},
     check::Checker,
     configure::Configured,
     levels::Levels,
@@ -126,7 +126,7 @@ pub(crate) struct Limited<'a> {
     /// The components that run already.
     pub external: &'a BTreeSet<&'a str>,
     /// The values that the study gives parameters, and the levels of the cell.
-    pub set: Option<&'a IndexMap<String, At<Level>>>,
+    pub set: Option<&'a Entries<Level>>,
     pub levels: &'a Levels,
 }
 
@@ -134,7 +134,7 @@ impl Limited<'_> {
     /// Whether the study gives a parameter.
     fn gives(&self, parameter: &str) -> bool {
         let mut levels = self.levels.iter();
-        self.set.is_some_and(|set| set.contains_key(parameter))
+        self.set.is_some_and(|set| set.get(parameter).is_some())
             || levels.any(|(name, ..)| name == parameter)
     }
 

@@ -68,10 +68,9 @@ fn refuse_elsewhere(
     system: Option<&System>,
     of_system: Option<&UseSystem>,
 ) {
-    let external = of_system.and_then(|raw| raw.external.value());
-    let with = match (system, external) {
+    let with = match (system, of_system) {
         (Some(system), _) if system.external.is_some() => "system.url",
-        (_, Some(external)) if !external.is_empty() => "system.external",
+        (_, Some(raw)) if raw.external.entries().next().is_some() => "system.external",
         _ if of_system.is_some_and(|raw| raw.kubeconfig.is_some()) => "system.kubeconfig",
         _ => return,
     };

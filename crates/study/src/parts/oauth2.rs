@@ -55,12 +55,16 @@ const OWN_PARAMETERS: [&str; 4] = ["grant_type", "client_id", "client_secret", "
 /// `has_network`: the trials have a network of their own.
 pub(crate) fn oauth2(
     checker: &mut Checker<'_>,
-    of_system: &UseSystem,
+    of_system: &At<UseSystem>,
     system: &System,
     has_network: bool,
 ) -> Option<crate::Oauth2> {
+    let At {
+        place: system_place,
+        value: of_system,
+    } = of_system;
     let Some(given) = of_system.oauth2.content() else {
-        refuse_tokens(checker, system);
+        refuse_tokens(checker, system_place, system);
         return None;
     };
     let At { place, value: keys } = given;
@@ -100,7 +104,7 @@ pub(crate) fn oauth2(
 }
 
 /// Reports each token in a study without `system.oauth2`.
-fn refuse_tokens(checker: &mut Checker<'_>, system: &System) {
+fn refuse_tokens(checker: &mut Checker<'_>, place: &Place, system: &System) {
     const EXPECTED: &str = "oauth2 in system, with token_url, client_id and client_secret";
     for used in uses(checker.root()) {
         if used.name.as_deref() == Some(TOKEN) {
@@ -113,8 +117,7 @@ fn refuse_tokens(checker: &mut Checker<'_>, system: &System) {
             "system {} is asked with ${{{TOKEN}}}, and there is no system.oauth2",
             system.name
         );
-        let position = checker.key(&["system"]);
-        checker.report(Finding::new(position, what).with_expected(EXPECTED));
+        checker.report(Finding::new(place.key, what).with_expected(EXPECTED));
     }
 }
 

@@ -24,4 +24,4 @@ pub(crate) use system::{
     Component, Endpoint, Parameter, PortTls, Process, ReadyCheck, Replicas, System, Verify,
     WrittenSecret,
 };
-pub(crate) use use_system::{Kubeconfig, UseSystem, external_names};
+pub(crate) use use_system::{ExternalPorts, Kubeconfig, UseSystem, external_names};

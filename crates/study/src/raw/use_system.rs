@@ -9,12 +9,12 @@ use serde::Deserialize;
 use super::{Name, OneOrSeveral};
 use crate::{
     Level, System,
-    at::{At, Key},
+    at::{At, Entries, Key},
     parts::{limits::Limits, oauth2::Oauth2, tls::Tls},
 };
 
-/// Each component with its ports, each port with one `HOST:PORT` or several.
-pub(crate) type ExternalComponents = IndexMap<String, IndexMap<String, OneOrSeveral>>;
+/// The ports of a component that runs already, each with one `HOST:PORT` or several.
+pub(crate) type ExternalPorts = Entries<OneOrSeveral<At<String>>>;
 
 /// Which system, with which parameters; or the URL of a server that runs already.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -34,17 +34,17 @@ pub(crate) struct UseSystem {
     /// For `url`.
     pub smoke_test: Key<bool>,
     /// Values for the system's parameters; the others keep their defaults.
-    pub set: Key<IndexMap<String, At<Level>>>,
+    pub set: Key<Entries<Level>>,
     /// Components that run already, each with the addresses of its ports, e.g. `kafka: { broker: "10.0.0.7:9092" }`; a list
     /// if it has several replicas. They are neither started nor stopped. For `use`.
     #[schemars(extend("x-waggle-keys" = "name"))]
-    pub external: Key<ExternalComponents>,
+    pub external: Key<Entries<ExternalPorts>>,
     /// A cluster that runs already: the system's API is the server of this kubeconfig. It is neither started nor stopped. For `use`,
     /// with a system that has a `kubeconfig`.
     pub kubeconfig: Key<Kubeconfig>,
     /// Secrets of such components, each from an environment variable, e.g. `influxdb: ${env.INFLUX_TOKEN}`. For `use`.
     #[schemars(extend("x-waggle-keys" = "name"))]
-    pub secrets: Key<IndexMap<String, At<String>>>,
+    pub secrets: Key<Entries<String>>,
     /// Where the token of `${oauth2.token}` in headers comes from.
     pub oauth2: Key<Oauth2>,
     /// Limits of components, e.g. `registry: { cpus: 0.5, memory: 1GiB }`, in place of those that the system gives them; each replica
@@ -72,8 +72,8 @@ pub(crate) fn external_names<'a>(
     raw: Option<&'a UseSystem>,
     system: Option<&'a System>,
 ) -> BTreeSet<&'a str> {
-    let given = raw.and_then(|raw| raw.external.value());
-    let given = given.into_iter().flat_map(IndexMap::keys);
+    let given = raw.into_iter().flat_map(|raw| raw.external.entries());
+    let given = given.map(|(name, _)| name);
     let kubeconfig = raw.and_then(|raw| raw.kubeconfig.value());
     let endpoint = kubeconfig.and_then(|_| system?.kubeconfig_endpoint());
     let of_kubeconfig = endpoint.map(|endpoint| &endpoint.component);
