@@ -131,21 +131,6 @@ impl<T> Key<T> {
         }
     }
 
-    /// The value, if there is one; `None` if it is invalid.
-    #[expect(clippy::option_option, reason = "invalid, missing, or a value")]
-    pub(crate) fn to_option(&self) -> Option<Option<T>>
-    where
-        T: Clone,
-    {
-        match self {
-            Self::Missing => Some(None),
-            Self::Invalid => None,
-            Self::Given(content) => Some(Some(content.value.clone())),
-        }
-    }
-}
-
-impl<T> Key<T> {
     /// Checks the value, if there is one; `Some(None)`: there is none, `None`: it has a mistake.
     #[expect(clippy::option_option, reason = "invalid, missing, or a value")]
     pub(crate) fn check<U>(&self, check: impl FnOnce(&At<T>) -> Option<U>) -> Option<Option<U>> {

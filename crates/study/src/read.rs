@@ -91,9 +91,9 @@ pub fn read_system(source: &Source) -> Result<System, Mistakes> {
 fn system_in(text: &str, mistakes: &mut Vec<Finding>) -> Option<System> {
     let mut root = parse_root(text, mistakes)?;
     mistakes.extend(validate(&SYSTEM, &mut root, "the system"));
-    let raw = read_raw::<raw::System>(&root, mistakes)?;
+    let raw = read_raw::<At<raw::System>>(&root, mistakes)?;
     let mut checker = Checker::new(&root);
-    let system = check::system(&mut checker, raw);
+    let system = check::system(&mut checker, &raw);
     mistakes.append(&mut checker.findings);
     system
 }

@@ -7,14 +7,14 @@ use indexmap::IndexMap;
 use waggle_template::placeholder::{Part, parts};
 
 use super::{
-    Checker, path_text,
+    Checker,
     set::refusal,
     system_text::{Names, Secrets},
     verify,
 };
 use crate::{
     Arguments, Artifact, Component, Parameter, SetupStep, Undo, When,
-    at::{At, Bounds, Key},
+    at::{At, Bounds, Key, Place},
     mistake::Finding,
     nearest::{list, nearest_word},
     origin::TOKEN,
@@ -26,6 +26,7 @@ use crate::{
     },
     raw,
     substitute::is_secret,
+    tree::quote,
 };
 
 const SETUP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -46,7 +47,7 @@ pub(super) struct Conditions<'a> {
 /// What the texts and the conditions of a system's file may name.
 #[derive(Clone, Copy)]
 pub(super) struct Definitions<'a> {
-    pub(super) names: &'a Names,
+    pub(super) names: &'a Names<'a>,
     pub(super) conditions: &'a Conditions<'a>,
 }
 
@@ -95,96 +96,107 @@ impl<'a> Conditions<'a> {
     pub(super) fn of_components(
         &self,
         checker: &mut Checker<'_>,
-        components: &[(String, raw::Component)],
+        keys: &raw::System,
     ) -> IndexMap<String, When> {
-        let when =
-            |(name, raw): &(String, raw::Component)| (name.clone(), self.read(checker, &raw.when));
-        components.iter().map(when).collect()
+        let components = keys.components.entries();
+        components
+            .map(|(name, given)| (name.clone(), self.read(checker, &given.value.when)))
+            .collect()
     }
 }
 
 /// Every artifact.
 pub(super) fn artifacts(
     checker: &mut Checker<'_>,
-    raw: Option<IndexMap<String, raw::Artifact>>,
+    given: &Key<IndexMap<String, At<raw::Artifact>>>,
 ) -> Vec<Artifact> {
-    let artifacts: Vec<_> = raw
-        .into_iter()
-        .flatten()
-        .filter_map(|(name, raw)| artifact(checker, name, raw))
+    let artifacts = || given.value().into_iter().flatten();
+    let checked: Vec<_> = artifacts()
+        .filter_map(|(name, given)| artifact(checker, name, &given.value))
         .collect();
-    refuse_shared_programs(checker, &artifacts);
-    artifacts
+    let programs = |name: &str| {
+        let (_, given) = artifacts().find(|(known, _)| *known == name)?;
+        given.value.programs.place()
+    };
+    refuse_shared_programs(checker, &checked, programs);
+    checked
 }
 
-fn artifact(checker: &mut Checker<'_>, name: String, raw: raw::Artifact) -> Option<Artifact> {
-    let path = |key: &'static str| ["artifacts", name.as_str(), key];
-    if let Some(version) = &raw.version {
+fn artifact(checker: &mut Checker<'_>, name: &str, keys: &raw::Artifact) -> Option<Artifact> {
+    if let Some(At {
+        place,
+        value: version,
+    }) = keys.version.content()
+    {
         let is_clean = version
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b".-+_".contains(&byte));
         if !is_clean || version.is_empty() || version.len() > VERSION_MAX_BYTES {
-            let what = format!(
-                "artifacts.{name}.version is {}",
-                crate::tree::quote(version)
-            );
-            checker.report(
-                Finding::new(checker.position_of(&path("version")), what)
-                    .with_expected("letters, digits and . - + _, for it names a folder"),
-            );
+            let mistake = place.mistake(format!("is {}", quote(version)));
+            let expected = "letters, digits and . - + _, for it names a folder";
+            checker.report(mistake.with_expected(expected));
         }
     }
-    let programs = raw.programs.unwrap_or_default();
-    let requires = raw.requires.unwrap_or_default();
-    for (key, words) in [("programs", &programs), ("requires", &requires)] {
-        for (index, word) in words.iter().enumerate() {
-            if word.is_empty() || word.contains(['/', '$']) {
-                let position =
-                    checker.position_of(&[&path(key)[..], &[&index.to_string()]].concat());
-                let what = format!("artifacts.{name}.{key} has {}", crate::tree::quote(word));
-                checker.report(Finding::new(position, what).with_expected("the name of a program"));
-            }
-        }
-    }
-    let fetch = raw.fetch?;
+    let programs = program_names(checker, &keys.programs);
+    let requires = program_names(checker, &keys.requires);
+    let At {
+        place,
+        value: fetch,
+    } = keys.fetch.content()?;
     let stays_inside = fetch
         .split('/')
         .all(|step| !step.is_empty() && step != "..");
     if !stays_inside {
-        let what = format!("artifacts.{name}.fetch is {}", crate::tree::quote(&fetch));
-        checker.report(
-            Finding::new(checker.position_of(&path("fetch")), what)
-                .with_expected("a script in the system's folder, e.g. fetch/NAME"),
-        );
+        let mistake = place.mistake(format!("is {}", quote(fetch)));
+        checker.report(mistake.with_expected("a script in the system's folder, e.g. fetch/NAME"));
     }
-    let environment_from = inherited_variables(checker, &raw.environment_from, &[]);
+    let environment_from = inherited_variables(checker, &keys.environment_from, &[]);
     Some(Artifact {
-        version: raw.version?,
+        version: keys.version.value()?.clone(),
         programs,
-        fetch,
+        fetch: fetch.clone(),
         requires,
         environment_from,
-        note: raw.note,
-        name,
+        note: keys.note.clone(),
+        name: name.to_owned(),
     })
 }
 
+/// The names of programs in a list.
+fn program_names(checker: &mut Checker<'_>, given: &Key<Vec<At<String>>>) -> Vec<String> {
+    let Some(At { place, value }) = given.content() else {
+        return Vec::new();
+    };
+    for word in value {
+        if word.value.is_empty() || word.value.contains(['/', '$']) {
+            let what = format!("has {}", quote(&word.value));
+            let mistake = place.mistake_in(word.place.value, what);
+            checker.report(mistake.with_expected("the name of a program"));
+        }
+    }
+    value.iter().map(|word| word.value.clone()).collect()
+}
+
 /// Reports a program that two artifacts provide.
-fn refuse_shared_programs(checker: &mut Checker<'_>, artifacts: &[Artifact]) {
+fn refuse_shared_programs<'k>(
+    checker: &mut Checker<'_>,
+    artifacts: &[Artifact],
+    place: impl Fn(&str) -> Option<&'k Place>,
+) {
     for (index, artifact) in artifacts.iter().enumerate() {
         for program in &artifact.programs {
             if let Some(other) = artifacts[..index]
                 .iter()
                 .find(|other| other.programs.contains(program))
             {
-                let position = checker.key(&["artifacts", &artifact.name, "programs"]);
                 let what = format!(
                     "program {program:?} belongs to the artifacts {} and {}",
                     other.name, artifact.name
                 );
-                checker.report(
-                    Finding::new(position, what).with_expected("one artifact for each program"),
-                );
+                if let Some(place) = place(&artifact.name) {
+                    let finding = Finding::new(place.key, what);
+                    checker.report(finding.with_expected("one artifact for each program"));
+                }
             }
         }
     }
@@ -193,65 +205,57 @@ fn refuse_shared_programs(checker: &mut Checker<'_>, artifacts: &[Artifact]) {
 /// A component's files, by name.
 pub(super) fn files(
     checker: &mut Checker<'_>,
-    names: &Names,
+    names: &Names<'_>,
     component: &str,
-    raw: Option<IndexMap<String, String>>,
+    given: &Key<IndexMap<String, At<String>>>,
 ) -> Vec<(String, String)> {
-    let files: Vec<_> = raw.into_iter().flatten().collect();
-    for (name, text) in &files {
-        let path = ["components", component, "files", name.as_str()];
+    for (name, At { place, value: text }) in given.value().into_iter().flatten() {
         let is_clean = name
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
         if !is_clean || name.starts_with('.') || name.is_empty() {
-            let what = format!("{} is no name for a file", crate::tree::quote(name));
-            checker.report(
-                Finding::new(checker.key(&path), what)
-                    .with_expected("letters, digits and . _ -, the first no dot"),
-            );
+            let what = format!("{} is no name for a file", quote(name));
+            let finding = Finding::new(place.key, what);
+            checker.report(finding.with_expected("letters, digits and . _ -, the first no dot"));
         }
         if text.len() > FILE_MAX_BYTES {
-            let what = format!("{} has {} bytes", path_text(&path), text.len());
-            checker.report(
-                Finding::new(checker.position_of(&path), what)
-                    .with_expected(format!("at most {FILE_MAX_BYTES}")),
-            );
+            let mistake = place.mistake(format!("has {} bytes", text.len()));
+            checker.report(mistake.with_expected(format!("at most {FILE_MAX_BYTES}")));
         }
-        let scope = names.of_component(component, Secrets::Allowed);
-        let position = checker.position_of(&path);
-        names.check_text(checker, position, &scope, text);
     }
-    files
+    let scope = names.of_component(component, Secrets::Allowed);
+    names.check_named_texts(checker, &scope, given)
 }
 
 /// The secrets that a component writes: names, each with its file.
 pub(super) fn written_secrets(
     checker: &mut Checker<'_>,
-    component: &str,
-    raw: Option<IndexMap<String, raw::WrittenSecret>>,
+    given: &Key<IndexMap<String, raw::WrittenSecret>>,
 ) -> Vec<(String, String)> {
     let mut secrets = Vec::new();
-    for (name, raw::WrittenSecret { file }) in raw.into_iter().flatten() {
-        let path = ["components", component, "secrets", name.as_str()];
-        let Some(file) = file else { continue };
+    for (name, keys) in given.value().into_iter().flatten() {
+        let Some(At { place, value: file }) = keys.file.content() else {
+            continue;
+        };
         let is_inside = file
             .split('/')
             .all(|step| !step.is_empty() && step != ".." && step != ".");
         if !is_inside || file.contains('$') {
-            let path = [&path[..], &["file"]].concat();
-            let what = format!("{} is {}", path_text(&path), crate::tree::quote(&file));
-            checker.report(
-                Finding::new(checker.position_of(&path), what)
-                    .with_expected("a file in the component's own folder, e.g. data/token"),
-            );
+            let mistake = place.mistake(format!("is {}", quote(file)));
+            let expected = "a file in the component's own folder, e.g. data/token";
+            checker.report(mistake.with_expected(expected));
         }
-        secrets.push((name, file));
+        secrets.push((name.clone(), file.clone()));
     }
     secrets
 }
 
 /// Reports a secret that is given twice in a configuration.
-pub(super) fn refuse_secrets_given_twice(checker: &mut Checker<'_>, components: &[Component]) {
+pub(super) fn refuse_secrets_given_twice(
+    checker: &mut Checker<'_>,
+    names: &Names<'_>,
+    components: &[Component],
+) {
     let mut known: Vec<(&str, &Component)> = Vec::new();
     for component in components {
         for name in component.given_secrets() {
@@ -262,8 +266,7 @@ pub(super) fn refuse_secrets_given_twice(checker: &mut Checker<'_>, components: 
             let other = known
                 .iter()
                 .find(|(known, other)| *known == name && is_beside(other));
-            if let Some((_, other)) = other {
-                let position = checker.key(&["components", &component.name]);
+            if let (Some((_, other)), Some(keys)) = (other, names.component(&component.name)) {
                 let what = match other.name == component.name {
                     true => format!("component {} gives secret {name:?} twice", other.name),
                     false => format!(
@@ -271,7 +274,8 @@ pub(super) fn refuse_secrets_given_twice(checker: &mut Checker<'_>, components: 
                         other.name, component.name
                     ),
                 };
-                checker.report(Finding::new(position, what).with_expected("a name for each"));
+                let finding = Finding::new(keys.place.key, what);
+                checker.report(finding.with_expected("a name for each"));
             }
             known.push((name, component));
         }
@@ -283,20 +287,18 @@ pub(super) fn arguments(
     checker: &mut Checker<'_>,
     Definitions { names, conditions }: Definitions<'_>,
     component: &str,
-    raw: Option<Vec<raw::Arguments>>,
+    given: &Key<Vec<At<raw::Arguments>>>,
 ) -> Vec<Arguments> {
     let mut all = Vec::new();
-    for (index, raw) in raw.into_iter().flatten().enumerate() {
-        let index = index.to_string();
-        let path = ["components", component, "process", "arguments", &index];
-        let when = conditions.read(checker, &raw.when);
+    for At { value: keys, .. } in given.value().into_iter().flatten() {
+        let when = conditions.read(checker, &keys.when);
         let mut scope = names.of_component(component, Secrets::Refused);
         scope.when = scope.when.intersect(&when);
-        let add = raw.add.unwrap_or_default();
-        for (word, text) in add.iter().enumerate() {
-            let position = checker.position_of(&[&path[..], &["add", &word.to_string()]].concat());
-            names.check_text(checker, position, &scope, text);
+        let words = keys.add.value().into_iter().flatten();
+        for text in words.clone() {
+            names.check_text(checker, &scope, text);
         }
+        let add = words.map(|word| word.value.clone()).collect();
         all.push(Arguments { when, add });
     }
     all
@@ -317,8 +319,8 @@ pub(super) fn setup_step(
     let headers = checker.header_fields(&keys.headers);
     let mut scope = names.of_component(component, Secrets::InRequest);
     scope.when = scope.when.intersect(&when);
-    for At { place, value } in request_texts(&keys.headers, &keys.body) {
-        names.check_text(checker, place.value, &scope, value);
+    for text in request_texts(&keys.headers, &keys.body) {
+        names.check_text(checker, &scope, text);
     }
     let port = keys.port.content();
     let port = port.and_then(|port| names.port(checker, component, port));

@@ -19,8 +19,6 @@ mod system_text;
 mod threshold;
 mod verify;
 
-use std::time::Duration;
-
 use indexmap::IndexMap;
 
 pub(crate) use background::background;
@@ -40,11 +38,10 @@ pub(crate) use threshold::{
 
 use crate::{
     KeptRows,
-    at::{At, Bounds, Key, Place},
-    mistake::{Finding, Position},
-    raw,
+    at::{At, Key},
+    mistake::Finding,
     sources::Sources,
-    tree::{Node, Value},
+    tree::Node,
 };
 
 /// The tree that is checked, and the mistakes found in it.
@@ -86,82 +83,6 @@ impl<'a> Checker<'a> {
 
     pub(crate) fn report(&mut self, finding: Finding) {
         self.findings.push(finding);
-    }
-
-    fn node(&self, path: &[&str]) -> Option<&'a Node> {
-        path.iter()
-            .try_fold(self.root, |node, step| node.child(step))
-    }
-
-    /// The position of a value, or of the nearest node around it that exists.
-    pub(crate) fn position_of(&self, path: &[&str]) -> Position {
-        match (self.node(path), path.split_last()) {
-            (Some(node), _) => node.position,
-            (None, Some((_, around))) => self.key(around),
-            (None, None) => self.root.position,
-        }
-    }
-
-    /// The position of a key, or of the nearest node around it that exists.
-    pub(crate) fn key(&self, path: &[&str]) -> Position {
-        let Some((last, around)) = path.split_last() else {
-            return self.root.position;
-        };
-        match self.node(around) {
-            Some(node) => node
-                .entry(last)
-                .map_or_else(|| self.position_of(path), |entry| entry.position),
-            None => self.key(around),
-        }
-    }
-
-    /// Whether the value is invalid; that was reported.
-    pub(crate) fn is_invalid(&self, path: &[&str]) -> bool {
-        self.node(path)
-            .is_some_and(|node| node.value == Value::Invalid)
-    }
-
-    /// The given value; the default if none is given; `None` if the value is invalid.
-    pub(crate) fn value_or_default<T>(
-        &self,
-        given: Option<T>,
-        path: &[&str],
-        default: T,
-    ) -> Option<T> {
-        given.or_else(|| (!self.is_invalid(path)).then_some(default))
-    }
-
-    /// Where the value of a path is.
-    pub(crate) fn place(&self, path: &[&str]) -> Place {
-        Place {
-            path: path_text(path),
-            key: self.key(path),
-            value: self.position_of(path),
-        }
-    }
-
-    /// Reports a duration that is out of bounds; returns one that is within them.
-    pub(crate) fn check_bounds(
-        &mut self,
-        given: Duration,
-        path: &[&str],
-        bounds: Bounds,
-    ) -> Option<Duration> {
-        let place = self.place(path);
-        place.check_bounds(given, bounds, &mut self.findings)
-    }
-
-    /// The given duration, or the default, within the bounds; `None` if it is invalid or out of them.
-    fn duration(
-        &mut self,
-        given: Option<raw::DurationText>,
-        path: &[&str],
-        default: Duration,
-        bounds: Bounds,
-    ) -> Option<Duration> {
-        let given = given.map(|raw::DurationText(time)| time);
-        let given = self.value_or_default(given, path, default)?;
-        self.check_bounds(given, path, bounds)
     }
 
     /// A path with query, as it is in a request's first line; `fixed` is the path without its variables.
@@ -228,16 +149,3 @@ pub(crate) fn is_token(byte: u8) -> bool {
 /// Header fields that waggle writes itself; `host` only if the request does not have it.
 const OWN_HEADERS: [&str; 4] = ["content-length", "transfer-encoding", "connection", "host"];
 pub(crate) const OWN_HEADERS_BUT_HOST: &[&str] = OWN_HEADERS.split_at(3).0;
-
-/// A path as messages name it: `verify[1].get`, entries of lists counted from 1.
-fn path_text(path: &[&str]) -> String {
-    let mut shown = String::new();
-    for step in path {
-        match step.parse::<usize>() {
-            Ok(index) => shown.push_str(&format!("[{}]", index + 1)),
-            Err(_) if shown.is_empty() => shown.push_str(step),
-            Err(_) => shown.extend([".", step]),
-        }
-    }
-    shown
-}

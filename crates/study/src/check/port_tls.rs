@@ -1,13 +1,12 @@
 //! The TLS of ports of a system file.
 
-use indexmap::IndexMap;
-
 use super::{
-    Checker, path_text,
+    Checker,
     system_text::{Names, Secrets},
 };
 use crate::{
-    Component, MetricSource, PortTls, Probe, ProbeKind, SystemMetric, Trust,
+    Component, PortTls, Trust,
+    at::At,
     mistake::Finding,
     nearest::{list, nearest_word},
     parts::certificates::is_host,
@@ -18,41 +17,39 @@ use crate::{
 /// The ports of a component that speak TLS.
 pub(super) fn port_tls(
     checker: &mut Checker<'_>,
-    names: &Names,
+    names: &Names<'_>,
     component: &str,
-    ports: &[String],
-    raw: Option<IndexMap<String, raw::PortTls>>,
+    keys: &raw::Component,
 ) -> Vec<PortTls> {
+    let ports = keys.ports.value().into_iter().flatten();
+    let ports: Vec<&str> = ports.map(|port| port.value.0.as_str()).collect();
     let mut all = Vec::new();
-    for (port, raw) in raw.into_iter().flatten() {
-        let path = ["components", component, "tls", port.as_str()];
-        if !ports.contains(&port) && !checker.is_invalid(&["components", component, "ports"]) {
+    for (port, given) in keys.tls.value().into_iter().flatten() {
+        let At { place, value: keys } = given;
+        if !ports.contains(&port.as_str()) && names.knows_ports(component) {
             let what = format!("component {component} has no port {port:?}");
-            let known = || ports.iter().map(String::as_str);
             let expected = match ports.is_empty() {
                 true => "a component with ports".to_owned(),
-                false => list(known()),
+                false => list(ports.iter().copied()),
             };
-            checker.report(
-                Finding::new(checker.key(&path), what)
-                    .with_expected(expected)
-                    .with_suggestion(nearest_word(&port, known())),
-            );
+            let finding = Finding::new(place.key, what).with_expected(expected);
+            checker.report(finding.with_suggestion(nearest_word(port, ports.iter().copied())));
         }
-        let trust = trust(checker, names, component, &path, &raw);
-        if let Some(client) = &raw.client {
-            require_certificate(checker, names, &path, client);
+        let trust = trust(checker, names, component, given);
+        if let Some(client) = keys.client.content() {
+            require_certificate(checker, names, client);
         }
-        if let Some(name) = raw.server_name.as_deref().filter(|name| !is_host(name)) {
-            let position = checker.position_of(&[&path[..], &["server_name"]].concat());
-            let what = format!("{}.server_name is {}", path_text(&path), quote(name));
-            checker.report(Finding::new(position, what).with_expected("a DNS name or an address"));
+        if let Some(At { place, value }) = keys.server_name.content()
+            && !is_host(value)
+        {
+            let mistake = place.mistake(format!("is {}", quote(value)));
+            checker.report(mistake.with_expected("a DNS name or an address"));
         }
         all.push(PortTls {
-            port,
+            port: port.clone(),
             trust,
-            client: raw.client,
-            server_name: raw.server_name,
+            client: keys.client.value().cloned(),
+            server_name: keys.server_name.value().cloned(),
         });
     }
     all
@@ -60,45 +57,44 @@ pub(super) fn port_tls(
 
 fn trust(
     checker: &mut Checker<'_>,
-    names: &Names,
+    names: &Names<'_>,
     component: &str,
-    path: &[&str],
-    raw: &raw::PortTls,
+    At { place, value: keys }: &At<raw::PortTls>,
 ) -> Trust {
-    let ca_path = [path, &["ca"]].concat();
-    match (&raw.ca, raw.insecure_skip_verify == Some(true)) {
-        (Some(_), true) => {
-            let here = path_text(path);
+    match (keys.ca.content(), keys.insecure_skip_verify == Some(true)) {
+        (Some(ca), true) => {
             let what = format!(
-                "{here}.ca names whom to trust, and {here}.insecure_skip_verify trusts anybody"
+                "names whom to trust, and {}.insecure_skip_verify trusts anybody",
+                place.path
             );
-            let position = checker.key(&ca_path);
-            checker.report(Finding::new(position, what).with_expected("one of the two"));
+            checker.report(ca.place.key_mistake(what).with_expected("one of the two"));
             Trust::Unchecked
         }
         (None, true) => Trust::Unchecked,
         (Some(file), false) => {
             let scope = names.of_component(component, Secrets::Refused);
-            names.check_text(checker, checker.position_of(&ca_path), &scope, file);
-            Trust::File(file.clone())
+            names.check_text(checker, &scope, file);
+            Trust::File(file.value.clone())
         }
         (None, false) => {
-            if names.certificates.is_empty() && !checker.is_invalid(&["certificates"]) {
-                let what = format!(
-                    "{} trusts the system's own authority, and the system has no certificates",
-                    path_text(path)
-                );
-                checker.report(
-                    Finding::new(checker.key(path), what)
-                        .with_expected("certificates: { … }, or ca: the file of an authority"),
-                );
+            if names.lacks_certificates() {
+                let why = "trusts the system's own authority, and the system has no certificates";
+                let expected = "certificates: { … }, or ca: the file of an authority";
+                checker.report(place.key_mistake(why).with_expected(expected));
             }
             Trust::SystemAuthority
         }
     }
 }
 
-fn require_certificate(checker: &mut Checker<'_>, names: &Names, path: &[&str], client: &str) {
+fn require_certificate(
+    checker: &mut Checker<'_>,
+    names: &Names<'_>,
+    At {
+        place,
+        value: client,
+    }: &At<String>,
+) {
     if names.certificates.iter().any(|known| known == client) {
         return;
     }
@@ -108,9 +104,8 @@ fn require_certificate(checker: &mut Checker<'_>, names: &Names, path: &[&str], 
         true => "a system with certificates".to_owned(),
         false => list(known()),
     };
-    let position = checker.position_of(&[path, &["client"]].concat());
     checker.report(
-        Finding::new(position, what)
+        Finding::new(place.value, what)
             .with_expected(expected)
             .with_suggestion(nearest_word(client, known())),
     );
@@ -119,27 +114,25 @@ fn require_certificate(checker: &mut Checker<'_>, names: &Names, path: &[&str], 
 /// Reports what reads Kafka at a port with TLS: its client is built without.
 pub(super) fn refuse_kafka(
     checker: &mut Checker<'_>,
+    keys: &raw::System,
     components: &[Component],
-    probes: &[Probe],
-    metrics: &[SystemMetric],
 ) {
-    let has_tls = |component: &str, port: &str| {
-        let mut known = components.iter().filter(|known| known.name == component);
-        known.any(|known| known.tls.iter().any(|tls| tls.port == port))
-    };
-    let probes = probes
-        .iter()
-        .filter(|probe| matches!(probe.kind, ProbeKind::Kafka { .. }))
-        .map(|probe| ("probes", &probe.name, &probe.component, &probe.port));
-    let metrics = metrics
-        .iter()
-        .filter(|metric| matches!(metric.source, MetricSource::ConsumerLag { .. }))
-        .map(|metric| ("metrics", &metric.name, &metric.component, &metric.port));
-    for (kind, name, component, port) in probes.chain(metrics) {
-        if has_tls(component, port) {
-            let what = format!("{kind}.{name} reads Kafka at a port with TLS, which waggle cannot");
-            let position = checker.position_of(&[kind, name, "port"]);
-            checker.report(Finding::new(position, what).with_expected("a port without TLS"));
+    let probes = keys.probes.value().into_iter().flatten();
+    let probes = probes.filter(|(_, probe)| probe.value.kafka.is_some());
+    let probes = probes.map(|(_, At { place, value })| (place, &value.component, &value.port));
+    let metrics = keys.metrics.value().into_iter().flatten();
+    let metrics = metrics.filter(|(_, metric)| metric.value.consumer_lag.is_some());
+    let metrics = metrics.map(|(_, At { place, value })| (place, &value.component, &value.port));
+    for (place, component, port) in probes.chain(metrics) {
+        let mut known = components.iter();
+        let known = known.find(|known| Some(&known.name) == component.value());
+        let tls = known.map_or(&[][..], |known| &known.tls);
+        let port = port.content();
+        let port = port.filter(|port| tls.iter().any(|tls| tls.port == port.value));
+        if let Some(port) = port {
+            let what = "reads Kafka at a port with TLS, which waggle cannot";
+            let mistake = place.mistake_in(port.place.value, what);
+            checker.report(mistake.with_expected("a port without TLS"));
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::{
 pub(super) fn system_probe(
     checker: &mut Checker<'_>,
     Definitions { names, conditions }: Definitions<'_>,
-    name: String,
+    name: &str,
     given: &At<probe::Probe>,
 ) -> Option<Probe> {
     let keys = &given.value;
@@ -33,14 +33,14 @@ pub(super) fn system_probe(
         backed_by,
         kind,
         extract,
-        name,
+        name: name.to_owned(),
     })
 }
 
 pub(super) fn system_metric(
     checker: &mut Checker<'_>,
     Definitions { names, conditions }: Definitions<'_>,
-    name: String,
+    name: &str,
     given: &At<system_metric::SystemMetric>,
 ) -> Option<SystemMetric> {
     let keys = &given.value;
@@ -59,6 +59,6 @@ pub(super) fn system_metric(
         per_second: keys.is_per_second(),
         unit,
         comparison,
-        name,
+        name: name.to_owned(),
     })
 }

@@ -15,9 +15,9 @@ use super::{
 };
 use crate::{
     Certificate, Component, Endpoint, Parameter, ParameterKind, ProcessDriver, ReadyCheck, System,
-    at::{At, Bounds},
+    at::{At, Bounds, Key},
     mistake::Finding,
-    nearest::{list, nearest_word},
+    nearest::list,
     parts::{
         certificates::certificates, inherited_variables::inherited_variables, limits::limit_texts,
     },
@@ -35,69 +35,66 @@ const KINDS: [&str; 7] = [
 /// Most replicas of a component.
 pub(crate) const MAX_REPLICAS: i64 = 256;
 
-pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<System> {
-    let raw_parameters = raw.parameters.unwrap_or_default();
-    let parameter_names: Vec<_> = raw_parameters.keys().cloned().collect();
-    let parameters: Vec<_> = raw_parameters
-        .into_iter()
-        .filter_map(|(name, raw)| parameter(checker, name, raw))
+pub(crate) fn system(checker: &mut Checker<'_>, given: &At<raw::System>) -> Option<System> {
+    let keys = &given.value;
+    let raw_parameters = || keys.parameters.value().into_iter().flatten();
+    let parameter_names: Vec<_> = raw_parameters().map(|(name, _)| name.clone()).collect();
+    let parameters: Vec<_> = raw_parameters()
+        .filter_map(|(name, given)| parameter(checker, name, given))
         .collect();
-    let artifacts = components::artifacts(checker, raw.artifacts);
-    let raw_components: Vec<_> = raw.components.into_iter().flatten().collect();
-    if raw_components.is_empty() {
-        report_no_component(checker);
+    let artifacts = components::artifacts(checker, &keys.artifacts);
+    if keys.components.entries().next().is_none() {
+        report_no_component(checker, given);
     }
     let conditions = Conditions {
         names: &parameter_names,
         known: &parameters,
     };
-    let when = conditions.of_components(checker, &raw_components);
-    let certificates = certificates(checker, raw.certificates.as_ref());
-    let mut names = Names::new(parameter_names.clone(), &parameters, &raw_components, when);
+    let when = conditions.of_components(checker, keys);
+    let certificates = certificates(checker, keys.certificates.value());
+    let mut names = Names::new(keys, &parameter_names, &parameters, when);
     names.certificates = certificate_names(&certificates);
     let definitions = Definitions {
         names: &names,
         conditions: &conditions,
     };
-    let shared = shared_environment(checker, &names, raw.environment);
-    let components: Vec<_> = raw_components
-        .into_iter()
-        .filter_map(|(name, raw)| component(checker, definitions, name, raw))
+    let shared = shared_environment(checker, &names, &keys.environment);
+    let components: Vec<_> = (keys.components.entries())
+        .filter_map(|(name, given)| component(checker, definitions, name, &given.value))
         .map(|component| with_environment(component, &shared))
         .collect();
-    components::refuse_secrets_given_twice(checker, &components);
-    let components = sort_by_dependencies(checker, components);
-    let endpoints = raw.endpoints.into_iter().flatten();
-    let endpoints: Vec<_> = endpoints
-        .filter_map(|(name, raw)| endpoint(checker, definitions, name, raw))
+    components::refuse_secrets_given_twice(checker, &names, &components);
+    let components = sort_by_dependencies(checker, &names, components);
+    let endpoints: Vec<_> = (keys.endpoints.entries())
+        .filter_map(|(name, given)| endpoint(checker, definitions, name, &given.value))
         .collect();
-    let probes = raw.probes.into_iter().flatten();
+    let probes = keys.probes.value().into_iter().flatten();
     let probes: Vec<_> = probes
-        .filter_map(|(name, raw)| system_probe(checker, definitions, name, &raw))
+        .filter_map(|(name, given)| system_probe(checker, definitions, name, given))
         .collect();
-    let metrics = raw.metrics.into_iter().flatten();
+    let metrics = keys.metrics.value().into_iter().flatten();
     let metrics: Vec<_> = metrics
-        .filter_map(|(name, raw)| system_metric(checker, definitions, name, &raw))
+        .filter_map(|(name, given)| system_metric(checker, definitions, name, given))
         .collect();
-    refuse_kafka(checker, &components, &probes, &metrics);
+    refuse_kafka(checker, keys, &components);
     let context = verify::Context {
         endpoints: &endpoints,
         names: &names,
         conditions: &conditions,
     };
-    let verify = verify::steps(checker, context, &raw.verify);
-    if let Some(given) = raw.kubeconfig.content() {
-        require_endpoint(checker, &endpoints, given);
+    let verify = verify::steps(checker, context, &keys.verify);
+    if let Some(given) = keys.kubeconfig.content() {
+        verify::require_endpoint(checker, &endpoints, given);
     }
     Some(System {
-        name: raw.system?.0,
-        summary: raw.summary?,
+        name: keys.system.clone()?.0,
+        summary: keys.summary.clone()?,
         parameters,
         artifacts,
         certificates,
         components,
         endpoints,
-        kubeconfig: raw.kubeconfig.value().cloned(),
+        kubeconfig: keys.kubeconfig.value().cloned(),
         probes,
         metrics,
         verify,
@@ -110,138 +107,125 @@ fn certificate_names(certificates: &[Certificate]) -> Vec<String> {
     names.cloned().collect()
 }
 
-fn report_no_component(checker: &mut Checker<'_>) {
-    if !checker.is_invalid(&["components"]) {
-        let what = "a system has at least one component";
-        checker.report(
-            Finding::new(checker.key(&["components"]), what).with_expected("components: a mapping"),
-        );
-    }
-}
-
-/// Reports a `kubeconfig` that names no endpoint.
-fn require_endpoint(
-    checker: &mut Checker<'_>,
-    endpoints: &[Endpoint],
-    At { place, value: name }: &At<String>,
-) {
-    let known = || endpoints.iter().map(|known| known.name.as_str());
-    if !known().any(|known| known == name) {
-        let what = format!("there is no endpoint {name:?}");
-        checker.report(
-            Finding::new(place.value, what)
-                .with_expected(super::verify::expected_endpoint(known()))
-                .with_suggestion(nearest_word(name, known())),
-        );
+fn report_no_component(checker: &mut Checker<'_>, At { place, value: keys }: &At<raw::System>) {
+    if !keys.components.is_invalid() {
+        let place = keys.components.place().unwrap_or(place);
+        let finding = Finding::new(place.key, "a system has at least one component");
+        checker.report(finding.with_expected("components: a mapping"));
     }
 }
 
 fn endpoint(
     checker: &mut Checker<'_>,
     Definitions { names, conditions }: Definitions<'_>,
-    name: String,
-    raw: raw::Endpoint,
+    name: &str,
+    keys: &raw::Endpoint,
 ) -> Option<Endpoint> {
-    let when = conditions.read(checker, &raw.when);
-    let (component, port) = names.port_of(checker, &raw.component, &raw.port)?;
+    let when = conditions.read(checker, &keys.when);
+    let (component, port) = names.port_of(checker, &keys.component, &keys.port)?;
     Some(Endpoint {
-        name,
+        name: name.to_owned(),
         when,
         component,
         port,
     })
 }
 
-fn parameter(checker: &mut Checker<'_>, name: String, raw: raw::Parameter) -> Option<Parameter> {
-    let path = ["parameters", name.as_str()];
-    if matches!(
-        name.as_str(),
-        "dir"
-            | "replica"
-            | "system_dir"
-            | "port"
-            | "program"
-            | "ca"
-            | "certificate"
-            | "secret"
-            | "offset"
-            | "limit"
-            | "from"
-            | "to"
-            | "run"
-    ) {
+/// Names that mean something else in `${…}`.
+const RESERVED_NAMES: [&str; 13] = [
+    "dir",
+    "replica",
+    "system_dir",
+    "port",
+    "program",
+    "ca",
+    "certificate",
+    "secret",
+    "offset",
+    "limit",
+    "from",
+    "to",
+    "run",
+];
+
+fn parameter(
+    checker: &mut Checker<'_>,
+    name: &str,
+    given: &At<raw::Parameter>,
+) -> Option<Parameter> {
+    let At { place, value: keys } = given;
+    if RESERVED_NAMES.contains(&name) {
         let what =
             format!("a parameter cannot be named {name:?}: ${{{name}}} has a meaning of its own");
-        checker.report(Finding::new(checker.key(&path), what).with_expected("another name"));
+        checker.report(Finding::new(place.key, what).with_expected("another name"));
     }
-    let kind = kind(checker, &path, &raw)?;
+    let kind = kind(checker, name, given)?;
+    let default = keys.default.content();
     let parameter = Parameter {
-        name: name.clone(),
-        summary: raw.summary?,
+        name: name.to_owned(),
+        summary: keys.summary.clone()?,
         kind,
-        is_optional: raw.optional.unwrap_or(false),
-        default: raw.default?,
+        is_optional: keys.optional.unwrap_or(false),
+        default: default?.value.clone(),
     };
     if let Some((expected, near)) = refusal(&parameter, &parameter.default) {
         let what = format!("the default of parameter {name} is {}", parameter.default);
-        let position = checker.position_of(&["parameters", &name, "default"]);
-        checker.report(
-            Finding::new(position, what)
-                .with_expected(expected)
-                .with_suggestion(near),
-        );
+        let finding = Finding::new(default?.place.value, what).with_expected(expected);
+        checker.report(finding.with_suggestion(near));
     }
     Some(parameter)
 }
 
+/// The one kind that is given.
 fn kind(
     checker: &mut Checker<'_>,
-    path: &[&str; 2],
-    raw: &raw::Parameter,
+    name: &str,
+    At { place, value: keys }: &At<raw::Parameter>,
 ) -> Option<ParameterKind> {
-    let integer = raw.integer.as_ref().map(|bounds| {
+    let integer = keys.integer.value().map(|bounds| {
         Some(ParameterKind::Integer {
             min: bounds.min?,
             max: bounds.max?,
         })
     });
-    let number = raw.number.as_ref().map(|bounds| {
+    let number = keys.number.value().map(|bounds| {
         Some(ParameterKind::Number {
             min: bounds.min?,
             max: bounds.max?,
         })
     });
-    let duration = raw.duration.as_ref().map(|bounds| {
+    let duration = keys.duration.value().map(|bounds| {
         Some(ParameterKind::Duration {
             min: bounds.min?.0,
             max: bounds.max?.0,
         })
     });
-    let size = raw.size.as_ref().map(|bounds| {
+    let size = keys.size.value().map(|bounds| {
         Some(ParameterKind::Size {
             min: bounds.min?.0,
             max: bounds.max?.0,
         })
     });
-    let boolean = raw.boolean.as_ref().map(|_| Some(ParameterKind::Boolean));
-    let text = raw.text.as_ref().map(|_| Some(ParameterKind::Text));
-    let one_of = raw
-        .one_of
-        .clone()
-        .map(|words| Some(ParameterKind::OneOf(words)));
+    let boolean = keys.boolean.value().map(|_| Some(ParameterKind::Boolean));
+    let text = keys.text.value().map(|_| Some(ParameterKind::Text));
+    let one_of = keys.one_of.value();
+    let one_of = one_of.map(|words| Some(ParameterKind::OneOf(words.clone())));
     let mut given: Vec<_> = [integer, number, duration, size, boolean, text, one_of]
         .into_iter()
         .flatten()
         .collect();
     if given.len() != 1 {
-        let invalid = KINDS;
-        if !invalid
-            .iter()
-            .any(|key| checker.is_invalid(&[path[0], path[1], key]))
-        {
-            let what = format!("parameter {} has {} kinds", path[1], given.len());
+        let is_invalid = keys.integer.is_invalid()
+            || keys.number.is_invalid()
+            || keys.duration.is_invalid()
+            || keys.size.is_invalid()
+            || keys.boolean.is_invalid()
+            || keys.text.is_invalid()
+            || keys.one_of.is_invalid();
+        if !is_invalid {
+            let what = format!("parameter {name} has {} kinds", given.len());
             let expected = format!("exactly one of {}", KINDS.join(", "));
-            checker.report(Finding::new(checker.key(path), what).with_expected(expected));
+            checker.report(Finding::new(place.key, what).with_expected(expected));
         }
         return None;
     }
@@ -254,8 +238,8 @@ fn kind(
         ParameterKind::Boolean | ParameterKind::Text | ParameterKind::OneOf(_) => false,
     };
     if upside_down {
-        let what = format!("parameter {}: min is greater than max", path[1]);
-        checker.report(Finding::new(checker.key(path), what).with_expected("min below max"));
+        let what = format!("parameter {name}: min is greater than max");
+        checker.report(Finding::new(place.key, what).with_expected("min below max"));
         return None;
     }
     Some(kind)
@@ -264,86 +248,78 @@ fn kind(
 fn component(
     checker: &mut Checker<'_>,
     definitions: Definitions<'_>,
-    name: String,
-    raw: raw::Component,
+    name: &str,
+    keys: &raw::Component,
 ) -> Option<Component> {
     let Definitions { names, conditions } = definitions;
-    let path = ["components", name.as_str()];
-    let depends_on = raw.depends_on.unwrap_or_default();
-    for (index, needed) in depends_on.iter().enumerate() {
-        let position =
-            checker.position_of(&["components", &name, "depends_on", &index.to_string()]);
-        names.require_component(checker, position, needed);
-    }
-    let ports: Vec<_> = raw
-        .ports
-        .into_iter()
-        .flatten()
-        .map(|raw::Name(port)| port)
-        .collect();
-    for (index, port) in ports
-        .iter()
-        .enumerate()
-        .filter(|(index, port)| ports[..*index].contains(port))
+    let depends_on = keys.depends_on.value().into_iter().flatten();
+    for At {
+        place,
+        value: needed,
+    } in depends_on.clone()
     {
-        let position = checker.position_of(&["components", &name, "ports", &index.to_string()]);
-        checker.report(
-            Finding::new(position, format!("port {port:?} is given twice"))
-                .with_expected("each port once"),
-        );
+        names.require_component(checker, place.value, needed);
     }
-    let replicas = match raw.replicas {
-        Some(raw::Replicas(text)) => names.replicas(checker, &[path[0], path[1], "replicas"], text),
-        None => checker.value_or_default(None, &[path[0], path[1], "replicas"], "1".to_owned()),
+    let ports = ports(checker, &keys.ports);
+    let replicas = match &keys.replicas {
+        Key::Missing => Some("1".to_owned()),
+        Key::Invalid => None,
+        Key::Given(given) => names.replicas(checker, given),
     };
-    let tls = port_tls(checker, names, &name, &ports, raw.tls);
-    let files = components::files(checker, names, &name, raw.files);
-    let secrets = components::written_secrets(checker, &name, raw.secrets);
-    let process = raw
-        .process
-        .and_then(|raw| process(checker, definitions, &name, raw));
-    let limits = limit_texts(checker, &raw.limits, conditions.to_declared());
-    let setup = raw
-        .setup
-        .into_iter()
-        .flatten()
-        .filter_map(|raw| components::setup_step(checker, definitions, &name, &raw))
+    let tls = port_tls(checker, names, name, keys);
+    let files = components::files(checker, names, name, &keys.files);
+    let secrets = components::written_secrets(checker, &keys.secrets);
+    let process = keys.process.value();
+    let process = process.and_then(|keys| process_driver(checker, definitions, name, keys));
+    let limits = limit_texts(checker, &keys.limits, conditions.to_declared());
+    let setup = keys.setup.value().into_iter().flatten();
+    let setup = setup
+        .filter_map(|step| components::setup_step(checker, definitions, name, &step.value))
         .collect();
-    let ready = raw.ready.content();
-    let ready = ready.and_then(|given| ready_check(checker, names, &name, given));
-    let stop_path = [path[0], path[1], "stop_timeout"];
+    let ready = keys.ready.content();
+    let ready = ready.and_then(|given| ready_check(checker, names, name, given));
     let bounds = Bounds(Duration::ZERO, TIMEOUT_BOUNDS.1);
-    let stop_timeout = checker.duration(raw.stop_timeout, &stop_path, STOP_TIMEOUT, bounds);
+    let stop_timeout = &keys.stop_timeout;
+    let stop_timeout = stop_timeout.check_bounds(STOP_TIMEOUT, bounds, &mut checker.findings);
     Some(Component {
         replicas: replicas?,
-        depends_on,
+        depends_on: depends_on.map(|needed| needed.value.clone()).collect(),
         ports,
         tls,
         process: process?,
         limits,
         ready: ready?,
         stop_timeout: stop_timeout?,
-        when: names.when_of(&name),
+        when: names.when_of(name),
         external: None,
         files,
         secrets,
         setup,
-        name,
+        name: name.to_owned(),
     })
+}
+
+/// The names of a component's ports; one that is there twice is reported.
+fn ports(checker: &mut Checker<'_>, given: &Key<Vec<At<raw::Name>>>) -> Vec<String> {
+    let mut ports: Vec<String> = Vec::new();
+    for At { place, value } in given.value().into_iter().flatten() {
+        let raw::Name(port) = value;
+        if ports.contains(port) {
+            let finding = Finding::new(place.value, format!("port {port:?} is given twice"));
+            checker.report(finding.with_expected("each port once"));
+        }
+        ports.push(port.clone());
+    }
+    ports
 }
 
 /// The variables that all components have.
 fn shared_environment(
     checker: &mut Checker<'_>,
-    names: &Names,
-    raw: Option<IndexMap<String, String>>,
+    names: &Names<'_>,
+    given: &Key<IndexMap<String, At<String>>>,
 ) -> Vec<(String, String)> {
-    let variables: Vec<_> = raw.into_iter().flatten().collect();
-    for (name, text) in &variables {
-        let position = checker.position_of(&["environment", name]);
-        names.check_text(checker, position, &Names::of_all(), text);
-    }
-    variables
+    names.check_named_texts(checker, &Names::of_all(), given)
 }
 
 /// Adds the shared variables to a component; its own variable of the same name wins.
@@ -358,40 +334,34 @@ fn with_environment(mut component: Component, shared: &[(String, String)]) -> Co
     component
 }
 
-fn process(
+fn process_driver(
     checker: &mut Checker<'_>,
     definitions: Definitions<'_>,
     component: &str,
-    raw: raw::Process,
+    keys: &raw::Process,
 ) -> Option<ProcessDriver> {
     let names = definitions.names;
-    let path = |key: &'static str| ["components", component, "process", key];
-    let command = raw.command?;
+    let command = keys.command.value()?;
     let scope = names.of_component(component, Secrets::Refused);
-    for (index, text) in command.iter().enumerate() {
-        let position = checker.position_of(&[&path("command")[..], &[&index.to_string()]].concat());
-        names.check_text(checker, position, &scope, text);
+    for text in command {
+        names.check_text(checker, &scope, text);
     }
-    let arguments = components::arguments(checker, definitions, component, raw.arguments);
-    let environment: Vec<_> = raw.environment.into_iter().flatten().collect();
+    let arguments = components::arguments(checker, definitions, component, &keys.arguments);
     let scope = names.of_component(component, Secrets::Allowed);
-    for (name, text) in &environment {
-        let position = checker.position_of(&[&path("environment")[..], &[name]].concat());
-        names.check_text(checker, position, &scope, text);
-    }
-    let environment_from = inherited_variables(checker, &raw.environment_from, &environment);
+    let environment = names.check_named_texts(checker, &scope, &keys.environment);
+    let environment_from = inherited_variables(checker, &keys.environment_from, &environment);
     Some(ProcessDriver {
-        command,
+        command: command.iter().map(|text| text.value.clone()).collect(),
         arguments,
         environment,
         environment_from,
-        version_arguments: raw.version_arguments.unwrap_or_default(),
+        version_arguments: keys.version_arguments.clone().unwrap_or_default(),
     })
 }
 
 fn ready_check(
     checker: &mut Checker<'_>,
-    names: &Names,
+    names: &Names<'_>,
     component: &str,
     At { place, value: keys }: &At<raw::ReadyCheck>,
 ) -> Option<ReadyCheck> {
@@ -418,7 +388,11 @@ fn ready_check(
 }
 
 /// Components sorted so that each comes after those it depends on; among those that could come next, as in the file.
-fn sort_by_dependencies(checker: &mut Checker<'_>, mut waiting: Vec<Component>) -> Vec<Component> {
+fn sort_by_dependencies(
+    checker: &mut Checker<'_>,
+    all_names: &Names<'_>,
+    mut waiting: Vec<Component>,
+) -> Vec<Component> {
     let mut ordered: Vec<Component> = Vec::new();
     loop {
         let is_waited_for = |name: &String| waiting.iter().any(|component| component.name == *name);
@@ -433,8 +407,11 @@ fn sort_by_dependencies(checker: &mut Checker<'_>, mut waiting: Vec<Component>) 
     if let [first, ..] = &waiting[..] {
         let names = list(waiting.iter().map(|component| component.name.as_str()));
         let what = format!("components depend on each other in a circle: {names}");
-        let position = checker.key(&["components", &first.name, "depends_on"]);
-        checker.report(Finding::new(position, what).with_expected("depends_on without a circle"));
+        let keys = all_names.component(&first.name);
+        if let Some(place) = keys.and_then(|keys| keys.value.depends_on.place()) {
+            let finding = Finding::new(place.key, what);
+            checker.report(finding.with_expected("depends_on without a circle"));
+        }
     }
     ordered
 }

@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use waggle_template::placeholder::{Part, parts, single_name};
 
 use super::{
-    Checker, path_text,
+    Checker,
     system::{MAX_REPLICAS, counts_replicas},
 };
 use crate::{
@@ -16,10 +16,12 @@ use crate::{
     origin::TOKEN,
     raw,
     substitute::secret,
+    tree::quote,
 };
 
 /// Every name that is known.
-pub(super) struct Names {
+pub(super) struct Names<'k> {
+    system: &'k raw::System,
     parameters: Vec<String>,
     /// Parameters that can be a number of replicas; also those whose mistakes are reported elsewhere.
     counting: Vec<String>,
@@ -55,43 +57,58 @@ pub(super) enum Secrets {
     NotShared,
 }
 
-impl Names {
+impl<'k> Names<'k> {
     /// `names` are those of all parameters, `parameters` those that are right.
     pub(super) fn new(
-        names: Vec<String>,
+        system: &'k raw::System,
+        names: &[String],
         parameters: &[Parameter],
-        components: &[(String, raw::Component)],
         when: IndexMap<String, When>,
     ) -> Self {
         let known = |name: &String| parameters.iter().find(|parameter| parameter.name == *name);
         let counting = names
             .iter()
             .filter(|name| known(name).is_none_or(counts_replicas));
-        let ports = |raw: &raw::Component| {
-            raw.ports
-                .iter()
-                .flatten()
-                .map(|raw::Name(port)| port.clone())
-                .collect()
-        };
+        let components = || system.components.entries();
         Self {
+            system,
             counting: counting.cloned().collect(),
-            parameters: names,
-            components: components
-                .iter()
-                .map(|(name, raw)| (name.clone(), ports(raw)))
+            parameters: names.to_vec(),
+            components: components()
+                .map(|(name, keys)| (name.clone(), ports(&keys.value)))
                 .collect(),
             when,
-            needs: components
-                .iter()
-                .map(|(name, raw)| (name.clone(), raw.depends_on.clone().unwrap_or_default()))
+            needs: components()
+                .map(|(name, keys)| (name.clone(), needs(&keys.value)))
                 .collect(),
-            given: components
-                .iter()
-                .flat_map(|(name, raw)| given_secrets(raw).map(|secret| (secret, name.clone())))
+            given: components()
+                .flat_map(|(name, keys)| {
+                    given_secrets(&keys.value).map(|secret| (secret, name.clone()))
+                })
                 .collect(),
             certificates: Vec::new(),
         }
+    }
+
+    /// What the file says of a component.
+    pub(super) fn component(&self, name: &str) -> Option<&'k At<raw::Component>> {
+        self.system.components.value()?.get(name)
+    }
+
+    /// Whether the file has a mistake in an endpoint of this name, or in all.
+    pub(super) fn has_invalid_endpoint(&self, name: &str) -> bool {
+        self.system.endpoints.has_invalid(name)
+    }
+
+    /// Whether the system has no certificates, and no mistake in them.
+    pub(super) fn lacks_certificates(&self) -> bool {
+        self.certificates.is_empty() && !self.system.certificates.is_invalid()
+    }
+
+    /// Whether the ports of a component are known.
+    pub(super) fn knows_ports(&self, component: &str) -> bool {
+        let keys = self.component(component);
+        !keys.is_some_and(|keys| keys.value.ports.is_invalid())
     }
 
     /// Whether a component is started after another one is ready.
@@ -148,7 +165,7 @@ impl Names {
         name: &str,
     ) -> Option<&[String]> {
         let ports = self.components.get(name);
-        if ports.is_none() && !checker.is_invalid(&["components", name]) {
+        if ports.is_none() && !self.system.components.has_invalid(name) {
             let names = || self.components.keys().map(String::as_str);
             let what = format!("there is no component {name:?}");
             checker.report(
@@ -184,7 +201,7 @@ impl Names {
         if ports.contains(port) {
             return Some(port.clone());
         }
-        if !checker.is_invalid(&["components", component, "ports"]) {
+        if self.knows_ports(component) {
             let names = || ports.iter().map(String::as_str);
             let what = format!("component {component} has no port {port:?}");
             let expected = match ports.is_empty() {
@@ -201,22 +218,22 @@ impl Names {
     pub(super) fn replicas(
         &self,
         checker: &mut Checker<'_>,
-        path: &[&str],
-        text: String,
+        At { place, value }: &At<raw::Replicas>,
     ) -> Option<String> {
+        let raw::Replicas(text) = value;
         let number = text
             .parse()
             .is_ok_and(|count: i64| (1..=MAX_REPLICAS).contains(&count));
         let counts =
-            single_name(&text).is_some_and(|name| self.counting.iter().any(|known| known == name));
+            single_name(text).is_some_and(|name| self.counting.iter().any(|known| known == name));
         if number || counts {
-            return Some(text);
+            return Some(text.clone());
         }
-        let what = format!("{} is {}", path_text(path), crate::tree::quote(&text));
         let expected = format!(
             "a whole number from 1 to {MAX_REPLICAS}, or ${{…}} with a parameter that is one"
         );
-        checker.report(Finding::new(checker.position_of(path), what).with_expected(expected));
+        let mistake = place.mistake(format!("is {}", quote(text)));
+        checker.report(mistake.with_expected(expected));
         None
     }
 
@@ -224,10 +241,10 @@ impl Names {
     pub(super) fn check_text(
         &self,
         checker: &mut Checker<'_>,
-        position: Position,
         scope: &Scope<'_>,
-        text: &str,
+        At { place, value: text }: &At<String>,
     ) {
+        let position = place.value;
         let Some(parts) = parts(text) else {
             checker.report(Finding::new(position, "a ${ without its }").with_expected("${name}"));
             return;
@@ -241,6 +258,21 @@ impl Names {
                 checker.report(finding);
             }
         }
+    }
+
+    /// The same for texts that have names, which are returned.
+    pub(super) fn check_named_texts(
+        &self,
+        checker: &mut Checker<'_>,
+        scope: &Scope<'_>,
+        given: &Key<IndexMap<String, At<String>>>,
+    ) -> Vec<(String, String)> {
+        let mut texts = Vec::new();
+        for (name, text) in given.value().into_iter().flatten() {
+            self.check_text(checker, scope, text);
+            texts.push((name.clone(), text.value.clone()));
+        }
+        texts
     }
 
     /// The mistake in a `${…}`, if it has one.
@@ -334,11 +366,22 @@ impl Names {
     }
 }
 
+fn ports(keys: &raw::Component) -> Vec<String> {
+    let ports = keys.ports.value().into_iter().flatten();
+    ports.map(|port| port.value.0.clone()).collect()
+}
+
+fn needs(keys: &raw::Component) -> Vec<String> {
+    let needs = keys.depends_on.value().into_iter().flatten();
+    needs.map(|needed| needed.value.clone()).collect()
+}
+
 /// The names of the secrets that a component gives.
-fn given_secrets(raw: &raw::Component) -> impl Iterator<Item = String> + '_ {
-    let written = raw.secrets.iter().flatten().map(|(name, _)| name);
-    let steps = raw.setup.iter().flatten();
-    let captured = steps.flat_map(|step| step.capture.value().into_iter().flatten());
+fn given_secrets(keys: &raw::Component) -> impl Iterator<Item = String> + '_ {
+    let written = keys.secrets.value().into_iter().flatten();
+    let written = written.map(|(name, _)| name);
+    let steps = keys.setup.value().into_iter().flatten();
+    let captured = steps.flat_map(|step| step.value.capture.value().into_iter().flatten());
     let captured = captured.map(|(name, _)| name);
     written.chain(captured).cloned()
 }

@@ -30,7 +30,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a> {
     pub(super) endpoints: &'a [Endpoint],
-    pub(super) names: &'a Names,
+    pub(super) names: &'a Names<'a>,
     pub(super) conditions: &'a Conditions<'a>,
 }
 
@@ -91,8 +91,8 @@ fn step(
     checker: &mut Checker<'_>,
     Context {
         endpoints,
+        names,
         conditions,
-        ..
     }: Context<'_>,
     step_context: &StepContext<'_>,
     when: When,
@@ -104,8 +104,9 @@ fn step(
     if let Some(called) = &called {
         refuse_unknown_names(checker, called.path, conditions.names, &[]);
     }
-    if let Some(name) = keys.endpoint.content() {
-        endpoint(checker, endpoints, name);
+    let endpoint = keys.endpoint.content();
+    if let Some(given) = endpoint.filter(|given| !names.has_invalid_endpoint(&given.value)) {
+        require_endpoint(checker, endpoints, given);
     }
     let timeout = (keys.timeout).check_bounds(TIMEOUT, TIMEOUT_BOUNDS, &mut checker.findings);
     let method = called.as_ref().map(|called| called.method.as_str());
@@ -125,7 +126,7 @@ fn step(
     Some(Check {
         name: keys.name.value()?.clone(),
         when,
-        endpoint: keys.endpoint.value()?.clone(),
+        endpoint: endpoint?.value.clone(),
         method,
         path: path.value.clone(),
         headers,
@@ -136,29 +137,23 @@ fn step(
     })
 }
 
-fn endpoint(
+/// Reports the name of an endpoint that the system does not have.
+pub(super) fn require_endpoint(
     checker: &mut Checker<'_>,
     endpoints: &[Endpoint],
     At { place, value: name }: &At<String>,
 ) {
-    let is_known = endpoints.iter().any(|known| known.name == *name);
-    if is_known || checker.is_invalid(&["endpoints"]) || checker.is_invalid(&["endpoints", name]) {
+    let names = || endpoints.iter().map(|known| known.name.as_str());
+    if names().any(|known| known == name) {
         return;
     }
-    let names = || endpoints.iter().map(|known| known.name.as_str());
-    let what = format!("there is no endpoint {name:?}");
-    let finding = Finding::new(place.value, what)
-        .with_expected(expected_endpoint(names()))
-        .with_suggestion(nearest_word(name, names()));
-    checker.report(finding);
-}
-
-/// One of these endpoints.
-pub(super) fn expected_endpoint<'n>(names: impl Iterator<Item = &'n str>) -> String {
-    match list(names) {
-        none if none.is_empty() => "an endpoint of the system, which has none".to_owned(),
-        names => names,
-    }
+    let expected = match endpoints.is_empty() {
+        true => "an endpoint of the system, which has none".to_owned(),
+        false => list(names()),
+    };
+    let finding = Finding::new(place.value, format!("there is no endpoint {name:?}"));
+    let finding = finding.with_expected(expected);
+    checker.report(finding.with_suggestion(nearest_word(name, names())));
 }
 
 /// What is captured of an answer: names, each with its JSONPath.

@@ -56,7 +56,7 @@ pub(crate) fn network(
         rate_bits_per_s: rate?.flatten(),
         delay: delay?,
         loss: loss?,
-        mtu: keys.mtu.to_option()?,
+        mtu: keys.mtu.check(|mtu| Some(mtu.value))?,
         sysctl: sysctl?,
     })
 }

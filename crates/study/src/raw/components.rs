@@ -76,15 +76,15 @@ impl JsonSchema for Levels {
 pub(crate) struct Artifact {
     /// The version that is fetched, in quotes; an installed one of another version is used as it is.
     #[schemars(required)]
-    pub version: Option<String>,
+    pub version: Key<String>,
     /// Its programs that the components' `${program.NAME}` name.
     #[schemars(required, length(min = 1))]
-    pub programs: Option<Vec<String>>,
+    pub programs: Key<Vec<At<String>>>,
     /// A script in the system's folder, called with the version and a folder; it puts the programs into the folder's `bin`.
     #[schemars(required)]
-    pub fetch: Option<String>,
+    pub fetch: Key<String>,
     /// Programs that the script or the artifact needs, e.g. a compiler.
-    pub requires: Option<Vec<String>>,
+    pub requires: Key<Vec<At<String>>>,
     /// Environment variables that the script has from waggle's environment, if they are set there, e.g. `CARGO_HOME`. Besides them it
     /// has PATH, HOME, LANG, the proxies (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, in capitals or not), and a TMPDIR of its own.
     pub environment_from: Key<Vec<At<String>>>,
@@ -101,7 +101,7 @@ pub(crate) struct Arguments {
     pub when: Key<Conditions>,
     /// The words; may hold `${…}`.
     #[schemars(required, length(min = 1))]
-    pub add: Option<Vec<String>>,
+    pub add: Key<Vec<At<String>>>,
 }
 
 /// A value in an answer.

@@ -1,6 +1,6 @@
 //! Types that mirror the files key by key, before their meaning is checked. The published JSON Schema is made from these types,
-//! doc comments included; the same schema validates a file's shape. Every key is an `Option` here, also a required one: a missing
-//! or wrong key was reported by the validation.
+//! doc comments included; the same schema validates a file's shape. A required key may be missing here, too: a missing or wrong
+//! key was reported by the validation.
 
 mod background;
 mod components;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{Arguments, Artifact, Conditions, DurationText, Name, SetupStep, Size, VerifyCapture};
 use crate::{
     Level,
-    at::{At, Key},
+    at::{At, Entries, Key},
     parts::{
         certificates::Certificate,
         limits::Limits,
@@ -30,31 +30,31 @@ pub(crate) struct System {
     pub summary: Option<String>,
     /// What a study may set.
     #[schemars(extend("x-waggle-keys" = "name"))]
-    pub parameters: Option<IndexMap<String, Parameter>>,
+    pub parameters: Key<IndexMap<String, At<Parameter>>>,
     /// Programs of others that are fetched if they are not installed.
     #[schemars(extend("x-waggle-keys" = "name"))]
-    pub artifacts: Option<IndexMap<String, Artifact>>,
+    pub artifacts: Key<IndexMap<String, At<Artifact>>>,
     /// Certificates that are made when the system is brought up, signed by an authority of its own. `${certificate.NAME.cert}`,
     /// `${certificate.NAME.key}` and `${ca.cert}` are their files, in PEM.
     #[schemars(extend("x-waggle-keys" = "name"))]
-    pub certificates: Option<IndexMap<String, At<Certificate>>>,
+    pub certificates: Key<IndexMap<String, At<Certificate>>>,
     /// Variables of every component's environment, in addition to its own; may hold `${…}`, but no secret and no `port.NAME`. A
     /// component's own variable of the same name wins.
-    pub environment: Option<IndexMap<String, String>>,
+    pub environment: Key<IndexMap<String, At<String>>>,
     /// Its processes.
     #[schemars(required, extend("x-waggle-keys" = "name"))]
-    pub components: Option<IndexMap<String, Component>>,
+    pub components: Key<Entries<Component>>,
     /// The targets of load: a port of every replica of a component.
     #[schemars(required, extend("x-waggle-keys" = "name"))]
-    pub endpoints: Option<IndexMap<String, Endpoint>>,
+    pub endpoints: Key<Entries<Endpoint>>,
     /// The endpoint whose address, certificates and identity are those of a kubeconfig if a study names one (`system.kubeconfig`).
     pub kubeconfig: Key<String>,
     /// What watches the stores in which records arrive.
     #[schemars(extend("x-waggle-keys" = "name"))]
-    pub probes: Option<IndexMap<String, At<Probe>>>,
+    pub probes: Key<IndexMap<String, At<Probe>>>,
     /// Metrics of the system that are read repeatedly while load runs.
     #[schemars(extend("x-waggle-keys" = "name"))]
-    pub metrics: Option<IndexMap<String, At<SystemMetric>>>,
+    pub metrics: Key<IndexMap<String, At<SystemMetric>>>,
     /// The functional check, run in this order before any load.
     pub verify: Key<Vec<At<Verify>>>,
 }
@@ -67,25 +67,25 @@ pub(crate) struct Parameter {
     #[schemars(required)]
     pub summary: Option<String>,
     /// A whole number within bounds.
-    pub integer: Option<Bounds>,
+    pub integer: Key<Bounds>,
     /// A number within bounds, e.g. from 0.1 to 8.
-    pub number: Option<NumberBounds>,
+    pub number: Key<NumberBounds>,
     /// A duration within bounds.
-    pub duration: Option<DurationBounds>,
+    pub duration: Key<DurationBounds>,
     /// A size within bounds, e.g. from 1kB to 4MiB.
-    pub size: Option<SizeBounds>,
+    pub size: Key<SizeBounds>,
     /// true or false; written `boolean: {}`.
-    pub boolean: Option<Flag>,
+    pub boolean: Key<Flag>,
     /// Letters, digits, `-`, `_` and `.`, at most 64; written `text: {}`.
-    pub text: Option<Flag>,
+    pub text: Key<Flag>,
     /// One of these words.
     #[schemars(length(min = 1))]
-    pub one_of: Option<Vec<String>>,
+    pub one_of: Key<Vec<String>>,
     /// Whether `none` is a value, too; false by default.
     pub optional: Option<bool>,
     /// Its value if a study sets none.
     #[schemars(required)]
-    pub default: Option<Level>,
+    pub default: Key<Level>,
 }
 
 /// Bounds of a whole number.
@@ -150,20 +150,20 @@ pub(crate) struct Component {
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub when: Key<Conditions>,
     /// How many; a number or `${parameter}`; 1 by default.
-    pub replicas: Option<Replicas>,
+    pub replicas: Key<Replicas>,
     /// Components that must be ready before this one is started.
-    pub depends_on: Option<Vec<String>>,
+    pub depends_on: Key<Vec<At<String>>>,
     /// Names of the ports it listens on; a free one on 127.0.0.1 is found for each.
-    pub ports: Option<Vec<Name>>,
+    pub ports: Key<Vec<At<Name>>>,
     /// The ports that speak TLS, each with how waggle connects to it; written `https: {}` if the system's own authority signed the
     /// server's certificate, and the server asks for none.
     #[schemars(extend("x-waggle-keys" = "name"))]
-    pub tls: Option<IndexMap<String, PortTls>>,
+    pub tls: Key<IndexMap<String, At<PortTls>>>,
     /// Text files, by name, written into its own folder (`${dir}`) before it starts; may hold `${…}`, `$${` is a plain `${`.
-    pub files: Option<IndexMap<String, String>>,
+    pub files: Key<IndexMap<String, At<String>>>,
     /// How it is started as a process.
     #[schemars(required)]
-    pub process: Option<Process>,
+    pub process: Key<Process>,
     /// How much CPU and memory each replica may use; a value may be `${parameter}`. No limit by default.
     pub limits: Key<Limits>,
     /// When it counts as ready.
@@ -171,11 +171,11 @@ pub(crate) struct Component {
     pub ready: Key<ReadyCheck>,
     /// What it writes into files of its own folder, once it is ready: `${secret.NAME}` for those that depend on it, and for requests.
     #[schemars(extend("x-waggle-keys" = "name"))]
-    pub secrets: Option<IndexMap<String, WrittenSecret>>,
+    pub secrets: Key<IndexMap<String, WrittenSecret>>,
     /// Requests made once, in this order, when it is ready and before the components that depend on it start.
-    pub setup: Option<Vec<SetupStep>>,
+    pub setup: Key<Vec<At<SetupStep>>>,
     /// Time between SIGTERM and SIGKILL, 0s for SIGKILL at once; 10s by default.
-    pub stop_timeout: Option<DurationText>,
+    pub stop_timeout: Key<DurationText>,
 }
 
 /// A secret that a component writes.
@@ -184,7 +184,7 @@ pub(crate) struct Component {
 pub(crate) struct WrittenSecret {
     /// The file, in the folder of the first replica; its text without spaces and line ends around it is the secret.
     #[schemars(required)]
-    pub file: Option<String>,
+    pub file: Key<String>,
 }
 
 /// How waggle connects to a port that speaks TLS.
@@ -193,11 +193,11 @@ pub(crate) struct WrittenSecret {
 pub(crate) struct PortTls {
     /// A file of the certificate authorities to trust, in PEM, which the component may write; may hold `${…}`, e.g.
     /// `${dir}/ca.pem`. By default the system's own authority.
-    pub ca: Option<String>,
+    pub ca: Key<String>,
     /// The certificate that is presented to the server: one of `certificates`.
-    pub client: Option<String>,
+    pub client: Key<String>,
     /// The name that the server's certificate must have; by default its address.
-    pub server_name: Option<String>,
+    pub server_name: Key<String>,
     /// Accept the server's certificate without a check; false by default.
     pub insecure_skip_verify: Option<bool>,
 }
@@ -235,11 +235,11 @@ pub(crate) struct Process {
     /// `COMPONENT.port.NAME`, `COMPONENT.address.NAME`, `COMPONENT.addresses.NAME`, `ca.cert`, `certificate.NAME.cert`,
     /// `certificate.NAME.key`.
     #[schemars(required, length(min = 1))]
-    pub command: Option<Vec<String>>,
+    pub command: Key<Vec<At<String>>>,
     /// Further arguments, which it has in some configurations only.
-    pub arguments: Option<Vec<Arguments>>,
+    pub arguments: Key<Vec<At<Arguments>>>,
     /// Variables of its environment; may hold `${…}` too, `secret.NAME` among them.
-    pub environment: Option<IndexMap<String, String>>,
+    pub environment: Key<IndexMap<String, At<String>>>,
     /// Environment variables that it has from waggle's environment, if they are set there, e.g. `JAVA_HOME`. Besides them and its own it
     /// has PATH, HOME, LANG, TMPDIR and the proxies (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, in capitals or not).
     pub environment_from: Key<Vec<At<String>>>,
