@@ -1,6 +1,7 @@
 //! `waggle system`: fetching artifacts, and running a system without a study.
 
 pub(crate) mod clusters;
+mod digests;
 mod external_components;
 mod external_server;
 mod kubernetes;
