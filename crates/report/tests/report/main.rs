@@ -10,6 +10,7 @@ mod history;
 mod left_out;
 mod machines;
 mod numbers;
+mod policy;
 mod recorded;
 mod seeded;
 mod simulated_machines;

@@ -1,4 +1,4 @@
-//! Inlined into the page: style, scripts, and the data of the charts. Only here text is not escaped.
+//! Inlined into the page: style, scripts, and the data of the charts. Only this text is not escaped.
 
 use std::io;
 
@@ -6,9 +6,9 @@ use maud::{Markup, PreEscaped};
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 
-const STYLE: &str = include_str!("../../../assets/page/style.css");
+pub(super) const STYLE: &str = include_str!("../../../assets/page/style.css");
 /// The charts' library first; start.js last.
-const SCRIPTS: [&str; 17] = [
+pub(super) const SCRIPTS: [&str; 17] = [
     include_str!("../../../assets/vendor/echarts/echarts.min.js"),
     include_str!("../../../assets/page/numbers.js"),
     include_str!("../../../assets/page/page.js"),
@@ -27,14 +27,6 @@ const SCRIPTS: [&str; 17] = [
     include_str!("../../../assets/page/tables.js"),
     include_str!("../../../assets/page/start.js"),
 ];
-
-pub(super) fn style() -> PreEscaped<&'static str> {
-    PreEscaped(STYLE)
-}
-
-pub(super) fn scripts() -> [PreEscaped<&'static str>; SCRIPTS.len()] {
-    SCRIPTS.map(PreEscaped)
-}
 
 /// What could end the script element or open a comment is written as an escape, which JSON reads back as the same text. Such characters
 /// stand inside strings only.

@@ -3,17 +3,14 @@
 mod blocks;
 mod inlined;
 mod phrases;
+mod policy;
 mod table;
 mod timeline;
 
-use maud::{DOCTYPE, Markup, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
 
 use super::document::{Document, Opening};
-
-/// The page fetches nothing, whatever the text of a study contains.
-const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; \
-                      base-uri 'none'; form-action 'none'";
 
 /// A document with charts that scripts draw.
 pub(crate) fn page(document: &Document, charts: &impl Serialize) -> String {
@@ -26,17 +23,21 @@ pub(crate) fn plain_page(document: &Document) -> String {
 }
 
 fn laid_out(document: &Document, charts: Option<&impl Serialize>) -> String {
+    let scripts: &[&str] = match charts {
+        Some(_) => &inlined::SCRIPTS,
+        None => &[],
+    };
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta http-equiv="Content-Security-Policy" content=(policy::policy(inlined::STYLE, scripts));
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="generator" content={ "waggle " (document.version) };
                 title { (document.opening.study) " · waggle report" }
-                style { (inlined::style()) }
+                style { (PreEscaped(inlined::STYLE)) }
             }
             body {
                 a class="skip" href="#main" { "Skip to the report" }
@@ -53,7 +54,7 @@ fn laid_out(document: &Document, charts: Option<&impl Serialize>) -> String {
                 }
                 @if let Some(charts) = charts {
                     script type="application/json" id="model" { (inlined::json(charts)) }
-                    @for script in inlined::scripts() { script { (script) } }
+                    @for script in scripts { script { (PreEscaped(script)) } }
                 }
             }
         }
