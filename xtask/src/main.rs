@@ -9,6 +9,7 @@
 )]
 
 mod circles;
+mod deny;
 mod fuzz;
 mod links;
 mod outputs;
@@ -31,6 +32,7 @@ cargo xtask fmt                                    formatting
 cargo xtask clippy                                 lints, warnings as errors
 cargo xtask docs                                   documentation, warnings as errors
 cargo xtask tidy                                   the rules of STYLE.md that a program can check
+cargo xtask deny                                   licences, sources and known vulnerabilities of dependencies
 cargo xtask test [WORD…]                           all tests: the workspace's, the report's in a browser, the deployment's;
                                                    with words, those of parts that have one in their name
 cargo xtask fuzz [--seconds N] [TARGET…]           each fuzz target for N seconds (30)
@@ -68,6 +70,7 @@ fn run(arguments: &[String]) -> Result<bool> {
             steps.run("clippy", || clippy(&root));
             steps.run("docs", || docs(&root));
             steps.run("tidy", || tidy::tidy(&root));
+            deny::deny(&root, &mut steps);
             suite::test(&root, &[], &mut steps);
             if let Some(seconds) = seconds {
                 fuzz::fuzz(&root, seconds, &[], &mut steps);
@@ -88,6 +91,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         "clippy" => steps.run("clippy", || clippy(&root)),
         "docs" => steps.run("docs", || docs(&root)),
         "tidy" => steps.run("tidy", || tidy::tidy(&root)),
+        "deny" => deny::deny(&root, &mut steps),
         "reference" => steps.run("reference", || reference(&root)),
         _ => bail!("unknown command {command:?}\n\n{USAGE}"),
     }
