@@ -16,6 +16,7 @@ mod outputs;
 mod programs;
 mod rooms;
 mod rules;
+mod sbom;
 mod steps;
 mod suite;
 mod tidy;
@@ -33,6 +34,7 @@ cargo xtask clippy                                 lints, warnings as errors
 cargo xtask docs                                   documentation, warnings as errors
 cargo xtask tidy                                   the rules of STYLE.md that a program can check
 cargo xtask deny                                   licences, sources and known vulnerabilities of dependencies
+cargo xtask sbom                                   the bills of materials of the programs
 cargo xtask test [WORD…]                           all tests: the workspace's, the report's in a browser, the deployment's;
                                                    with words, those of parts that have one in their name
 cargo xtask fuzz [--seconds N] [TARGET…]           each fuzz target for N seconds (30)
@@ -71,6 +73,7 @@ fn run(arguments: &[String]) -> Result<bool> {
             steps.run("docs", || docs(&root));
             steps.run("tidy", || tidy::tidy(&root));
             deny::deny(&root, &mut steps);
+            steps.run("sbom", || sbom::check(&root));
             suite::test(&root, &[], &mut steps);
             if let Some(seconds) = seconds {
                 fuzz::fuzz(&root, seconds, &[], &mut steps);
@@ -91,6 +94,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         "clippy" => steps.run("clippy", || clippy(&root)),
         "docs" => steps.run("docs", || docs(&root)),
         "tidy" => steps.run("tidy", || tidy::tidy(&root)),
+        "sbom" => steps.run("sbom", || sbom::check(&root)),
         "deny" => deny::deny(&root, &mut steps),
         "reference" => steps.run("reference", || reference(&root)),
         _ => bail!("unknown command {command:?}\n\n{USAGE}"),
