@@ -63,12 +63,13 @@ pub use run::{
 pub use trial::{
     BackgroundInfo, BackgroundLoadInfo, BacklogRow, ClientEndInfo, ClientInfo, ConnectingInfo,
     CoolDownInfo, CountsRow, DeliveryInfo, FailureCount, FaultInfo, GeneratorInfo,
-    GeneratorPartInfo, InspectedCounts, InstantsInfo, IntervalRow, LagInfo, LedgerInfo,
-    LoadDropInfo, MachineInfo, MeasuredRecords, NetworkCounts, NetworkInfo, PhaseInfo, PhaseName,
-    PreparationInfo, PrepareLoadInfo, PrepareStepInfo, ProbeInfo, QuietWaitInfo, ResourceRow,
-    SampleInfo, SessionCounts, SessionsInfo, SnapshotInfo, StepCounts, StepInfo, StopNumber,
-    StoppedInfo, SystemMetricRow, TrialEnd, TrialInfo,
+    GeneratorPartInfo, InspectedCounts, InstantsInfo, IntervalRow, IntervalSums, LagInfo,
+    LedgerInfo, LoadDropInfo, MachineInfo, MeasuredRecords, NetworkCounts, NetworkInfo, PhaseInfo,
+    PhaseName, PreparationInfo, PrepareLoadInfo, PrepareStepInfo, ProbeInfo, QuietWaitInfo,
+    ResourceRow, SampleInfo, SessionCounts, SessionsInfo, SnapshotInfo, StepCounts, StepInfo,
+    StopNumber, StoppedInfo, SystemMetricRow, TrialEnd, TrialInfo, add_failures,
     limit::{CpuLimit, LimitInfo, LimitMeans, MemoryLimit, ThrottlingInfo},
+    note_failure,
 };
 
 /// The version of the folder's layout and of every file in it. A reader refuses any other.

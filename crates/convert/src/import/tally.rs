@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use hdrhistogram::Histogram;
-use waggle_results::{CountsRow, FailureCount, FailureKind, StepCounts};
+use waggle_results::{CountsRow, StepCounts, add_failures, note_failure};
 
 use super::{request::Request, timeline::Timeline};
 
@@ -200,25 +200,17 @@ fn counts(bucket: &Bucket, seconds: f64) -> CountsRow {
         row.sent += step.counts.sent;
         row.succeeded += step.counts.succeeded;
         row.failed += step.counts.failed;
-        for failure in &step.counts.failures {
-            note_failure(&mut row.failures, failure.kind, failure.count);
-        }
+        add_failures(&mut row.failures, &step.counts.failures);
     }
     // A request is due when it is sent.
     row.due = row.sent;
     row
 }
 
-/// Adds to the count of a kind.
-pub(crate) fn note_failure(failures: &mut Vec<FailureCount>, kind: FailureKind, count: u64) {
-    match failures.iter_mut().find(|known| known.kind == kind) {
-        Some(known) => known.count += count,
-        None => failures.push(FailureCount { kind, count }),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use waggle_results::FailureKind;
+
     use super::*;
 
     fn request(start_ms: u64, duration_ms: u64, failure: Option<FailureKind>) -> Request<'static> {

@@ -9,8 +9,8 @@ use anyhow::{Result, bail};
 use hdrhistogram::Histogram;
 use jiff::Timestamp;
 use waggle_results::{
-    CountsRow, FailureCount, ImportedTrialInfo, IntervalHistograms, IntervalRow, LoadStart,
-    PhaseInfo, PhaseName, StepCounts, StepInfo, TrialInfo, TrialKey, TrialWriter, UnknownFact,
+    CountsRow, ImportedTrialInfo, IntervalHistograms, IntervalRow, LoadStart, PhaseInfo, PhaseName,
+    StepCounts, StepInfo, TrialInfo, TrialKey, TrialWriter, UnknownFact,
 };
 use waggle_spec::{StepTimes, TimeKind, Times};
 
@@ -18,7 +18,7 @@ use super::{
     ab::Summary,
     load_model,
     survey::{Reader, Requests, Surveyed},
-    tally::{TalliedInterval, Tally, note_failure},
+    tally::{TalliedInterval, Tally},
     timeline::Timeline,
 };
 
@@ -319,42 +319,19 @@ fn tally(plan: &Plan<'_>, path: &Path, timeline: Timeline) -> Result<Option<Tall
 
 impl Sums {
     fn add(&mut self, interval: &TalliedInterval, is_measured: bool, is_whole: bool) {
-        add_counts(&mut self.totals, &interval.counts);
+        self.totals.follow(&interval.counts);
         if is_measured {
-            add_counts(&mut self.measured, &interval.counts);
+            self.measured.follow(&interval.counts);
         }
         if is_whole {
             return;
         }
         for ((measured, totals), step) in self.steps.iter_mut().zip(&interval.steps) {
-            add_step(totals, &step.counts);
+            totals.follow(&step.counts);
             if is_measured {
-                add_step(measured, &step.counts);
+                measured.follow(&step.counts);
             }
         }
-    }
-}
-
-fn add_counts(sum: &mut CountsRow, row: &CountsRow) {
-    sum.seconds += row.seconds;
-    sum.due += row.due;
-    sum.sent += row.sent;
-    sum.succeeded += row.succeeded;
-    sum.failed += row.failed;
-    sum.in_flight_change += row.in_flight_change;
-    sum.bytes_sent += row.bytes_sent;
-    sum.bytes_received += row.bytes_received;
-    for failure in &row.failures {
-        note_failure(&mut sum.failures, failure.kind, failure.count);
-    }
-}
-
-fn add_step(sum: &mut StepCounts, step: &StepCounts) {
-    sum.sent += step.sent;
-    sum.succeeded += step.succeeded;
-    sum.failed += step.failed;
-    for FailureCount { kind, count } in &step.failures {
-        note_failure(&mut sum.failures, *kind, *count);
     }
 }
 

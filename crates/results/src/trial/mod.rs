@@ -13,6 +13,7 @@ mod preparation;
 mod quiet_wait;
 mod rows;
 mod stopped;
+mod sums;
 
 pub use background::{BackgroundInfo, BackgroundLoadInfo};
 pub use clients::{ClientEndInfo, ClientInfo};
@@ -26,6 +27,7 @@ pub use quiet_wait::QuietWaitInfo;
 pub use rows::{BacklogRow, IntervalRow, ResourceRow, SystemMetricRow};
 use serde::{Deserialize, Serialize};
 pub use stopped::{StopNumber, StoppedInfo};
+pub use sums::{IntervalSums, add_failures, note_failure};
 
 use crate::{
     FORMAT, FailureKind, ImportedTrialInfo, LimitInfo, RecoveryInfo, TrialKey, count::count,

@@ -1,7 +1,7 @@
 //! The made-up steps of a scenario: each has its share of an interval's requests.
 
 use hdrhistogram::Histogram;
-use waggle_results::{CountsRow, FailureCount, SessionCounts, StepCounts};
+use waggle_results::{CountsRow, SessionCounts, StepCounts};
 use waggle_spec::{StepTimes, TimeKind, Times};
 
 use super::{Seeded, trial::spread};
@@ -76,21 +76,5 @@ pub(super) fn sessions_of(last: &StepCounts) -> SessionCounts {
         started: last.sent,
         completed: last.succeeded,
         failed: last.failed,
-    }
-}
-
-pub(super) fn add_step(sum: &mut StepCounts, counts: &StepCounts) {
-    sum.sent += counts.sent;
-    sum.succeeded += counts.succeeded;
-    sum.failed += counts.failed;
-    add_failures(&mut sum.failures, &counts.failures);
-}
-
-pub(super) fn add_failures(sum: &mut Vec<FailureCount>, failures: &[FailureCount]) {
-    for failure in failures {
-        match sum.iter_mut().find(|known| known.kind == failure.kind) {
-            Some(known) => known.count += failure.count,
-            None => sum.push(failure.clone()),
-        }
     }
 }

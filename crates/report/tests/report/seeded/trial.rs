@@ -16,7 +16,7 @@ use super::{
     background::background,
     broker, growth, load_drop,
     preparation::preparation,
-    steps::{Steps, add_failures, add_step, sessions_of},
+    steps::{Steps, sessions_of},
     technologies, transports,
 };
 
@@ -143,9 +143,9 @@ impl Sums {
     fn add_steps(&mut self, steps: &[StepCounts], measured: bool) {
         self.steps.resize_with(steps.len(), Default::default);
         for (sum, counts) in self.steps.iter_mut().zip(steps) {
-            add_step(&mut sum.1, counts);
+            sum.1.follow(counts);
             if measured {
-                add_step(&mut sum.0, counts);
+                sum.0.follow(counts);
             }
         }
     }
@@ -321,9 +321,9 @@ fn interval(
     sums.accepted.push(succeeded);
     let is_measured = (WARM_UP..WARM_UP + MEASURED).contains(&place);
     sums.add_steps(&steps.counts, is_measured);
-    add(&mut sums.totals, &counts);
+    sums.totals.follow(&counts);
     if is_measured {
-        add(&mut sums.measured, &counts);
+        sums.measured.follow(&counts);
     }
 }
 
@@ -363,26 +363,6 @@ pub(super) fn spread(count: u64, typical: f64) -> Histogram<u64> {
             .unwrap();
     }
     histogram
-}
-
-fn add(sum: &mut CountsRow, row: &CountsRow) {
-    sum.seconds += row.seconds;
-    sum.due += row.due;
-    sum.sent += row.sent;
-    sum.succeeded += row.succeeded;
-    sum.failed += row.failed;
-    sum.records_succeeded += row.records_succeeded;
-    sum.bytes_sent += row.bytes_sent;
-    sum.bytes_received += row.bytes_received;
-    if let Some(row) = row.inspected {
-        let sum = sum.inspected.get_or_insert_default();
-        sum.answers += row.answers;
-        sum.body_bytes += row.body_bytes;
-        sum.decoded_bytes += row.decoded_bytes;
-        *sum.items.get_or_insert_default() += row.items.unwrap_or_default();
-    }
-    add_failures(&mut sum.failures, &row.failures);
-    add_failures(&mut sum.other_failures, &row.other_failures);
 }
 
 fn resources(

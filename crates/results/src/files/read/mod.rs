@@ -12,8 +12,8 @@ use waggle_spec::{StepTimes, TimeKind, Times};
 
 use self::series::{Series, bytes, in_file, refuse_link};
 use crate::{
-    BacklogRow, HistogramLog, IntervalRow, ProbeInfo, ProbeLogs, ReadError, ResourceRow, RunInfo,
-    StepInfo, SystemMetricRow, TextError, TrialInfo, TrialKey,
+    BacklogRow, HistogramLog, IntervalRow, IntervalSums, ProbeInfo, ProbeLogs, ReadError,
+    ResourceRow, RunInfo, StepCounts, StepInfo, SystemMetricRow, TextError, TrialInfo, TrialKey,
     files::{
         folder,
         names::{
@@ -144,6 +144,22 @@ impl Trial {
         self.intervals
             .iter()
             .filter(move |row| (from_s..to_s).contains(&(row.start_s + row.counts.seconds / 2.0)))
+    }
+
+    /// The counts of the measured phase and of the answers after it; none if the trial did not get that far.
+    #[must_use]
+    pub fn answer_sums(&self) -> IntervalSums {
+        let (from_s, to_s) = self.info.answers_within();
+        let mut sums = IntervalSums::default();
+        for row in self.intervals_within(from_s, to_s) {
+            sums.counts.follow(&row.counts);
+            sums.steps.resize_with(row.steps.len(), StepCounts::default);
+            for (sum, step) in sums.steps.iter_mut().zip(&row.steps) {
+                sum.follow(step);
+            }
+            sums.sessions.follow(row.sessions.unwrap_or_default());
+        }
+        sums
     }
 
     /// The histograms of the measured phase and of the answers after it; empty ones if the trial did not get that far.
