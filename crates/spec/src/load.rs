@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 use crate::seconds;
 
 /// The load model: what makes the next request due. Latencies of different models are never compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LoadKind {
     /// Each connection keeps `pipelining` requests in flight.
+    #[default]
     Closed,
     /// Requests fall due by the clock at `rate`, independent of the answers.
     Open,

@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 use crate::seconds;
 
 /// The order of trials within each repetition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TrialOrder {
     /// At random, by the seed.
+    #[default]
     Shuffled,
     /// As the file lists them.
     AsListed,
@@ -42,9 +43,10 @@ pub struct RampUp {
 }
 
 /// What ends the warm-up before its time is up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub enum WarmUpUntil {
+    #[default]
     Steady,
     /// Nothing; it has a fixed length.
     Duration,

@@ -2,7 +2,7 @@
 
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use waggle_results::{CellInfo, FORMAT, Host, RunInfo, ScheduleInfo, TrialKey};
-use waggle_spec::{LoadKind, Restart, TimeKind, Times, TrialOrder, WarmUpUntil};
+use waggle_spec::{TimeKind, Times};
 use waggle_stats::Verdict;
 
 use crate::{
@@ -134,71 +134,31 @@ impl Simulated {
         });
         RunInfo {
             format: FORMAT,
-            waggle_version: String::new(),
             study: "simulated".to_owned(),
-            question: String::new(),
-            study_file: String::new(),
             seed: 1,
-            started_utc: String::new(),
-            system: String::new(),
-            system_summary: String::new(),
-            components: Vec::new(),
             cells: cells.collect(),
-            order: Vec::new(),
-            added: Vec::new(),
             schedule: ScheduleInfo {
                 repeat: self.repetitions,
-                repeat_max: None,
-                order: TrialOrder::Shuffled,
-                warm_up_until: WarmUpUntil::Steady,
                 warm_up_timeout_s: 1.0,
                 measure_s: 10.0,
-                measure_requests: None,
                 drain_timeout_s: 1.0,
                 interval_s: 1.0,
                 max_ci_width: 0.2,
-                restart: Restart::EveryTrial,
-                recovery: None,
-                ramp_up: None,
-                cool_down_until: None,
+                ..ScheduleInfo::default()
             },
-            thresholds: Vec::new(),
-            asks: Vec::new(),
-            expect_verdict: None,
-            load_model: LoadKind::Closed,
             host: host(),
-            records_file: None,
-            delivery_probe: None,
-            scenario: None,
-            search: None,
-            intermediate_probes: Vec::new(),
-            metrics: Vec::new(),
-            reference: None,
-            best_and_worst: None,
-            scaling: None,
-            selection: None,
-            at_start: None,
-            imported: None,
-            versions: None,
-            derived: Vec::new(),
-            artifacts: Vec::new(),
-            left_out: Vec::new(),
+            ..RunInfo::default()
         }
     }
 }
 
 fn host() -> Host {
     Host {
-        name: String::new(),
-        kernel: String::new(),
-        cpu_model: String::new(),
         cpus: 2,
-        memory_bytes: 0,
-        open_files_max: 0,
         load_cpus: vec![0],
         system_cpus: vec![1],
         shared_with_system: true,
-        idle_poll: false,
+        ..Host::default()
     }
 }
 

@@ -29,10 +29,10 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use waggle_results::{
-    CellInfo, FORMAT, Host, ImportedInfo, RunFolder, RunInfo, ScenarioInfo, ScheduleInfo, TrialKey,
+    CellInfo, FORMAT, ImportedInfo, RunFolder, RunInfo, ScenarioInfo, ScheduleInfo, TrialKey,
     UnknownFact,
 };
-use waggle_spec::{LoadKind, Restart, TrialOrder, WarmUpUntil};
+use waggle_spec::{LoadKind, TrialOrder, WarmUpUntil};
 
 use self::{
     columns::Mapping,
@@ -325,13 +325,10 @@ fn run_info(
         format: FORMAT,
         waggle_version: env!("CARGO_PKG_VERSION").to_owned(),
         study: plan.name.to_owned(),
-        question: String::new(),
         study_file: files.join(", "),
-        seed: 0,
         started_utc: first.unwrap_or_default(),
         system: "imported".to_owned(),
         system_summary: format!("the system that {tool} loaded"),
-        components: Vec::new(),
         cells: (1..)
             .zip(cells)
             .map(|(cell, source)| CellInfo {
@@ -344,15 +341,8 @@ fn run_info(
             })
             .collect(),
         order: places.iter().map(|(place, _)| place.key).collect(),
-        added: Vec::new(),
         schedule: schedule(results, cells, trials),
-        thresholds: Vec::new(),
-        asks: Vec::new(),
-        expect_verdict: None,
         load_model: results.load_model,
-        host: Host::default(),
-        records_file: None,
-        delivery_probe: None,
         scenario: (!plan.steps.is_empty()).then(|| ScenarioInfo {
             name: plan.name.to_owned(),
             file: None,
@@ -360,24 +350,13 @@ fn run_info(
             flows: Vec::new(),
             feeds: Vec::new(),
         }),
-        search: None,
-        intermediate_probes: Vec::new(),
-        metrics: Vec::new(),
-        reference: None,
-        best_and_worst: None,
-        scaling: None,
-        selection: None,
-        at_start: None,
         imported: Some(ImportedInfo {
             tool,
             files,
             resolution_us: trials.iter().map(Trial::resolution_us).fold(0.0, f64::max),
             unknown,
         }),
-        versions: None,
-        derived: Vec::new(),
-        artifacts: Vec::new(),
-        left_out: Vec::new(),
+        ..RunInfo::default()
     }
 }
 
@@ -389,18 +368,12 @@ fn schedule(results: &Results, cells: &[CellSource], trials: &[Trial]) -> Schedu
     let most = cells.iter().map(|cell| cell.trials.len()).max();
     ScheduleInfo {
         repeat: most.and_then(|most| u32::try_from(most).ok()).unwrap_or(1),
-        repeat_max: None,
         order: TrialOrder::AsListed,
         warm_up_until: WarmUpUntil::Duration,
         warm_up_timeout_s: results.warm_up.as_secs_f64(),
         measure_s,
-        measure_requests: None,
-        drain_timeout_s: 0.0,
         interval_s,
         max_ci_width: MAX_CI_WIDTH,
-        restart: Restart::EveryTrial,
-        recovery: None,
-        ramp_up: None,
-        cool_down_until: None,
+        ..ScheduleInfo::default()
     }
 }

@@ -18,7 +18,7 @@ use waggle_spec::{
 use crate::{ArtifactInfo, AtStartInfo, ImportedInfo, LeftOutInfo, SystemMetricInfo};
 
 /// The whole of `run.json`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunInfo {
     /// [`crate::FORMAT`] at the time of writing.
@@ -255,7 +255,7 @@ impl RunInfo {
 }
 
 /// The schedule's numbers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScheduleInfo {
     /// Trials of a cell, at least.

@@ -29,7 +29,6 @@ pub(crate) fn key(cell: u32, repetition: u32) -> TrialKey {
     TrialKey { cell, repetition }
 }
 
-#[expect(clippy::too_many_lines, reason = "a line a field")]
 pub(crate) fn run_info() -> RunInfo {
     let level = |value: &str| vec![("connections".to_owned(), value.to_owned())];
     RunInfo {
@@ -68,21 +67,16 @@ pub(crate) fn run_info() -> RunInfo {
         order: vec![key(2, 1), key(1, 1), key(1, 2), key(2, 2)],
         schedule: ScheduleInfo {
             repeat: 2,
-            repeat_max: None,
             order: TrialOrder::Shuffled,
             warm_up_until: WarmUpUntil::Steady,
             warm_up_timeout_s: 2.0,
             measure_s: 1.0,
-            measure_requests: None,
             drain_timeout_s: 10.0,
             interval_s: INTERVAL_S,
             max_ci_width: 0.1,
             restart: Restart::EveryTrial,
-            recovery: None,
-            ramp_up: None,
-            cool_down_until: None,
+            ..ScheduleInfo::default()
         },
-        asks: Vec::new(),
         thresholds: vec![Threshold {
             text: "delivery.missing == 0".into(),
             metric: vec!["delivery".into(), "missing".into()],
@@ -91,24 +85,10 @@ pub(crate) fn run_info() -> RunInfo {
         }],
         load_model: LoadKind::Closed,
         host: host(),
-        added: Vec::new(),
-        expect_verdict: None,
         records_file: Some("data/host-metrics.lp (1,000 records)".into()),
         delivery_probe: Some("store".into()),
-        scenario: None,
-        search: None,
-        intermediate_probes: Vec::new(),
-        metrics: Vec::new(),
-        reference: None,
-        best_and_worst: None,
-        scaling: None,
-        selection: None,
         at_start: Some(AtStartInfo::new("how soon?", &[], [], STUDY)),
-        imported: None,
-        versions: None,
-        derived: Vec::new(),
-        artifacts: Vec::new(),
-        left_out: Vec::new(),
+        ..RunInfo::default()
     }
 }
 

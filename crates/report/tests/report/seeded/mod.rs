@@ -28,8 +28,8 @@ use waggle_results::{
     RecoveryInfo, RunFolder, RunInfo, ScenarioInfo, ScheduleInfo, SystemMetricInfo, TrialKey,
 };
 use waggle_spec::{
-    BestAndWorst, Comparison, FeedOrder, LevelKind, LoadKind, OperatingPoints, Reference, Restart,
-    Scaling, Threshold, TrialOrder, WarmUpUntil,
+    BestAndWorst, Comparison, FeedOrder, LevelKind, LoadKind, OperatingPoints, Reference, Scaling,
+    Threshold,
 };
 use waggle_stats::{Answer, Levels, Search, Settings};
 
@@ -455,8 +455,6 @@ impl Seeded {
             .collect();
         RunInfo {
             asks: self.asks.clone(),
-            added: Vec::new(),
-            expect_verdict: None,
             format: FORMAT,
             waggle_version: "0.1.0".to_owned(),
             study: "ingest".to_owned(),
@@ -473,19 +471,14 @@ impl Seeded {
             cells,
             schedule: ScheduleInfo {
                 repeat: self.repeat,
-                repeat_max: None,
-                order: TrialOrder::Shuffled,
-                warm_up_until: WarmUpUntil::Steady,
                 warm_up_timeout_s: 2.0,
                 measure_s: 3.0,
-                measure_requests: None,
                 drain_timeout_s: 10.0,
                 interval_s: 0.25,
                 max_ci_width: 0.2,
-                restart: Restart::EveryTrial,
                 recovery: self.recovery,
                 ramp_up: self.recovery.map(load_drop::ramp_up),
-                cool_down_until: None,
+                ..ScheduleInfo::default()
             },
             thresholds: self.thresholds(),
             load_model: if self.recovery.is_some() {
@@ -518,13 +511,7 @@ impl Seeded {
             reference: self.reference.clone(),
             best_and_worst: self.best_and_worst.clone(),
             scaling: self.scaling.clone(),
-            imported: None,
-            versions: None,
-            derived: Vec::new(),
-            artifacts: Vec::new(),
-            left_out: Vec::new(),
-            selection: None,
-            at_start: None,
+            ..RunInfo::default()
         }
     }
 
