@@ -62,7 +62,7 @@ pub use info::{
 pub use metric::{
     known::Known,
     number::Number,
-    trial_value::{in_load, in_trial, range_in_trial},
+    trial_value::{in_trial, range_in_trial},
     windows::Hidden,
 };
 pub use recording::{
@@ -77,6 +77,7 @@ pub use run::{
     cell_group::{CalledCell, CellGroup, part_of_cells},
     conclusion::{Conclusion, Doubtful, conclusion_of_search, expected_verdict},
     drift::{DriftModel, RepetitionDrift, SentinelModel, SentinelPoint},
+    ended_load::EndedLoad,
     faults::{CellFaults, Kill},
     left_out::{LeftOutGroup, left_out_groups, left_out_of_run},
     operating_points::{OperatingCell, OperatingPointModel},
@@ -86,7 +87,7 @@ pub use run::{
         CellSearch, SearchModel, SearchStep, Shortfall, evidence, operating_level,
         shortfalls_at_limit,
     },
-    so_far::{CellSoFar, TrialSoFar, cell_so_far, findings, trial_so_far},
+    so_far::{CellSoFar, TrialSoFar, cell_so_far, trial_so_far},
     stalls::{CellStalls, TwoWeights},
     system_counts::{CellCounts, CountComparisonModel},
     warning::{SharedCpus, Warning},

@@ -13,7 +13,7 @@ use crate::trial::{
 };
 
 /// What numbers are read from: parts of a trial.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Source<'a> {
     pub(super) numbers: Option<&'a TrialNumbers>,
     pub(super) intermediate_probes: &'a [TrialProbe],

@@ -1,6 +1,6 @@
 //! The joint between the catalogue of metrics and results: how a trial has a metric.
 
-use waggle_metrics::{Metric, NamedMetric, OverTrials, resolve_in_load};
+use waggle_metrics::{Metric, NamedMetric, OverTrials};
 use waggle_results::{DeliveryInfo, LedgerInfo};
 use waggle_stats::{Bounded, Drawn, Part, ThinTail};
 
@@ -22,17 +22,6 @@ use crate::{
         trial_model::{TrialModel, TrialNumbers},
     },
 };
-
-/// The number of a path in a load of which these numbers are known and no more; what is sent has no name in the path.
-#[must_use]
-pub fn in_load(path: &[String], numbers: &TrialNumbers) -> Option<f64> {
-    let parts: Vec<&str> = path.iter().map(String::as_str).collect();
-    let source = Source {
-        numbers: Some(numbers),
-        ..Source::default()
-    };
-    single_value(&resolve_in_load(&parts)?, source)
-}
 
 /// A metric in one trial; `None` where it was not measured, and of a number that only several trials have.
 #[must_use]

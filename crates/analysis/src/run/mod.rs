@@ -9,6 +9,7 @@ pub(crate) mod asked_before;
 pub(crate) mod cell_group;
 pub(crate) mod conclusion;
 pub(crate) mod drift;
+pub(crate) mod ended_load;
 pub(crate) mod faults;
 pub(crate) mod left_out;
 pub(crate) mod operating_points;

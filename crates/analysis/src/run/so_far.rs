@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use waggle_results::{ReadError, Run, RunInfo, Trial, TrialKey};
-use waggle_stats::{Estimate, Findings, Reason, Scale, Verdict};
+use waggle_stats::{Estimate, Reason, Scale, Verdict};
 
 use crate::{
     cell::asked_metrics::{AskedReading, asked_readings, estimate_readings},
     info::factor::counted_unit,
-    recording::trial_view::TrialView,
-    trial::{judge, machine, trial_model},
+    trial::trial_model,
 };
 
 /// One trial, as far as its cell rests on it.
@@ -56,17 +55,6 @@ pub fn trial_so_far(run: &Path, key: TrialKey) -> Result<TrialSoFar, ReadError> 
         },
         reasons: model.reasons,
     })
-}
-
-/// What the checks find in one trial of a run.
-///
-/// # Errors
-/// As [`trial_so_far()`].
-pub fn findings(run: &Path, key: TrialKey) -> Result<Findings, ReadError> {
-    let (info, raw) = read(run, key)?;
-    let view = TrialView::new(&raw);
-    let machine = machine::machine(&view, &info);
-    Ok(judge::trial(&view, &info, machine).findings)
 }
 
 fn read(run: &Path, key: TrialKey) -> Result<(RunInfo, Trial), ReadError> {

@@ -1,11 +1,11 @@
-//! The sums of a trial's intervals, for its result and the live view.
+//! The sums of a trial's intervals, while it runs.
 
 use std::time::Duration;
 
 use waggle_analysis::{Course, Length};
 use waggle_load::Interval;
 use waggle_report::wording::causes::Place;
-use waggle_results::{CountsRow, GeneratorInfo, IntervalRow, MachineInfo, TrialEnd, TrialInfo};
+use waggle_results::{CountsRow, GeneratorInfo, IntervalRow, MachineInfo};
 use waggle_runner::counts::{Carried, Measured, TlsObstacle, interval_row, row, tls_obstacle};
 use waggle_spec::TimeKind;
 
@@ -22,13 +22,9 @@ pub(crate) struct SoFar {
     /// The whole trial, warm-up included.
     pub(crate) whole: Interval,
     pub(crate) ran_for: Duration,
-    pub(crate) in_flight_at_start: u64,
     pub(crate) in_flight: u64,
     /// The time series of the measured phase.
     pub(crate) course: Course,
-    pub(crate) interrupted: bool,
-    /// Why the trial failed.
-    pub(crate) failure: Option<String>,
     /// CPU times of the machine in the measured phase; `None`: not known.
     pub(crate) cpus: Option<MachineInfo>,
     /// Of how many CPUs; 0: not known yet.
@@ -53,10 +49,7 @@ impl SoFar {
             measured: Measured::default(),
             all: Measured::default(),
             ran_for: Duration::ZERO,
-            in_flight_at_start: 0,
             in_flight: 0,
-            interrupted: false,
-            failure: None,
             cpus: None,
             cpu_count: 0,
             place: Place::Flags,
@@ -81,25 +74,6 @@ impl SoFar {
         self.measured.engine(&self.shape.generator)
     }
 
-    /// Adds the part of the trial's result that its intervals lack.
-    pub(crate) fn end(&mut self, info: &TrialInfo) {
-        if let TrialEnd::Failed { reason, .. } = &info.end {
-            self.failure = Some(reason.clone());
-        }
-        let (totals, final_totals) = (&mut self.whole.counts, &info.totals);
-        (totals.due, totals.sent, totals.skipped) =
-            (final_totals.due, final_totals.sent, final_totals.skipped);
-        (totals.succeeded, totals.failed) = (final_totals.succeeded, final_totals.failed);
-        self.ran_for = Duration::from_secs_f64(final_totals.seconds.max(0.0));
-        if let Some(connecting) = info.connecting {
-            totals.connects = connecting.connects;
-            totals.handshakes = connecting.handshakes;
-            totals.handshakes_resumed = connecting.handshakes_resumed;
-            totals.resent = connecting.resent;
-        }
-        self.cpus = info.machine.or(self.cpus);
-    }
-
     /// Adds an interval.
     pub(crate) fn add(&mut self, interval: &Interval, phase: Phase) {
         let counts = &interval.counts;
@@ -109,7 +83,6 @@ impl SoFar {
         let carried = Carried::ByEach(self.shape.records_per_request);
         let row = interval_row(interval, before, &carried);
         if phase == Phase::WarmUp {
-            self.in_flight_at_start = counts.in_flight;
             self.course.add_warm_up(&row);
             return;
         }

@@ -1,8 +1,9 @@
 //! `waggle load`: a load on one URL, as the trial of a study with one cell.
 //!
 //! Flags and the URL become a study, whose text can be saved (`study`). The runner runs it, with `--search` as a `search`. `follow`
-//! follows its events: `crate::trial` adds up and checks intervals, rows are written and shown (at a terminal with `crate::live`), and
-//! become one plain value with its conditions (`result`), which is rendered as text and by serde.
+//! follows its events: `crate::trial` adds up and checks intervals, rows are written and shown (at a terminal with `crate::live`). At its
+//! end the trial is read from the run folder and becomes one plain value with its conditions (`result`), which is rendered as text and
+//! by serde.
 
 mod follow;
 pub(super) mod result;
@@ -21,7 +22,7 @@ use waggle_system::host::measuring::Measuring;
 
 use self::{
     follow::{
-        drive::{self, Environment},
+        drive::{self, Environment, Followed},
         outcome::{self, ResultInputs},
         series::Series,
         view::{LiveView, View},
@@ -143,17 +144,22 @@ fn run_load(flags: &Load, thresholds: &[Threshold], to: Destination<'_>) -> Resu
     let mut view = view(output, to.target);
     let interrupts = interrupts(to.folders)?;
     let environment = environment(flags, to, &interrupts);
-    let observed = drive::drive(&planned, &mut series, &mut view, environment);
-    let observed = observed.inspect_err(|_| to.folders.give_up())?;
+    let followed = drive::drive(&planned, &mut series, &mut view, environment);
+    let followed = followed.inspect_err(|_| to.folders.give_up())?;
+    let Some(Followed { load, rows }) = followed else {
+        output::print_progress("ended before the last answers had arrived: the load has no result");
+        return Ok(Exit::Interrupted);
+    };
     let inputs = ResultInputs {
         url: &to.target.url,
         settings: planned.settings.clone(),
         thresholds,
         remarks: environment.remarks(),
-        with_series: output.series,
+        interrupted: interrupts.count() > 0,
+        intervals: output.series.then_some(rows),
     };
     report_saved(flags, &planned, to.folders);
-    let result = outcome::result(&planned, observed, inputs);
+    let result = outcome::result(&planned, &load, inputs);
     show(&result, output.json)?;
     Ok(exit(&result))
 }

@@ -106,7 +106,7 @@ impl SearchLoad<'_> {
         let Self {
             planned, search, ..
         } = self;
-        let Step { showed, observed } = step;
+        let Step { showed, load } = step;
         let inputs = ResultInputs {
             url: self.url,
             settings: Settings {
@@ -115,9 +115,10 @@ impl SearchLoad<'_> {
             },
             thresholds: &search.conditions,
             remarks: self.environment.remarks(),
-            with_series: false,
+            interrupted: false,
+            intervals: None,
         };
-        let result = outcome::result(planned, observed, inputs);
+        let result = outcome::result(planned, &load, inputs);
         self::step(planned, &showed, result)
     }
 }

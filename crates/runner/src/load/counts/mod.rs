@@ -18,7 +18,7 @@ use waggle_study::{Cell, Request, What};
 use waggle_system::failure_kind::failure_kind;
 
 use self::generators::generator_parts;
-pub use self::tls_obstacle::{TlsObstacle, tls_obstacle};
+pub use self::tls_obstacle::{TlsObstacle, tls_obstacle, tls_obstacle_of_trial};
 pub(crate) use self::{
     remarks::{kinds, outcome_remarks},
     step_failures::StepFailures,

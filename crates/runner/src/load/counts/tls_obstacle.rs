@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use waggle_load::{Counts, Failure, HandshakeFailure};
+use waggle_load::Counts;
+use waggle_results::{FailureKind, TrialInfo};
+use waggle_system::failure_kind::failure_kind;
 
 /// Why no connection with TLS can be established, however often it is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,19 +39,33 @@ impl fmt::Display for TlsObstacle {
 /// Why no connection was established, if none will ever be.
 #[must_use]
 pub fn tls_obstacle(counts: &Counts) -> Option<TlsObstacle> {
-    let kinds = || {
-        let all = counts.failures.0.iter().chain(&counts.other_failures.0);
-        all.map(|(kind, _)| obstacle_of(*kind))
-    };
-    let is_any = |obstacle| kinds().any(|candidate| candidate == Some(obstacle));
+    let failures = counts.failures.0.iter().chain(&counts.other_failures.0);
+    let kinds = failures.map(|(failure, _)| failure_kind(*failure));
+    let has_connected = counts.handshakes > 0 || counts.sent > 0;
+    obstacle(&kinds.collect::<Vec<_>>(), counts.succeeded, has_connected)
+}
+
+/// The same of a trial that has ended.
+#[must_use]
+pub fn tls_obstacle_of_trial(info: &TrialInfo) -> Option<TlsObstacle> {
+    let totals = &info.totals;
+    let failures = totals.failures.iter().chain(&totals.other_failures);
+    let kinds: Vec<FailureKind> = failures.map(|failure| failure.kind).collect();
+    let handshakes = info.connecting.unwrap_or_default().handshakes;
+    obstacle(&kinds, totals.succeeded, handshakes > 0 || totals.sent > 0)
+}
+
+fn obstacle(kinds: &[FailureKind], succeeded: u64, has_connected: bool) -> Option<TlsObstacle> {
+    let obstacles = || kinds.iter().map(|kind| obstacle_of(*kind));
+    let is_any = |obstacle| obstacles().any(|candidate| candidate == Some(obstacle));
     let is_every =
-        |obstacle| kinds().count() > 0 && kinds().all(|candidate| candidate == Some(obstacle));
+        |obstacle| !kinds.is_empty() && obstacles().all(|candidate| candidate == Some(obstacle));
     let refused = TlsObstacle::ClientCertificate;
-    if counts.succeeded == 0 && is_every(refused) {
+    if succeeded == 0 && is_every(refused) {
         // With TLS 1.3 a server refuses its client after the handshake, with requests in flight.
         return Some(refused);
     }
-    if counts.handshakes > 0 || counts.sent > 0 {
+    if has_connected {
         return None;
     }
     let of_certificate = [
@@ -64,32 +80,26 @@ pub fn tls_obstacle(counts: &Counts) -> Option<TlsObstacle> {
     certificate_obstacle.or(is_plain.then_some(TlsObstacle::PlainServer))
 }
 
-fn obstacle_of(failure: Failure) -> Option<TlsObstacle> {
-    let Failure::Handshake(failure) = failure else {
-        return None;
-    };
-    match failure {
-        HandshakeFailure::UnknownIssuer => Some(TlsObstacle::UnknownIssuer),
-        HandshakeFailure::Expired
-        | HandshakeFailure::NotYetValid
-        | HandshakeFailure::WrongName
-        | HandshakeFailure::CaCertificate
-        | HandshakeFailure::Certificate => Some(TlsObstacle::Certificate),
-        HandshakeFailure::Algorithm | HandshakeFailure::NoVersion | HandshakeFailure::NoCipher => {
-            Some(TlsObstacle::Incompatible)
-        }
-        HandshakeFailure::ClientCertificate => Some(TlsObstacle::ClientCertificate),
-        HandshakeFailure::Malformed => Some(TlsObstacle::PlainServer),
-        HandshakeFailure::NoProtocol
-        | HandshakeFailure::Refused
-        | HandshakeFailure::Cut
-        | HandshakeFailure::TimedOut => None,
+fn obstacle_of(kind: FailureKind) -> Option<TlsObstacle> {
+    match kind {
+        FailureKind::HandshakeUnknownIssuer => Some(TlsObstacle::UnknownIssuer),
+        FailureKind::HandshakeExpired
+        | FailureKind::HandshakeNotYetValid
+        | FailureKind::HandshakeWrongName
+        | FailureKind::HandshakeCaCertificate
+        | FailureKind::HandshakeCertificate => Some(TlsObstacle::Certificate),
+        FailureKind::HandshakeAlgorithm
+        | FailureKind::HandshakeNoVersion
+        | FailureKind::HandshakeNoCipher => Some(TlsObstacle::Incompatible),
+        FailureKind::HandshakeClientCertificate => Some(TlsObstacle::ClientCertificate),
+        FailureKind::HandshakeMalformed => Some(TlsObstacle::PlainServer),
+        _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use waggle_load::Failures;
+    use waggle_load::{Failure, Failures, HandshakeFailure};
 
     use super::*;
 

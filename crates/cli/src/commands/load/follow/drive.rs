@@ -1,14 +1,13 @@
 //! Runs a load in the runner and follows its events: adds up intervals, writes rows, shows progress.
 
-use std::{path::Path, time::SystemTime};
+use std::time::SystemTime;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use tokio::sync::{mpsc, watch};
-use waggle_analysis::SearchStep;
+use waggle_analysis::{EndedLoad, SearchStep};
 use waggle_load::Interval;
-use waggle_results::{PhaseName, TrialEnd, TrialInfo, TrialKey};
-use waggle_runner::{CpuUse, Event, RunRequest};
-use waggle_stats::Findings;
+use waggle_results::{PhaseName, Run, TrialEnd, TrialKey};
+use waggle_runner::{CpuUse, Event, RunRequest, counts::tls_obstacle_of_trial};
 
 use super::{
     series::{self, Series},
@@ -21,7 +20,7 @@ use crate::{
         study::{planned::Planned, run_folders::RunFolders},
     },
     process::{folders, interrupts::Interrupts},
-    trial::{aggregate::Aggregator, phase::Phase, shape::Shape, so_far::SoFar},
+    trial::{aggregate::Aggregator, judge::Fruitless, phase::Phase, shape::Shape, so_far::SoFar},
 };
 
 /// Maximum number of rows in the series of the JSON.
@@ -29,16 +28,11 @@ const ROWS_MAX: usize = 100_000;
 /// Capacity of the event channel.
 const EVENTS_MAX: usize = 1024;
 
-/// The observed data of a load.
+/// A load that was followed to its end.
 #[derive(Debug)]
-pub(crate) struct Observations {
-    pub(crate) started: SystemTime,
-    pub(crate) so_far: SoFar,
+pub(crate) struct Followed {
+    pub(crate) load: EndedLoad,
     pub(crate) rows: Vec<Row>,
-    /// The trial in the results of the run; `None`: it did not end.
-    pub(crate) info: Option<TrialInfo>,
-    /// Findings of the checks.
-    pub(crate) findings: Option<Findings>,
 }
 
 /// The environment of a load.
@@ -61,7 +55,7 @@ impl Environment<'_> {
 }
 
 /// Runs the load to its end, or to the first request to end it. Then the last answers are awaited; a second request ends it
-/// immediately.
+/// immediately, without a result.
 ///
 /// # Errors
 /// The load cannot be started, or a file cannot be written.
@@ -70,7 +64,7 @@ pub(crate) fn drive(
     series: &mut Series,
     view: &mut View,
     environment: Environment<'_>,
-) -> Result<Observations> {
+) -> Result<Option<Followed>> {
     let (enough, end_load) = watch::channel(false);
     let (at_once, shutdown) = watch::channel(false);
     let stop = at_once.clone();
@@ -85,18 +79,17 @@ pub(crate) fn drive(
     };
     let mut driver = Driver::new(planned, series, view, environment);
     run(request, &at_once, shutdown, |event| driver.follow(event))?;
-    let mut observed = driver.end()?;
-    observed.so_far.interrupted = environment.interrupts.count() > 0;
-    if observed.info.is_none() && !observed.so_far.interrupted {
+    let followed = driver.end()?;
+    if followed.is_none() && environment.interrupts.count() == 0 {
         bail!("the load did not end regularly");
     }
-    Ok(observed)
+    Ok(followed)
 }
 
 /// A finished trial of a search, with its evidence.
 pub(crate) struct Step {
     pub(crate) showed: SearchStep,
-    pub(crate) observed: Observations,
+    pub(crate) load: EndedLoad,
 }
 
 /// Runs a search to its end or to the first request to end it; calls `on_step` for each trial.
@@ -116,7 +109,6 @@ pub(crate) fn drive_search(
     let (mut series, mut view) = (Series::create(None, None)?, View::Quiet);
     let mut follower = SearchFollower {
         driver: Driver::new(planned, &mut series, &mut view, environment),
-        ended: None,
         on_step,
     };
     let request = request(planned, environment)?;
@@ -125,27 +117,18 @@ pub(crate) fn drive_search(
 
 struct SearchFollower<'a, F> {
     driver: Driver<'a>,
-    /// The trial that has ended, until its step of the search is known.
-    ended: Option<Observations>,
     on_step: F,
 }
 
 impl<F: FnMut(Step)> SearchFollower<'_, F> {
     fn follow(&mut self, event: &Event) -> Result<()> {
         self.driver.follow(event)?;
-        match event {
-            Event::TrialEnded { .. } => self.ended = Some(self.driver.take_watched()?),
-            Event::Searched(showed) => {
-                let observed = self
-                    .ended
-                    .take()
-                    .context("a trial without an end was searched")?;
-                (self.on_step)(Step {
-                    showed: showed.clone(),
-                    observed,
-                });
-            }
-            _ => {}
+        if let Event::Searched(showed) = event {
+            let ended = self.driver.ended.take();
+            (self.on_step)(Step {
+                showed: showed.clone(),
+                load: ended.context("a trial without an end was searched")?,
+            });
         }
         Ok(())
     }
@@ -219,59 +202,16 @@ fn run(
     })
 }
 
-/// The observed data of a load with these intervals.
-#[cfg(test)]
-pub(crate) fn replay(planned: &Planned, intervals: &[Interval]) -> Observations {
-    let mut series = Series::create(None, None).expect("there is nothing to create");
-    let mut view = View::Quiet;
-    let mut driver = Driver {
-        planned,
-        series: &mut series,
-        view: &mut view,
-        environment: None,
-        observed: Observations::new(planned.shape.clone()),
-        rows: Aggregator::new(planned.row),
-        phase: Phase::WarmUp,
-        has_ended: false,
-    };
-    let end = planned.measure.map(|measure| planned.warm_up + measure);
-    for interval in intervals {
-        let phase = if interval.start < planned.warm_up {
-            Phase::WarmUp
-        } else if end
-            .is_some_and(|end| interval.start + planned.study.cells[0].schedule.interval / 2 >= end)
-        {
-            Phase::Finish
-        } else {
-            Phase::Measured
-        };
-        driver
-            .take(interval, phase)
-            .expect("there is nothing to write");
-    }
-    driver.end().expect("there is nothing to write")
-}
-
-impl Observations {
-    fn new(shape: Shape) -> Self {
-        Self {
-            started: SystemTime::now(),
-            so_far: SoFar::new(shape),
-            rows: Vec::new(),
-            info: None,
-            findings: None,
-        }
-    }
-}
-
 struct Driver<'a> {
     planned: &'a Planned,
     series: &'a mut Series,
     view: &'a mut View,
-    /// `None`: no load runs.
-    environment: Option<Environment<'a>>,
-    observed: Observations,
-    rows: Aggregator,
+    environment: Environment<'a>,
+    so_far: SoFar,
+    /// The last trial that has ended.
+    ended: Option<EndedLoad>,
+    gathered: Aggregator,
+    rows: Vec<Row>,
     phase: Phase,
     /// Whether a trial has ended. After that, a trial that cannot start does not end the search.
     has_ended: bool,
@@ -288,9 +228,11 @@ impl<'a> Driver<'a> {
             planned,
             series,
             view,
-            environment: Some(environment),
-            observed: Observations::new(planned.shape.clone()),
-            rows: Aggregator::new(planned.row),
+            environment,
+            so_far: SoFar::new(planned.shape.clone()),
+            ended: None,
+            gathered: Aggregator::new(planned.row),
+            rows: Vec::new(),
             phase: Phase::WarmUp,
             has_ended: false,
         }
@@ -298,16 +240,11 @@ impl<'a> Driver<'a> {
 
     fn follow(&mut self, event: &Event) -> Result<()> {
         match event {
-            Event::RunStarted { .. } => match self.environment {
-                Some(environment) => environment.folders.keep(&self.planned.needed),
-                None => Ok(()),
-            },
+            Event::RunStarted { .. } => self.environment.folders.keep(&self.planned.needed),
             Event::TrialStarted { level, workers, .. } => {
-                self.observed = Observations::new(self.shape_at(*level, *workers));
-                self.observed.so_far.idle_poll = self
-                    .environment
-                    .is_some_and(|environment| environment.idle_poll);
-                self.rows = Aggregator::new(self.planned.row);
+                self.so_far = SoFar::new(self.shape_at(*level, *workers));
+                self.so_far.idle_poll = self.environment.idle_poll;
+                (self.gathered, self.rows) = (Aggregator::new(self.planned.row), Vec::new());
                 self.phase = Phase::WarmUp;
                 Ok(())
             }
@@ -321,8 +258,7 @@ impl<'a> Driver<'a> {
                 _ => self.take(interval, Phase::Finish),
             },
             Event::Machine { used, cpus } => {
-                let so_far = &mut self.observed.so_far;
-                (so_far.cpus, so_far.cpu_count) = (Some(*used), *cpus);
+                (self.so_far.cpus, self.so_far.cpu_count) = (Some(*used), *cpus);
                 Ok(())
             }
             Event::TrialEnded { key, .. } => self.on_trial_end(*key),
@@ -348,12 +284,8 @@ impl<'a> Driver<'a> {
 
     /// The load starts.
     fn begin(&mut self) -> Result<()> {
-        self.observed.started = SystemTime::now();
-        self.series.begin(self.observed.started)?;
-        match self.environment {
-            Some(environment) => self.view.begin(self.planned, environment.interrupts),
-            None => Ok(()),
-        }
+        self.series.begin(SystemTime::now())?;
+        self.view.begin(self.planned, self.environment.interrupts)
     }
 
     fn take(&mut self, interval: &Interval, phase: Phase) -> Result<()> {
@@ -361,17 +293,16 @@ impl<'a> Driver<'a> {
             self.close_row()?;
             self.phase = phase;
         }
-        let so_far = &mut self.observed.so_far;
-        so_far.add(interval, phase);
-        self.view.interval(interval, phase, so_far);
-        match self.rows.add(interval) {
+        self.so_far.add(interval, phase);
+        self.view.interval(interval, phase, &self.so_far);
+        match self.gathered.add(interval) {
             Some(gathered) => self.row(&gathered),
             None => Ok(()),
         }
     }
 
     fn close_row(&mut self) -> Result<()> {
-        match self.rows.rest() {
+        match self.gathered.rest() {
             Some(gathered) => self.row(&gathered),
             None => Ok(()),
         }
@@ -381,19 +312,20 @@ impl<'a> Driver<'a> {
         let row = series::row(gathered, self.phase);
         self.series.row(&row, gathered)?;
         self.view.row(&row);
-        if self.observed.rows.len() < ROWS_MAX {
-            self.observed.rows.push(row);
+        if self.rows.len() < ROWS_MAX {
+            self.rows.push(row);
         }
         Ok(())
     }
 
-    /// Reads the result of the trial, which has data that intervals lack.
+    /// Reads the result of the trial.
     fn on_trial_end(&mut self, key: TrialKey) -> Result<()> {
-        let Some(environment) = self.environment else {
-            return Ok(());
-        };
-        let run = environment.folders.run_folder()?;
-        let info = trial_info(&run, key)?;
+        self.close_row()?;
+        let run = Run::read_with_trial(&self.environment.folders.run_folder()?, key)?;
+        let was_ended = self.environment.interrupts.count() > 0;
+        let load = ended_load(run, &self.planned.shape, was_ended);
+        let load = load.with_context(|| format!("{key} has no result"))?;
+        let info = &load.trial.info;
         if let TrialEnd::Failed { reason, .. } = &info.end
             && info.phase(PhaseName::WarmUp).is_none()
             && !self.has_ended
@@ -401,32 +333,39 @@ impl<'a> Driver<'a> {
             bail!("{reason}");
         }
         self.has_ended = true;
-        self.observed.findings = Some(waggle_analysis::findings(&run, key)?);
-        self.observed.so_far.end(&info);
-        self.observed.info = Some(info);
+        self.ended = Some(load);
         Ok(())
     }
 
-    /// Takes the data of a finished trial; another one may follow.
-    fn take_watched(&mut self) -> Result<Observations> {
-        self.close_row()?;
-        let shape = self.planned.shape.clone();
-        Ok(std::mem::replace(
-            &mut self.observed,
-            Observations::new(shape),
-        ))
-    }
-
-    fn end(mut self) -> Result<Observations> {
+    fn end(mut self) -> Result<Option<Followed>> {
         self.close_row()?;
         self.series.end()?;
         self.view.end();
-        Ok(self.observed)
+        let rows = self.rows;
+        Ok(self.ended.map(|load| Followed { load, rows }))
     }
 }
 
-/// The results of a trial on disk.
-fn trial_info(run_folder: &Path, key: TrialKey) -> Result<TrialInfo> {
-    waggle_results::trial_info(run_folder, key)?
-        .ok_or_else(|| anyhow!("{} has no {key}", run_folder.display()))
+/// The load of a run that was read with one trial. One without a success has failed, which a trial of a study has not.
+pub(crate) fn ended_load(run: Run, shape: &Shape, was_ended: bool) -> Option<EndedLoad> {
+    let Run {
+        info, mut trials, ..
+    } = run;
+    let mut trial = trials.pop()?;
+    let fruitless = Fruitless {
+        answered: &trial.answer_sums().counts,
+        totals: &trial.info.totals,
+        obstacle: tls_obstacle_of_trial(&trial.info),
+        was_ended_in_warm_up: was_ended && trial.info.measured.seconds == 0.0,
+    };
+    if let Some(reason) = fruitless.reason(shape)
+        && trial.info.phase(PhaseName::WarmUp).is_some()
+    {
+        trial.info.end = TrialEnd::Failed {
+            phase: PhaseName::Measure,
+            reason,
+            log_tail: Vec::new(),
+        };
+    }
+    Some(EndedLoad::new(info, trial))
 }

@@ -1,33 +1,31 @@
-//! The observed load → its result. Pure, except for the description of the machine.
+//! A load that has ended → its result. Pure, except for the memory of this process.
 
-use std::{collections::BTreeMap, time::SystemTime};
+use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
+use waggle_analysis::{EndedLoad, TrialRemark};
 use waggle_report::wording::{
     causes::{self, Place},
     findings,
 };
 use waggle_results::{CountsRow, FailureCount, FailureKind, GeneratorPartInfo};
 use waggle_spec::{Threshold, TimeKind};
-use waggle_stats::Findings;
-use waggle_system::{cpus::Shares, host::host};
 
-use super::{drive::Observations, step_results};
+use super::step_results;
 use crate::{
     commands::load::{
         result::{
             conditions,
             summary::{
-                Bar, FORMAT, GeneratorFacts, GeneratorPartFacts, HostFacts, LoadResult, Settings,
-                Times, Totals,
+                Bar, FORMAT, GeneratorFacts, GeneratorPartFacts, HostFacts, LoadResult, Row,
+                Settings, Times, Totals,
             },
         },
         study::planned::Planned,
     },
     trial::{
         aggregate::{as_f64, quantile},
-        judge,
-        so_far::{SoFar, ratio as share},
+        so_far::ratio as share,
         statuses::statuses,
     },
 };
@@ -43,101 +41,98 @@ pub(crate) struct ResultInputs<'a> {
     pub(crate) thresholds: &'a [Threshold],
     /// Remarks from before the load.
     pub(crate) remarks: Vec<String>,
-    pub(crate) with_series: bool,
+    pub(crate) interrupted: bool,
+    pub(crate) intervals: Option<Vec<Row>>,
 }
 
 /// Computes the result.
-pub(crate) fn result(
-    planned: &Planned,
-    observed: Observations,
-    inputs: ResultInputs<'_>,
-) -> LoadResult {
-    let so_far = &observed.so_far;
-    let settings = inputs.settings;
-    let findings = match &observed.findings {
-        Some(findings) if judge::nothing_succeeded(so_far).is_none() => findings.clone(),
-        _ => judge::findings(so_far),
-    };
-    let verdict = waggle_stats::verdict_of(&findings.reasons);
-    let (all, measured) = (so_far.all.counts(), so_far.measured.counts());
+pub(crate) fn result(planned: &Planned, load: &EndedLoad, inputs: ResultInputs<'_>) -> LoadResult {
+    let EndedLoad {
+        trial, sums, model, ..
+    } = load;
+    let (info, numbers, settings) = (&trial.info, load.numbers(), inputs.settings);
+    let all = &sums.counts;
     let answered = |row: &CountsRow| row.succeeded + row.failed;
-    let remarks = remarks(inputs.remarks, &findings, &observed);
+    let in_flight = trial.intervals.last().map_or(0, |row| row.in_flight);
+    let times_measured = trial.measured_histograms();
+    let times_in_all = |kind| times(&trial.times[kind].merge_range(0.0, f64::INFINITY));
+    let connecting = info.connecting.unwrap_or_default();
     let connection_failures = by_kind(&all.other_failures, |kind| !kind.is_of_session());
-    let mut result = LoadResult {
+    let conditions = inputs.thresholds.iter();
+    LoadResult {
         format: FORMAT,
         waggle_version: env!("CARGO_PKG_VERSION").to_owned(),
         url: inputs.url.to_owned(),
         model: settings.model,
-        started_utc: utc(observed.started),
+        started_utc: utc(trial.times[TimeKind::Response].started_unix_s),
         settings,
         seed: planned.seed,
-        interrupted: so_far.interrupted,
-        seconds: measured.seconds,
+        interrupted: inputs.interrupted,
+        seconds: numbers.seconds,
         due: all.due,
         sent: all.sent,
         succeeded: all.succeeded,
         failed: all.failed,
         skipped: all.skipped,
-        in_flight_at_start: so_far.in_flight_at_start,
-        in_flight_at_end: so_far.in_flight,
-        answered_after_end: answered(&all) - answered(&measured),
-        statuses: statuses(&so_far.shape, &all, &so_far.all.steps()),
+        in_flight_at_start: in_flight.saturating_add_signed(-all.in_flight_change),
+        in_flight_at_end: in_flight,
+        answered_after_end: answered(all) - answered(&info.measured),
+        statuses: statuses(&planned.shape, all, &sums.steps),
         failures: by_kind(&all.failures, |_| true),
         connections_failed: connection_failures.values().sum(),
         connection_failures,
-        goodput_per_s: share(as_f64(measured.succeeded), measured.seconds),
-        throughput_per_s: share(as_f64(answered(&measured)), measured.seconds),
-        error_rate: share(as_f64(all.failed), as_f64(answered(&all))),
+        goodput_per_s: numbers.goodput_per_s,
+        throughput_per_s: numbers.throughput_per_s,
+        error_rate: share(as_f64(all.failed), as_f64(answered(all))),
         bytes_sent: all.bytes_sent,
         bytes_received: all.bytes_received,
-        bytes_received_per_s: share(as_f64(measured.bytes_received), measured.seconds),
-        bytes_sent_per_s: share(as_f64(measured.bytes_sent), measured.seconds),
-        response_time_us: times(&so_far.all.times(TimeKind::Response)),
-        service_time_us: times(&so_far.all.times(TimeKind::Service)),
-        failed_time_us: times(&so_far.all.times(TimeKind::Failed)),
-        resent: so_far.whole.counts.resent,
-        connects: so_far.whole.counts.connects,
-        connect_time_us: times(&so_far.whole.times[TimeKind::Connect]),
-        handshakes: so_far.whole.counts.handshakes,
-        handshakes_resumed: so_far.whole.counts.handshakes_resumed,
-        handshake_time_us: times(&so_far.whole.times[TimeKind::Handshake]),
-        sessions: (!so_far.shape.steps.is_empty()).then(|| step_results::sessions(so_far)),
-        steps: step_results::results(so_far),
-        generator: generator(so_far),
-        totals: totals(so_far),
-        verdict: verdict.name().to_owned(),
-        verdict_reasons: (findings.reasons.iter().map(findings::named_reason)).collect(),
-        verdict_causes: cause_lines(&findings),
-        remarks,
-        thresholds: Vec::new(),
-        host: host_facts(so_far),
-        intervals: inputs.with_series.then_some(observed.rows),
-    };
-    result.thresholds = inputs
-        .thresholds
-        .iter()
-        .map(|threshold| conditions::threshold(threshold, &result, &findings.reasons))
-        .collect();
-    result
+        bytes_received_per_s: numbers.bytes_received_per_s,
+        bytes_sent_per_s: numbers.bytes_sent_per_s,
+        response_time_us: times(&times_measured[TimeKind::Response]),
+        service_time_us: times(&times_measured[TimeKind::Service]),
+        failed_time_us: times(&times_measured[TimeKind::Failed]),
+        resent: connecting.resent,
+        connects: connecting.connects,
+        connect_time_us: times_in_all(TimeKind::Connect),
+        handshakes: connecting.handshakes,
+        handshakes_resumed: connecting.handshakes_resumed,
+        handshake_time_us: times_in_all(TimeKind::Handshake),
+        sessions: (!planned.shape.steps.is_empty())
+            .then(|| step_results::sessions(load, &times_measured[TimeKind::Session])),
+        steps: step_results::results(load),
+        generator: generator(load),
+        totals: totals(&info.totals),
+        verdict: model.verdict.name().to_owned(),
+        verdict_reasons: (model.reasons.iter().map(findings::named_reason)).collect(),
+        verdict_causes: (model.causes.iter())
+            .map(|cause| causes::sentence(*cause, Place::Flags))
+            .collect(),
+        remarks: remarks(inputs.remarks, load),
+        thresholds: conditions
+            .map(|threshold| conditions::threshold(threshold, load))
+            .collect(),
+        host: host_facts(load),
+        intervals: inputs.intervals,
+    }
 }
 
-/// Those from before the load, of the findings, and of the trial.
-fn remarks(before: Vec<String>, findings: &Findings, observed: &Observations) -> Vec<String> {
-    let sentences = findings.remarks.iter().map(findings::sentence);
-    let of_trial = observed.info.iter().flat_map(|info| &info.remarks);
+/// Those from before the load, of the checks, and of the runner.
+fn remarks(before: Vec<String>, load: &EndedLoad) -> Vec<String> {
+    let sentences = load.model.remarks.iter().filter_map(|remark| match remark {
+        TrialRemark::Found(finding) => Some(findings::sentence(finding)),
+        TrialRemark::Seen(_) => None,
+    });
     let all = before.into_iter().chain(sentences);
-    all.chain(of_trial.cloned()).collect()
+    all.chain(load.trial.info.remarks.iter().cloned()).collect()
 }
 
-fn cause_lines(findings: &Findings) -> Vec<String> {
-    let causes = findings.causes.iter();
-    causes
-        .map(|cause| causes::sentence(*cause, Place::Flags))
-        .collect()
-}
-
-fn utc(instant: SystemTime) -> String {
-    jiff::Timestamp::try_from(instant)
+fn utc(since_1970_s: f64) -> String {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "seconds since 1970 are below 2^53"
+    )]
+    let instant = jiff::Timestamp::from_second(since_1970_s as i64);
+    instant
         .map(|instant| instant.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
         .unwrap_or_default()
 }
@@ -151,8 +146,8 @@ pub(crate) fn by_kind(
     asked.map(|failure| (failure.kind, failure.count)).collect()
 }
 
-fn generator(so_far: &SoFar) -> GeneratorFacts {
-    let engine = so_far.engine();
+fn generator(load: &EndedLoad) -> GeneratorFacts {
+    let engine = load.trial.info.generator.clone().unwrap_or_default();
     GeneratorFacts {
         workers: engine.workers,
         cpu_us_per_request: engine.cpu_us_per_request,
@@ -187,10 +182,9 @@ fn memory_peak_bytes() -> Option<u64> {
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
 }
 
-fn totals(so_far: &SoFar) -> Totals {
-    let totals = &so_far.whole.counts;
+fn totals(totals: &CountsRow) -> Totals {
     Totals {
-        seconds: so_far.ran_for.as_secs_f64(),
+        seconds: totals.seconds,
         due: totals.due,
         sent: totals.sent,
         succeeded: totals.succeeded,
@@ -199,21 +193,20 @@ fn totals(so_far: &SoFar) -> Totals {
     }
 }
 
-fn host_facts(so_far: &SoFar) -> HostFacts {
-    let host = host(&Shares::default());
-    let percent = |share: f64| 100.0 * share;
+fn host_facts(load: &EndedLoad) -> HostFacts {
+    let (host, machine) = (&load.run.host, load.trial.info.machine);
     HostFacts {
-        name: host.name,
-        kernel: host.kernel,
-        cpu_model: host.cpu_model,
+        name: host.name.clone(),
+        kernel: host.kernel.clone(),
+        cpu_model: host.cpu_model.clone(),
         cpus: host.cpus,
         memory_bytes: host.memory_bytes,
         open_files_max: host.open_files_max,
-        idle_poll: so_far.idle_poll,
-        cpu_steal_percent: so_far.cpus.map(|cpus| percent(cpus.cpu_steal)),
-        cpu_idle_percent: so_far.cpus.map(|cpus| percent(cpus.cpu_idle)),
-        system_cores: so_far.cpus.and_then(|cpus| cpus.system_cores),
-        other_cores: so_far.cpus.and_then(|cpus| cpus.other_cores),
+        idle_poll: host.idle_poll,
+        cpu_steal_percent: machine.map(|machine| 100.0 * machine.cpu_steal),
+        cpu_idle_percent: machine.map(|machine| 100.0 * machine.cpu_idle),
+        system_cores: machine.and_then(|machine| machine.system_cores),
+        other_cores: machine.and_then(|machine| machine.other_cores),
     }
 }
 

@@ -147,22 +147,16 @@ fn line(row: &Row) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Phase, Row, line};
+    use super::{Phase, line};
     use crate::{
-        commands::load::{follow::drive, tests::plan_of_flags},
+        commands::load::follow::series,
         trial::generated::{CALM, interval},
     };
 
     #[test]
     fn last_answers_have_no_rate() {
-        let (_, planned) = plan_of_flags(&[]);
-        let observed = drive::replay(&planned, &[interval(0, CALM, &mut 0)]);
-        let shown = |phase| {
-            line(&Row {
-                phase,
-                ..observed.rows[0].clone()
-            })
-        };
+        let gathered = interval(0, CALM, &mut 0);
+        let shown = |phase| line(&series::row(&gathered, phase));
         assert!(shown(Phase::Measured).contains("/s  p50"));
         let last = shown(Phase::Finish);
         assert!(

@@ -1,23 +1,24 @@
 //! Results of generated loads: text, JSON and exit code.
 // long: every test reads a result of the same generated load.
 
-use std::time::{Duration, UNIX_EPOCH};
+mod written_load;
+
+use std::time::Duration;
 
 use clap::Parser;
+use waggle_analysis::EndedLoad;
 use waggle_convert::Target;
 use waggle_load::Interval;
-use waggle_report::wording::findings;
-use waggle_results::FailureKind;
+use waggle_results::{FailureKind, TrialEnd, TrialInfo};
 
+use self::written_load::{phase, written_load};
 use super::{
     exit,
-    follow::{
-        drive::Observations,
-        outcome::{self, ResultInputs},
-    },
+    follow::outcome::{self, ResultInputs},
     result::{
+        conditions,
         render::{Colours, text},
-        summary::{HostFacts, LoadResult},
+        summary::LoadResult,
     },
     study::{
         planned::{self, PlanInputs},
@@ -30,7 +31,6 @@ use crate::{
     process::exit::Exit,
     trial::{
         generated::{CALM, IntervalSpec, interval},
-        judge,
         so_far::SoFar,
     },
 };
@@ -75,50 +75,69 @@ pub(crate) fn plan_of_flags(flags: &[&str]) -> (Load, Planned) {
 
 /// The sums of a load with these intervals.
 pub(crate) fn replay(planned: &Planned, intervals: &[Interval]) -> SoFar {
-    crate::commands::load::follow::drive::replay(planned, intervals).so_far
+    let mut so_far = SoFar::new(planned.shape.clone());
+    for interval in intervals {
+        so_far.add(interval, phase(planned, interval));
+    }
+    so_far
+}
+
+/// A generated load that may have ended in another way than it would.
+#[derive(Default)]
+struct Case<'a> {
+    flags: &'a [&'a str],
+    intervals: &'a [IntervalSpec],
+    interrupted: bool,
+    failure: Option<&'a str>,
+}
+
+impl Case<'_> {
+    fn load(&self, planned: &Planned) -> EndedLoad {
+        let mut waiting = 0;
+        let intervals: Vec<Interval> = (0..)
+            .zip(self.intervals)
+            .map(|(index, made)| interval(index, *made, &mut waiting))
+            .collect();
+        let change = |info: &mut TrialInfo| {
+            // Requests that wait at the end are skipped.
+            info.totals.skipped = waiting;
+            if let Some(reason) = self.failure {
+                info.end = TrialEnd::Failed {
+                    phase: waggle_results::PhaseName::Measure,
+                    reason: reason.to_owned(),
+                    log_tail: Vec::new(),
+                };
+            }
+        };
+        written_load(planned, &intervals, self.interrupted, change)
+    }
+
+    fn result(&self) -> LoadResult {
+        let (flags, planned) = plan_of_flags(self.flags);
+        let load = self.load(&planned);
+        let thresholds =
+            conditions::conditions("--threshold", &flags.judged.thresholds, &[]).unwrap();
+        let inputs = ResultInputs {
+            url: "http://127.0.0.1:8080/hello",
+            settings: planned.settings.clone(),
+            thresholds: &thresholds,
+            remarks: Vec::new(),
+            interrupted: self.interrupted,
+            intervals: None,
+        };
+        let mut result = outcome::result(&planned, &load, inputs);
+        result.generator.memory_peak_bytes = Some(24 << 20);
+        result
+    }
 }
 
 fn load_result(flags: &[&str], intervals: &[IntervalSpec]) -> LoadResult {
-    let (flags, planned) = plan_of_flags(flags);
-    let mut waiting = 0;
-    let intervals: Vec<Interval> = (0..)
-        .zip(intervals)
-        .map(|(index, made)| interval(index, *made, &mut waiting))
-        .collect();
-    let mut observed = Observations {
-        started: UNIX_EPOCH + Duration::from_secs(1_767_323_045),
-        ..crate::commands::load::follow::drive::replay(&planned, &intervals)
+    let case = Case {
+        flags,
+        intervals,
+        ..Case::default()
     };
-    // Requests that wait at the end are skipped.
-    observed.so_far.whole.counts.skipped = waiting;
-    let thresholds = crate::commands::load::result::conditions::conditions(
-        "--threshold",
-        &flags.judged.thresholds,
-        &[],
-    );
-    let inputs = ResultInputs {
-        url: "http://127.0.0.1:8080/hello",
-        settings: planned.settings.clone(),
-        thresholds: &thresholds.unwrap(),
-        remarks: Vec::new(),
-        with_series: false,
-    };
-    let mut result = outcome::result(&planned, observed, inputs);
-    result.generator.memory_peak_bytes = Some(24 << 20);
-    result.host = HostFacts {
-        name: "desk".to_owned(),
-        kernel: "6.1.0".to_owned(),
-        cpu_model: "A CPU".to_owned(),
-        cpus: 4,
-        memory_bytes: 8 << 30,
-        open_files_max: 1024,
-        idle_poll: false,
-        cpu_steal_percent: None,
-        cpu_idle_percent: None,
-        system_cores: None,
-        other_cores: None,
-    };
-    result
+    case.result()
 }
 
 #[test]
@@ -292,33 +311,29 @@ fn a_long_load_has_longer_intervals() {
 
 #[test]
 fn count_that_is_not_reached_is_a_failure() {
-    let (_, planned) = plan_of_flags(&["-n", "100000"]);
-    let mut waiting = 0;
-    let intervals: Vec<Interval> = (0..8)
-        .map(|index| interval(index, CALM, &mut waiting))
-        .collect();
-    let mut observed = replay(&planned, &intervals);
     let why = "no connection stood for 20 s, so the load ended after 16000 of 100000 requests";
-    observed.failure = Some(why.to_owned());
-    let findings = judge::findings(&observed);
-    assert_eq!(findings::reason(&findings.reasons[0]), why);
-    let verdict = waggle_stats::verdict_of(&findings.reasons);
-    assert_eq!(verdict, waggle_stats::Verdict::Failed);
+    let case = Case {
+        flags: &["-n", "100000"],
+        intervals: &[CALM; 8],
+        failure: Some(why),
+        ..Case::default()
+    };
+    let result = case.result();
+    assert_eq!(result.verdict_reasons, [format!("failed: {why}")]);
 }
 
 #[test]
 fn reasons_of_failed_loads() {
     let nothing = IntervalSpec { answers: 0, ..CALM };
     let check = |flags: &[&str], intervals: &[IntervalSpec], interrupted: bool, expected: &str| {
-        let (_, planned) = plan_of_flags(flags);
-        let intervals: Vec<Interval> = (0..)
-            .zip(intervals)
-            .map(|(index, made)| interval(index, *made, &mut 0))
-            .collect();
-        let mut observed = replay(&planned, &intervals);
-        observed.interrupted = interrupted;
-        let findings = judge::findings(&observed);
-        assert_eq!(findings::reason(&findings.reasons[0]), expected);
+        let case = Case {
+            flags,
+            intervals,
+            interrupted,
+            failure: None,
+        };
+        let expected = format!("failed: {expected}");
+        assert_eq!(case.result().verdict_reasons, [expected]);
     };
     let warm = ["-c", "4", "-d", "2s", "--warm-up", "1s"];
     check(
@@ -386,11 +401,16 @@ fn conditions_on_bytes_and_client_wait_time() {
         ("bytes_sent > 1MB", true),
         ("generator.cpu_per_request < 1s", true),
     ];
-    let result = load_result(&["-R", "9000", "-c", "4", "-d", "3s"], &[late; 12]);
+    let case = Case {
+        flags: &["-R", "9000", "-c", "4", "-d", "3s"],
+        intervals: &[late; 12],
+        ..Case::default()
+    };
+    let mut load = case.load(&plan_of_flags(case.flags).1);
+    load.model.reasons.clear();
     for (text, holds) in conditions {
         let condition = waggle_study::read_threshold(text, &[]).unwrap();
-        let outcome =
-            crate::commands::load::result::conditions::threshold(&condition, &result, &[]);
+        let outcome = conditions::threshold(&condition, &load);
         assert_eq!((outcome.holds, outcome.reason), (holds, None), "{text}");
     }
 }
