@@ -263,7 +263,9 @@ pub(crate) fn cell(
     trials: &[TrialModel],
     raw: &[Trial],
 ) -> CellModel {
-    let ran = trials.iter().filter(|trial| trial.key.cell == cell.cell);
+    let ran = trials
+        .iter()
+        .filter(|trial| trial.info.key.cell == cell.cell);
     let ran: Vec<&TrialModel> = ran.collect();
     let counted = ran
         .iter()
@@ -271,7 +273,7 @@ pub(crate) fn cell(
     let counted: Vec<(&TrialModel, &TrialNumbers)> = counted.collect();
     let of_all = || counted.iter().map(|(_, numbers)| *numbers);
     let counted_trials: Vec<&TrialModel> = counted.iter().map(|(trial, _)| *trial).collect();
-    let raw_of = |trial: &&TrialModel| raw.iter().find(|raw| raw.info.key == trial.key);
+    let raw_of = |trial: &&TrialModel| raw.iter().find(|raw| raw.info.key == trial.info.key);
     let own_raw: Vec<&Trial> = counted_trials.iter().filter_map(raw_of).collect();
     let all = NamedMetric::of_all;
     let over = |metric| aggregate::estimate(&all(metric), &counted_trials);
@@ -303,7 +305,7 @@ pub(crate) fn cell(
         delay_source: DelaySource::over_trials(
             counted
                 .iter()
-                .filter(|(trial, _)| trial.delivery.is_some())
+                .filter(|(trial, _)| trial.info.delivery.is_some())
                 .map(|(_, numbers)| numbers.delay_source),
         ),
         delay: times(Metric::Delay),
@@ -357,7 +359,8 @@ fn spectrum(trials: &[&Trial]) -> Vec<SpectrumPoint> {
 fn delay_sample(trials: &[&TrialModel]) -> Option<SampleInfo> {
     let trials = trials.iter();
     probe_delays::sample(
-        trials.filter_map(|trial| Some((trial.delivery.as_ref()?, trial.ledger.as_ref()?))),
+        trials
+            .filter_map(|trial| Some((trial.info.delivery.as_ref()?, trial.info.ledger.as_ref()?))),
     )
 }
 
@@ -441,7 +444,7 @@ fn planned_trials(info: &RunInfo, cell: u32, ran: usize) -> u32 {
 fn ledger(counted: &[(&TrialModel, &TrialNumbers)]) -> Option<LedgerInfo> {
     counted
         .iter()
-        .filter_map(|(trial, _)| trial.ledger.clone())
+        .filter_map(|(trial, _)| trial.info.ledger.clone())
         .reduce(probe_delays::sum)
 }
 
@@ -471,7 +474,7 @@ fn verdict(
     });
     let of_trials = trials.iter().flat_map(|trial| {
         trial.reasons.iter().map(|reason| CellReason {
-            repetition: Some(trial.key.repetition),
+            repetition: Some(trial.info.key.repetition),
             reason: reason.clone(),
         })
     });

@@ -107,7 +107,7 @@ impl<'a> Outcome<'a> {
     fn sample(&self, trial: &TrialModel) -> Option<Sample> {
         let bounded = trial_value::range_in_trial(&self.named, trial)?;
         Some(Sample {
-            repetition: trial.key.repetition,
+            repetition: trial.info.key.repetition,
             least: bounded.low,
             value: bounded.value,
             most: bounded.high,
@@ -168,8 +168,8 @@ pub(crate) fn counted_trials<'a>(
 
 /// The trials of a cell, among trials that are sorted by cell.
 pub(crate) fn trials_of_cell(cell: u32, trials: &[TrialModel]) -> &[TrialModel] {
-    let from = trials.partition_point(|trial| trial.key.cell < cell);
-    let to = trials.partition_point(|trial| trial.key.cell <= cell);
+    let from = trials.partition_point(|trial| trial.info.key.cell < cell);
+    let to = trials.partition_point(|trial| trial.info.key.cell <= cell);
     &trials[from..to]
 }
 

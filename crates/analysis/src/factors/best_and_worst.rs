@@ -242,7 +242,7 @@ impl<'a> Reader<'a> {
             })
         });
         RankedTrial {
-            repetition: trial.key.repetition,
+            repetition: trial.info.key.repetition,
             values: order.map(|(named, _)| value(named)).collect(),
             ties: Vec::new(),
             successes,

@@ -339,7 +339,7 @@ impl Charted<'_> {
     ) -> Shown {
         let cell_trials: Vec<&TrialModel> = trials
             .iter()
-            .filter(|trial| trial.key.cell == cell.cell && trial.counts().is_some())
+            .filter(|trial| trial.info.key.cell == cell.cell && trial.counts().is_some())
             .collect();
         let row = reference.and_then(|all| all.rows.iter().find(|row| row.cell == cell.cell));
         Shown {
@@ -354,7 +354,9 @@ impl Charted<'_> {
 
 /// Of each trial that came to its end: failed, of all answered.
 pub(crate) fn failed_parts(cell: &CellModel, trials: &[TrialModel]) -> Vec<Part> {
-    let cell_trials = trials.iter().filter(|trial| trial.key.cell == cell.cell);
+    let cell_trials = trials
+        .iter()
+        .filter(|trial| trial.info.key.cell == cell.cell);
     let part = |numbers: &TrialNumbers| Part {
         of: numbers.failed,
         all: numbers.succeeded + numbers.failed,

@@ -30,8 +30,8 @@ impl<'a> Source<'a> {
         Self {
             numbers: trial.numbers.as_ref(),
             intermediate_probes: &trial.intermediate_probes,
-            ledger: trial.ledger.as_ref(),
-            delivery: trial.delivery.as_ref(),
+            ledger: trial.info.ledger.as_ref(),
+            delivery: trial.info.delivery.as_ref(),
             recovery: trial.recovery,
             faults: trial.faults.as_ref(),
             preparation: trial.preparation.as_ref(),

@@ -69,7 +69,7 @@ fn delay_bounds(named: &NamedMetric<'_>, trial: &TrialModel) -> Range {
 
 /// From the start of the measured phase until the store had all records; `None`: it never had them.
 fn longest_delay_us(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<f64> {
-    let interval = |phase: PhaseName| trial.phases.iter().find(|entry| entry.phase == phase);
+    let interval = |phase: PhaseName| trial.info.phases.iter().find(|entry| entry.phase == phase);
     let drained_s = delivery_of(named, trial)?.drain_time_s?;
     let start_s = interval(PhaseName::Measure)?.start_s;
     let end_s = interval(PhaseName::Drain)?.start_s;

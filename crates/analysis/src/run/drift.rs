@@ -157,8 +157,8 @@ fn values_by_cell(named: &NamedMetric<'_>, counted: &[&TrialModel]) -> Vec<Vec<f
     let mut cells: BTreeMap<u32, BTreeMap<u32, f64>> = BTreeMap::new();
     for trial in counted {
         let value = trial_value::in_trial(named, trial).filter(|value| *value > 0.0);
-        let cell_values = cells.entry(trial.key.cell).or_default();
-        cell_values.extend(value.map(|value| (trial.key.repetition, value)));
+        let cell_values = cells.entry(trial.info.key.cell).or_default();
+        cell_values.extend(value.map(|value| (trial.info.key.repetition, value)));
     }
     let leading = |cell_values: BTreeMap<u32, f64>| {
         let numbered = (1..).zip(cell_values);
@@ -199,7 +199,7 @@ fn sentinel_drift(named: &NamedMetric<'_>, trials: &[TrialModel]) -> SentinelMod
         .filter(|trial| trial.counts().is_some())
         .filter_map(|trial| {
             Some(SentinelPoint {
-                position: trial.position,
+                position: trial.info.position,
                 value: trial_value::in_trial(named, trial)?,
             })
         })

@@ -45,14 +45,14 @@ pub(crate) fn cells(trials: &[TrialModel], search: Option<&SearchModel>) -> Vec<
     let mut numbers: Vec<u32> = trials
         .iter()
         .filter(|trial| trial.faults.is_some())
-        .map(|trial| trial.key.cell)
+        .map(|trial| trial.info.key.cell)
         .collect();
     numbers.dedup();
     let mut cells = Vec::new();
     for cell in numbers {
-        let cell_trials = trials.iter().filter(|trial| trial.key.cell == cell);
-        let cell_trials =
-            cell_trials.filter(|trial| search.is_none_or(|search| search.is_at_answer(trial.key)));
+        let cell_trials = trials.iter().filter(|trial| trial.info.key.cell == cell);
+        let cell_trials = cell_trials
+            .filter(|trial| search.is_none_or(|search| search.is_at_answer(trial.info.key)));
         let counted = cell_trials.filter(|trial| trial.counts().is_some());
         let counted: Vec<&TrialFaults> =
             counted.filter_map(|trial| trial.faults.as_ref()).collect();

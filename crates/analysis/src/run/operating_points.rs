@@ -44,14 +44,14 @@ pub(crate) fn operating_points(
     let mut models = Vec::new();
     for (place, share) in points.shares.iter().enumerate() {
         let is_own = |key: TrialKey| search.info.operating_point(key.repetition) == Some(place);
-        let point_trials = trials.iter().filter(|trial| is_own(trial.key));
+        let point_trials = trials.iter().filter(|trial| is_own(trial.info.key));
         let point_trials: Vec<TrialModel> = point_trials.cloned().collect();
         let cells = search.cells.iter().map(|search_cell| OperatingCell {
             cell: search_cell.cell,
             level: point_trials
                 .iter()
-                .find(|trial| trial.key.cell == search_cell.cell)
-                .and_then(|trial| trial.level)
+                .find(|trial| trial.info.key.cell == search_cell.cell)
+                .and_then(|trial| trial.info.level)
                 .or_else(|| operating_level(&search.info, &search_cell.answer, *share)),
         });
         let cells: Vec<OperatingCell> = cells.collect();

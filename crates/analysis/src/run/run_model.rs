@@ -125,7 +125,7 @@ impl Model {
     #[must_use]
     pub fn number_of_cell(&self, named: &NamedMetric<'_>, cell: u32) -> Option<Number> {
         let rests_on = |trial: &&TrialModel| {
-            let is_found = |search: &SearchModel| search.is_at_answer(trial.key);
+            let is_found = |search: &SearchModel| search.is_at_answer(trial.info.key);
             trial.counts().is_some() && self.search.as_ref().is_none_or(is_found)
         };
         let trials: Vec<&TrialModel> = self.trials_of(cell).filter(rests_on).collect();
@@ -165,7 +165,7 @@ fn model_of_all(run: &Run) -> Model {
     info.added.retain(|added| added.key.cell != sentinel);
     let (of_sentinel, trials): (Vec<TrialModel>, Vec<TrialModel>) = trials
         .into_iter()
-        .partition(|trial| trial.key.cell == sentinel);
+        .partition(|trial| trial.info.key.cell == sentinel);
     let mut model = of_trials(&info, texts, trials, &run.trials);
     model.drift = drift::drift(&info, &model.trials, &of_sentinel);
     model
@@ -179,7 +179,7 @@ pub(crate) fn of_trials(
     raw: &[Trial],
 ) -> Model {
     let counted = counted_unit(info);
-    trials.sort_by_key(|trial| trial.key);
+    trials.sort_by_key(|trial| trial.info.key);
     let search = search::searches(info, &trials, raw);
     let rests_on = |cell: &CellInfo| match &search {
         Some(search) => Cow::Owned(search.trials_at_highest_level(cell.cell, &trials)),

@@ -100,7 +100,7 @@ impl SearchModel {
     pub fn trials_at_highest_level(&self, cell: u32, trials: &[TrialModel]) -> Vec<TrialModel> {
         trials
             .iter()
-            .filter(|trial| trial.key.cell == cell && self.is_at_answer(trial.key))
+            .filter(|trial| trial.info.key.cell == cell && self.is_at_answer(trial.info.key))
             .cloned()
             .collect()
     }
@@ -145,11 +145,14 @@ pub(crate) fn searches(
     let asked = info.search.as_ref()?;
     let mut cells = Vec::new();
     for cell in &info.cells {
-        let of_cell = trials.iter().filter(|trial| trial.key.cell == cell.cell);
-        let of_cell = of_cell.filter(|trial| asked.operating_point(trial.key.repetition).is_none());
+        let of_cell = trials
+            .iter()
+            .filter(|trial| trial.info.key.cell == cell.cell);
+        let of_cell =
+            of_cell.filter(|trial| asked.operating_point(trial.info.key.repetition).is_none());
         let mut steps: Vec<SearchStep> = of_cell
             .filter_map(|trial| {
-                let raw = raw.iter().find(|raw| raw.info.key == trial.key)?;
+                let raw = raw.iter().find(|raw| raw.info.key == trial.info.key)?;
                 step(info, asked, trial, raw)
             })
             .collect();
@@ -299,8 +302,8 @@ fn step(
     trial: &TrialModel,
     raw: &Trial,
 ) -> Option<SearchStep> {
-    let level = trial.level?;
-    let cell_info = info.cell(trial.key.cell)?;
+    let level = trial.info.level?;
+    let cell_info = info.cell(trial.info.key.cell)?;
     let alone: CellModel = cell_model::cell(
         cell_info,
         None,
@@ -349,7 +352,7 @@ fn step(
             .collect();
     }
     Some(SearchStep {
-        key: trial.key,
+        key: trial.info.key,
         level,
         evidence,
         tried,

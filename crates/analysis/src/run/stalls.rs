@@ -56,7 +56,7 @@ impl Model {
             of: counted().count(),
             omitted: stalled().filter(|(trial, _)| is_omitted(trial)).count(),
             largest,
-            repetition: largest_in.key.repetition,
+            repetition: largest_in.info.key.repetition,
         })
     }
 

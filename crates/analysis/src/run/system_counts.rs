@@ -72,7 +72,7 @@ fn cell_counts(
     let of_trial = |trial: &TrialModel| {
         let mut metrics = trial.counts()?.metrics.iter();
         let known = metrics.find(|known| known.name == metric)?;
-        Some((client_count(info.count, &trial.totals), known.growth?))
+        Some((client_count(info.count, &trial.info.totals), known.growth?))
     };
     let counts: Vec<(f64, f64)> = counted_trials(cell, trials).filter_map(of_trial).collect();
     CellCounts {

@@ -1,7 +1,7 @@
 //! A run of two variants over six numbers of users, as its trials would be.
 
 use rand::{Rng, SeedableRng, rngs::StdRng};
-use waggle_results::{CellInfo, FORMAT, Host, RunInfo, ScheduleInfo, TrialKey};
+use waggle_results::{CellInfo, FORMAT, Host, RunInfo, ScheduleInfo, TrialInfo, TrialKey};
 use waggle_spec::{TimeKind, Times};
 use waggle_stats::Verdict;
 
@@ -85,7 +85,7 @@ impl Simulated {
     pub(super) fn host_drift(&self, cells: u32, seed: u64) -> RepetitionDrift {
         let info = self.info();
         let mut trials = self.trials(&info, seed);
-        trials.retain(|trial| trial.key.cell <= cells);
+        trials.retain(|trial| trial.info.key.cell <= cells);
         let drift = drift::drift(&info, &trials, &[]);
         drift.unwrap().repetitions.unwrap()
     }
@@ -179,11 +179,8 @@ fn trial(key: TrialKey, cell: &CellInfo, goodput: f64, random: &mut StdRng) -> T
         mean_us: Some(p50),
     };
     TrialModel {
-        key,
-        position: 1,
-        started_utc: String::new(),
+        info: TrialInfo::new(key, 1, String::new()),
         levels: cell.levels.clone(),
-        level: None,
         verdict: Verdict::Valid,
         reasons: Vec::new(),
         causes: Vec::new(),
@@ -200,22 +197,13 @@ fn trial(key: TrialKey, cell: &CellInfo, goodput: f64, random: &mut StdRng) -> T
             system_cpu_us_per_request: Some(time(500.0)),
             ..TrialNumbers::default()
         }),
-        ledger: None,
-        delivery: None,
         intermediate_probes: Vec::new(),
-        phases: Vec::new(),
         recovery: None,
-        totals: waggle_results::CountsRow::default(),
         remarks: Vec::new(),
         awake_may_help: false,
         faults: None,
         preparation: None,
         background: Vec::new(),
-        cool_down: None,
-        quiet_wait: None,
-        limits: Vec::new(),
-        network: None,
-        connecting: None,
         series: Series::default(),
         half_change: None,
         interval_s: 1.0,

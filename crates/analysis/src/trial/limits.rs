@@ -46,7 +46,7 @@ pub(crate) fn throttled_shares(limits: &[LimitInfo]) -> Vec<(String, f64)> {
 
 /// A component without a limit is never throttled: notes that in a run that limits any. In other runs the metric would be zeros only.
 pub(crate) fn note_unthrottled(trials: &mut [TrialModel]) {
-    if trials.iter().all(|trial| trial.limits.is_empty()) {
+    if trials.iter().all(|trial| trial.info.limits.is_empty()) {
         return;
     }
     let numbers = trials.iter_mut().filter_map(|trial| trial.numbers.as_mut());
@@ -70,10 +70,10 @@ pub(crate) fn of_cell(
 ) -> Vec<ComponentLimits> {
     let mut limits: Vec<ComponentLimits> = Vec::new();
     // A failed trial may not have started all of them.
-    let Some(most) = trials.iter().max_by_key(|trial| trial.limits.len()) else {
+    let Some(most) = trials.iter().max_by_key(|trial| trial.info.limits.len()) else {
         return limits;
     };
-    for limit in &most.limits {
+    for limit in &most.info.limits {
         let component = component_of(&limit.replica);
         match limits.iter_mut().find(|known| known.component == component) {
             Some(known) => known.replicas += 1,

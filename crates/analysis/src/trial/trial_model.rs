@@ -2,10 +2,8 @@
 
 use waggle_metrics::Metric;
 use waggle_results::{
-    ClientInfo, ConnectingInfo, CoolDownInfo, CountsRow, DeliveryInfo, FailureCount, GeneratorInfo,
-    InspectedCounts, LagInfo, LedgerInfo, LimitInfo, MachineInfo, NetworkCounts, NetworkInfo,
-    PhaseInfo, PhaseName, QuietWaitInfo, RunInfo, SessionCounts, Trial, TrialEnd, TrialInfo,
-    TrialKey,
+    ClientInfo, CountsRow, FailureCount, GeneratorInfo, InspectedCounts, LagInfo, MachineInfo,
+    NetworkCounts, PhaseName, RunInfo, SessionCounts, Trial, TrialEnd, TrialInfo,
 };
 use waggle_spec::{TimeKind, Times};
 use waggle_stats::{Cause, Finding, Reason, Stall, StallSpan, Verdict};
@@ -39,13 +37,9 @@ use crate::{
 /// One run of one cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialModel {
-    pub key: TrialKey,
-    /// Place in the order of execution, counted from 1.
-    pub position: u32,
-    pub started_utc: String,
+    /// As it is on disk.
+    pub info: TrialInfo,
     pub levels: Vec<(String, String)>,
-    /// Of the load, in a run that searches for one.
-    pub level: Option<f64>,
     pub verdict: Verdict,
     pub reasons: Vec<Reason>,
     /// Where the reasons come from, as far as that is known.
@@ -53,13 +47,8 @@ pub struct TrialModel {
     pub failure: Option<Failure>,
     /// `None` where nothing was measured.
     pub numbers: Option<TrialNumbers>,
-    /// Of the whole load, warm-up included.
-    pub totals: CountsRow,
-    pub ledger: Option<LedgerInfo>,
-    pub delivery: Option<DeliveryInfo>,
     /// In the order of the records' way, without the last.
     pub intermediate_probes: Vec<TrialProbe>,
-    pub phases: Vec<PhaseInfo>,
     /// `None` if the load did not drop, or the trial did not come to its end.
     pub recovery: Option<TrialRecovery>,
     /// What the runner saw, then what the checks found worth a line.
@@ -68,20 +57,10 @@ pub struct TrialModel {
     pub awake_may_help: bool,
     /// What was killed on purpose; `None`: nothing.
     pub faults: Option<TrialFaults>,
-    /// The network of its own; `None`: it had the machine's.
-    pub network: Option<NetworkInfo>,
-    /// How the load opened its connections; `None`: it was not noted.
-    pub connecting: Option<ConnectingInfo>,
-    /// Of the replicas that had any.
-    pub limits: Vec<LimitInfo>,
     /// How the system was prepared; `None`: it was not, or an earlier trial did it.
     pub preparation: Option<TrialPreparation>,
     /// The loads beside the measured one, also those that are absent; empty if the trial did not get as far as their start.
     pub background: Vec<TrialBackground>,
-    /// How the cool-down after it waited for a value of the machine; `None`: it did not.
-    pub cool_down: Option<CoolDownInfo>,
-    /// How it waited for a quiet machine before its start; `None`: it did not.
-    pub quiet_wait: Option<QuietWaitInfo>,
     pub series: Series,
     /// Throughput of the second half of the measured phase ÷ that of the first, as a logarithm.
     pub half_change: Option<f64>,
@@ -281,25 +260,18 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
         }),
     };
     TrialModel {
-        key: trial.info.key,
-        position: trial.info.position,
-        started_utc: trial.info.started_utc.clone(),
-        totals: trial.info.totals.clone(),
+        info: trial.info.clone(),
         levels: info
             .cell(trial.info.key.cell)
             .map(|cell| cell.levels.clone())
             .unwrap_or_default(),
-        level: trial.info.level,
         verdict: waggle_stats::verdict_of(&findings.reasons),
         reasons: findings.reasons,
         causes: findings.causes,
         awake_may_help: findings.idle_poll_may_help,
         failure,
         numbers,
-        ledger: trial.info.ledger.clone(),
-        delivery: trial.info.delivery.clone(),
         intermediate_probes: probe::of_trial(&view),
-        phases: trial.info.phases.clone(),
         recovery: recovery::of_trial(trial),
         remarks: trial
             .info
@@ -310,13 +282,8 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
             .chain(findings.remarks.into_iter().map(TrialRemark::Found))
             .collect(),
         faults: outage::of_trial(trial),
-        network: trial.info.network.clone(),
-        connecting: trial.info.connecting,
-        limits: trial.info.limits.clone(),
         preparation: preparation::of_trial(&trial.info),
         background: background::of_trial(&trial.info),
-        cool_down: trial.info.cool_down.clone(),
-        quiet_wait: trial.info.quiet_wait,
         series: series::series(&view, counted, series::points_max(info.order.len())),
         half_change,
         interval_s: judge::interval_s(trial),

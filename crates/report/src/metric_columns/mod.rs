@@ -104,7 +104,7 @@ impl<'a> Column<'a> {
                 .unwrap_or_default(),
             Holds::OfCell(cells) => cells
                 .iter()
-                .find(|(cell, _)| *cell == trial.key.cell)
+                .find(|(cell, _)| *cell == trial.info.key.cell)
                 .map(|(_, value)| number(*value))
                 .unwrap_or_default(),
         }

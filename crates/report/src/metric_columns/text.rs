@@ -37,7 +37,7 @@ impl Text<'_> {
                 level.map(|(_, level)| level.clone()).unwrap_or_default()
             }
             Self::Derived(name) => {
-                let levels = model.cell(trial.key.cell).map(|cell| &cell.derived);
+                let levels = model.cell(trial.info.key.cell).map(|cell| &cell.derived);
                 let level = levels
                     .into_iter()
                     .flatten()
@@ -113,10 +113,12 @@ fn text_columns<'a>(all: &'static [Named]) -> Columns<'a> {
 }
 
 const PLAN: [Named; 4] = [
-    ("cell", |_, trial| trial.key.cell.to_string()),
-    ("repetition", |_, trial| trial.key.repetition.to_string()),
-    ("position", |_, trial| trial.position.to_string()),
-    ("started_utc", |_, trial| trial.started_utc.clone()),
+    ("cell", |_, trial| trial.info.key.cell.to_string()),
+    ("repetition", |_, trial| {
+        trial.info.key.repetition.to_string()
+    }),
+    ("position", |_, trial| trial.info.position.to_string()),
+    ("started_utc", |_, trial| trial.info.started_utc.clone()),
 ];
 
 const VERDICT: [Named; 1] = [("verdict", |_, trial| {
@@ -128,11 +130,11 @@ const BEST_AND_WORST: [Named; 1] = [("best_and_worst", best_and_worst)];
 
 fn best_and_worst(model: &Model, trial: &TrialModel) -> String {
     let cells = model.best_and_worst.iter().flat_map(|metric| &metric.cells);
-    let same = cells.filter(|cell| cell.cell == trial.key.cell);
+    let same = cells.filter(|cell| cell.cell == trial.info.key.cell);
     let ends = same.flat_map(|cell| [("best", &cell.best), ("worst", &cell.worst)]);
     let ends = ends.filter(|(_, end)| {
         let end = end.as_ref();
-        end.is_some_and(|end| end.repetition == trial.key.repetition)
+        end.is_some_and(|end| end.repetition == trial.info.key.repetition)
     });
     ends.map(|(name, _)| name).collect::<Vec<_>>().join(" ")
 }
@@ -147,7 +149,7 @@ const TOLD: [Named; 4] = [
         kinds(numbers.map_or(&[], |numbers| &numbers.other_failures))
     }),
     ("level", |_, trial| {
-        trial.level.map(number).unwrap_or_default()
+        trial.info.level.map(number).unwrap_or_default()
     }),
     ("reasons", |_, trial| {
         let reasons = trial.reasons.iter();
@@ -279,12 +281,12 @@ const SEARCH: [Named; 9] = [
 /// The share of its cell's capacity that a trial had as its load; empty of the steps of a search.
 const OPERATING_POINT: [Named; 1] = [("operating_share", |model, trial| {
     let search = model.search.as_ref();
-    let share = search.and_then(|search| search.info.operating_share(trial.key.repetition));
+    let share = search.and_then(|search| search.info.operating_share(trial.info.key.repetition));
     share.map(number).unwrap_or_default()
 })];
 
 fn search<'a>(model: &'a Model, trial: &TrialModel) -> Option<&'a CellSearch> {
-    model.search.as_ref()?.of_cell(trial.key.cell)
+    model.search.as_ref()?.of_cell(trial.info.key.cell)
 }
 
 fn fitted_level(model: &Model, trial: &TrialModel, part: fn(FittedLevel) -> f64) -> String {
@@ -296,7 +298,7 @@ fn fitted_level(model: &Model, trial: &TrialModel, part: fn(FittedLevel) -> f64)
 
 fn step<'a>(model: &'a Model, trial: &TrialModel) -> Option<&'a SearchStep> {
     let mut steps = search(model, trial)?.steps.iter();
-    steps.find(|step| step.key == trial.key)
+    steps.find(|step| step.key == trial.info.key)
 }
 
 fn kinds(failures: &[FailureCount]) -> String {

@@ -71,7 +71,7 @@ fn run() -> Model {
 /// The goodput of the first cells times these factors.
 fn change_run(mut model: Model, factors: &[f64]) -> Model {
     for trial in &mut model.trials {
-        let index = usize::try_from(trial.key.cell - 1).unwrap();
+        let index = usize::try_from(trial.info.key.cell - 1).unwrap();
         if let (Some(numbers), Some(factor)) = (&mut trial.numbers, factors.get(index)) {
             numbers.goodput_per_s *= factor;
         }

@@ -33,7 +33,7 @@ fn runs(template: &Model, count: usize, factor: impl Fn(usize, usize) -> f64) ->
     let run = |index: usize| {
         let mut model = template.clone();
         for trial in &mut model.trials {
-            let cell = usize::try_from(trial.key.cell - 1).unwrap();
+            let cell = usize::try_from(trial.info.key.cell - 1).unwrap();
             if let Some(numbers) = &mut trial.numbers {
                 numbers.goodput_per_s *= factor(index, cell) * scatter(index, cell);
             }

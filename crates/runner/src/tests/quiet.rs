@@ -32,7 +32,7 @@ fn contended_machine(bench: &Bench) -> String {
     let model = waggle_analysis::model(&bench.results());
     let trials = model.trials.iter();
     let contended = trials.filter(|trial| waggle_analysis::is_contended(trial));
-    keys(contended.map(|trial| trial.key))
+    keys(contended.map(|trial| trial.info.key))
 }
 
 const FIXED: &str = "repeat: { min: 3, max: 4, max_ci_width: 900% }";

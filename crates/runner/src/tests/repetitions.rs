@@ -181,7 +181,7 @@ async fn the_sentinel_runs_between_the_others_and_in_added_blocks() {
     assert_eq!(order[3], "c3r2");
     let model = waggle_analysis::model(&bench.results());
     assert!(model.cells.iter().all(|cell| cell.cell < 3));
-    assert!(model.trials.iter().all(|trial| trial.key.cell < 3));
+    assert!(model.trials.iter().all(|trial| trial.info.key.cell < 3));
     let drift = model.drift.unwrap().sentinel.unwrap();
     assert_eq!(drift.points.len(), of_sentinel.len());
     let added = bench.results().info.added;

@@ -53,7 +53,7 @@ fn reasons(model: &Model) -> (Verdict, Vec<(Verdict, &Finding)>) {
 }
 
 fn ledger(trial: &TrialModel) -> (u64, u64, u64) {
-    let ledger = trial.ledger.as_ref().unwrap();
+    let ledger = trial.info.ledger.as_ref().unwrap();
     (ledger.accepted, ledger.missing, ledger.duplicates)
 }
 
@@ -80,7 +80,7 @@ async fn a_record_that_was_accepted_and_is_not_there_makes_a_trial_incomplete() 
     let nth = 12 * PER_INTERVAL;
     let model = judge_run(&bench(&[]), Some(Fault::Loses(nth)), Course::default()).await;
     assert_eq!(ledger(&model.trials[0]), (nth, 1, 0));
-    let key = model.trials[0].ledger.as_ref().unwrap().missing_keys[0];
+    let key = model.trials[0].info.ledger.as_ref().unwrap().missing_keys[0];
     let missing = Finding::Accounting(AccountingFinding::Missing {
         missing: 1,
         accepted: 1_200,

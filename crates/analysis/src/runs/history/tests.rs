@@ -29,7 +29,9 @@ static TEMPLATE: LazyLock<Model> = LazyLock::new(|| {
     let mut model = simulated.model(1);
     model.cells.truncate(CELLS);
     let cells: Vec<u32> = model.cells.iter().map(|cell| cell.cell).collect();
-    model.trials.retain(|trial| cells.contains(&trial.key.cell));
+    model
+        .trials
+        .retain(|trial| cells.contains(&trial.info.key.cell));
     // What a history does not need is not cloned.
     model.effects = None;
     model.curves = None;
@@ -59,7 +61,7 @@ impl Course<'_> {
         let host = if is_slow { 0.5 } else { 1.0 };
         let runs: Vec<f64> = (0..CELLS).map(|_| RUN_SCATTER * normal(random)).collect();
         for trial in &mut model.trials {
-            let cell = usize::try_from(trial.key.cell - 1).unwrap();
+            let cell = usize::try_from(trial.info.key.cell - 1).unwrap();
             let cell_level = if cell == 0 { level } else { 1.0 };
             let noise = (runs[cell] + TRIAL_SCATTER * normal(random)).exp();
             trial.numbers.as_mut().unwrap().goodput_per_s = 1_000.0 * cell_level * host * noise;

@@ -56,7 +56,7 @@ fn threshold(outcome: &ThresholdOutcome) -> String {
 fn last_words(model: &Model) -> Option<String> {
     let mut trials = model.trials.iter();
     let (key, line) =
-        trials.find_map(|trial| Some((trial.key, trial.failure.as_ref()?.log_line()?)))?;
+        trials.find_map(|trial| Some((trial.info.key, trial.failure.as_ref()?.log_line()?)))?;
     let line: String = line.chars().take(LOG_LINE_MAX).collect();
     Some(format!(
         "note: the log in cell {}, repetition {} says: {line}",

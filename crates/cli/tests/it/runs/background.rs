@@ -91,10 +91,10 @@ fn background_loads_run_beside_the_measured_load_and_have_metrics() {
         assert!(changes.measured.failed > 0);
         assert_eq!(changes.response_time, None);
         let Some(lists) = &lists.load else {
-            assert_eq!(trial.key.cell, 1);
+            assert_eq!(trial.info.key.cell, 1);
             continue;
         };
-        assert_eq!((trial.key.cell, lists.info.measured.failed), (2, 0));
+        assert_eq!((trial.info.key.cell, lists.info.measured.failed), (2, 0));
         assert_eq!(lists.info.generator.connections_asked, 2);
         assert!(lists.response.is_some() && lists.service.is_some());
         listed += lists.info.measured.succeeded;

@@ -41,7 +41,7 @@ fn replica_that_ends_in_mid_trial_fails_this_trial_only() {
     let last = ["guard 1 begins: dies", "fatal: the last words of a store"];
     assert_eq!(failure.log_tail, last);
     for other in others {
-        let ledger = other.ledger.as_ref().unwrap();
+        let ledger = other.info.ledger.as_ref().unwrap();
         assert!(ledger.accepted > 0 && ledger.missing == 0, "{other:#?}");
     }
     for page in ["report.html", "report.md"] {

@@ -39,9 +39,9 @@ fn records_of_a_killed_store_are_missing_and_the_trial_continues() {
         panic!("{:?}", model.trials);
     };
     assert!(quiet.faults.is_none());
-    assert_eq!(quiet.ledger.as_ref().unwrap().missing, 0);
+    assert_eq!(quiet.info.ledger.as_ref().unwrap().missing, 0);
 
-    let ledger = faulty.ledger.as_ref().unwrap();
+    let ledger = faulty.info.ledger.as_ref().unwrap();
     assert!(ledger.missing > 0 && ledger.delivered > 0, "{ledger:?}");
     assert_eq!(ledger.accepted, ledger.delivered + ledger.missing);
     assert!(faulty.verdict >= Verdict::Incomplete);

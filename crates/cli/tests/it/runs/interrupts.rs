@@ -48,7 +48,7 @@ fn trials(workspace: &Workspace) -> Vec<(u32, u32)> {
         .model()
         .trials
         .iter()
-        .map(|trial| (trial.key.cell, trial.key.repetition))
+        .map(|trial| (trial.info.key.cell, trial.info.key.repetition))
         .collect()
 }
 

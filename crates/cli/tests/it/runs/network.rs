@@ -74,7 +74,7 @@ fn load_and_system_meet_in_a_network_of_their_own() {
         "{model:#?}"
     );
     for trial in &model.trials {
-        let network = trial.network.as_ref().unwrap();
+        let network = trial.info.network.as_ref().unwrap();
         let queue = trial.levels[0].1.clone();
         assert_eq!(network.sysctl["net.core.somaxconn"], queue);
         assert_eq!(network.sysctl["net.ipv4.tcp_syncookies"], "0");
@@ -97,7 +97,7 @@ fn a_rate_limits_what_passes() {
     let model = workspace.run();
     let passed = successes_of(&model)[0];
     assert!((1..=200).contains(&passed), "{passed}");
-    let network = model.trials[0].network.as_ref().unwrap();
+    let network = model.trials[0].info.network.as_ref().unwrap();
     assert_eq!((network.rate_bits_per_s, network.mtu), (Some(80_000), 1500));
 }
 
@@ -106,7 +106,13 @@ fn a_rate_limits_what_passes() {
 fn full_queues_of_listeners_are_counted() {
     let settings = "{ sysctl: { net.core.somaxconn: 4, net.ipv4.tcp_syncookies: 0 } }";
     let model = clients(settings, 400, "on_socket_error: end_client").run();
-    let counts = model.trials[0].network.as_ref().unwrap().counts.unwrap();
+    let counts = model.trials[0]
+        .info
+        .network
+        .as_ref()
+        .unwrap()
+        .counts
+        .unwrap();
     assert!(counts.listen_drops > 0, "{counts:?}");
 }
 

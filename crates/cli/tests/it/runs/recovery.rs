@@ -41,7 +41,7 @@ fn recovery_is_in_every_report() {
     assert!(plan.contains(shown), "{plan}");
     let model = workspace.run();
     let trial = &model.trials[0];
-    let phase = |name| trial.phases.iter().find(|phase| phase.phase == name);
+    let phase = |name| trial.info.phases.iter().find(|phase| phase.phase == name);
     let (measure, recovery) = (phase(PhaseName::Measure), phase(PhaseName::Recovery));
     let (measure, recovery) = (measure.unwrap(), recovery.unwrap());
     // The time between them is that in which waggle itself waited for a CPU.
@@ -49,7 +49,7 @@ fn recovery_is_in_every_report() {
         measure.end_s <= recovery.start_s,
         "{measure:?} {recovery:?}"
     );
-    let ledger = trial.ledger.as_ref().unwrap();
+    let ledger = trial.info.ledger.as_ref().unwrap();
     assert_eq!((ledger.missing, ledger.delivered), (0, ledger.accepted));
     assert!(ledger.accepted > trial.numbers.as_ref().unwrap().succeeded);
     let read = |name: &str| fs::read_to_string(workspace.run_folder().join(name)).unwrap();

@@ -29,10 +29,13 @@ fn search_of_a_study_reports_its_answer() {
     let output = workspace.output(&["run", "study.yaml"]);
     let model = workspace.report_of(&output);
     let search = &model.search.as_ref().unwrap().cells[0];
-    assert_eq!(model.trials[0].level, Some(20.0));
+    assert_eq!(model.trials[0].info.level, Some(20.0));
     assert_eq!(search.steps.len(), model.trials.len());
     for (step, trial) in search.steps.iter().zip(&model.trials) {
-        assert_eq!((step.key, Some(step.level)), (trial.key, trial.level));
+        assert_eq!(
+            (step.key, Some(step.level)),
+            (trial.info.key, trial.info.level)
+        );
         assert!(
             (10.0..=40.0).contains(&step.level),
             "{}",

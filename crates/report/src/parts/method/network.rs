@@ -59,8 +59,8 @@ pub fn kinds<'a>(
 pub(crate) fn fact(model: &Model) -> Option<Fact> {
     let trials = model.trials.iter();
     let networks = trials.filter_map(|trial| {
-        let network = trial.network.as_ref()?;
-        Some((trial.key.cell, Cow::Borrowed(network)))
+        let network = trial.info.network.as_ref()?;
+        Some((trial.info.key.cell, Cow::Borrowed(network)))
     });
     let text = match &kinds(networks)[..] {
         [] => return None,

@@ -6,7 +6,10 @@ use crate::words::{fact::Fact, format};
 
 /// `None` if no connection of the load was encrypted.
 pub(crate) fn fact(model: &Model) -> Option<Fact> {
-    let trials = model.trials.iter().filter_map(|trial| trial.connecting);
+    let trials = model
+        .trials
+        .iter()
+        .filter_map(|trial| trial.info.connecting);
     let (handshakes, resumed) = trials.fold((0, 0), |(handshakes, resumed), counts| {
         (
             handshakes + counts.handshakes,

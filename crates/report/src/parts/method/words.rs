@@ -156,7 +156,7 @@ fn cool_down(model: &Model) -> Option<Fact> {
     );
     let trials = model.trials.iter();
     let waited: Vec<_> = trials
-        .filter_map(|trial| trial.cool_down.as_ref())
+        .filter_map(|trial| trial.info.cool_down.as_ref())
         .collect();
     let times = || waited.iter().map(|wait| wait.waited_s);
     if let (Some(shortest), Some(longest)) = (times().reduce(f64::min), times().reduce(f64::max)) {
@@ -197,7 +197,10 @@ fn other_programs(model: &Model) -> Option<Fact> {
 
 /// How trials waited for a quiet machine before their start.
 fn quiet_waits(trials: &[TrialModel]) -> Option<Fact> {
-    let waits: Vec<QuietWaitInfo> = trials.iter().filter_map(|trial| trial.quiet_wait).collect();
+    let waits: Vec<QuietWaitInfo> = trials
+        .iter()
+        .filter_map(|trial| trial.info.quiet_wait)
+        .collect();
     let in_vain = waits.iter().filter(|wait| !wait.is_quiet).count();
     let waited_s: f64 = waits.iter().map(|wait| wait.waited_s).sum();
     let text = format!(

@@ -21,7 +21,7 @@ pub(crate) fn background_loads(model: &Model) -> Option<Table> {
     let mut columns = place(model, |row: &Row<'_>| row.cell);
     columns.extend([
         Column::numbers("repetition", |row: &Row<'_>| {
-            Field::plain(row.trial.key.repetition.to_string())
+            Field::plain(row.trial.info.key.repetition.to_string())
         }),
         Column::words("load", |row: &Row<'_>| Field::plain(row.name)),
         Column::words("sends", |row: &Row<'_>| Field::plain(sends(row.load))),
@@ -51,7 +51,7 @@ pub(crate) fn background_loads(model: &Model) -> Option<Table> {
 fn all_rows(model: &Model) -> Vec<Row<'_>> {
     let mut rows = Vec::new();
     for trial in &model.trials {
-        let Some(cell) = model.cell(trial.key.cell) else {
+        let Some(cell) = model.cell(trial.info.key.cell) else {
             continue;
         };
         rows.extend(trial.background.iter().filter_map(|activity| {

@@ -29,7 +29,7 @@ pub(crate) fn preparations(model: &Model) -> Option<Table> {
     let mut columns = place(model, |row: &Row<'_>| row.cell);
     columns.extend([
         Column::numbers("repetition", |row: &Row<'_>| {
-            Field::plain(row.trial.key.repetition.to_string())
+            Field::plain(row.trial.info.key.repetition.to_string())
         }),
         Column::words("load", |row: &Row<'_>| Field::plain(&row.load.info.name)),
         Column::numbers("sessions", sessions),
@@ -73,7 +73,7 @@ pub(crate) fn prepare_steps(model: &Model) -> Option<Table> {
     let mut columns = place(model, |row: &StepRow<'_>| row.of.cell);
     columns.extend([
         Column::numbers("repetition", |row: &StepRow<'_>| {
-            Field::plain(row.of.trial.key.repetition.to_string())
+            Field::plain(row.of.trial.info.key.repetition.to_string())
         }),
         Column::words("load", |row: &StepRow<'_>| {
             Field::plain(&row.of.load.info.name)
@@ -93,7 +93,7 @@ pub(crate) fn prepare_steps(model: &Model) -> Option<Table> {
 fn all_rows(model: &Model) -> Vec<Row<'_>> {
     let mut rows = Vec::new();
     for trial in &model.trials {
-        let Some(cell) = model.cell(trial.key.cell) else {
+        let Some(cell) = model.cell(trial.info.key.cell) else {
             continue;
         };
         let preparation = trial.preparation.iter();

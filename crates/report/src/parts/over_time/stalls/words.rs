@@ -73,7 +73,7 @@ pub(crate) fn remarks(trial: &TrialModel) -> impl Iterator<Item = String> {
     trial.remarks.iter().filter_map(|remark| match remark {
         TrialRemark::Found(finding @ Finding::System(SystemFinding::Stalled(_))) => Some(format!(
             "repetition {}: {}",
-            trial.key.repetition,
+            trial.info.key.repetition,
             findings::sentence(finding)
         )),
         TrialRemark::Found(_) | TrialRemark::Seen(_) => None,

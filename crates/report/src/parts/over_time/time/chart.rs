@@ -35,7 +35,7 @@ type Mark = (String, f64, Option<f64>);
 
 impl<'a> Trial<'a> {
     pub(crate) fn new(trial: &'a TrialModel) -> Self {
-        let phases = trial.phases.iter().map(|phase| {
+        let phases = trial.info.phases.iter().map(|phase| {
             (
                 labels::phase(phase.phase),
                 instant(phase.start_s),
@@ -46,9 +46,9 @@ impl<'a> Trial<'a> {
         let series = &trial.series;
         let cpu = series.cpu.iter();
         Self {
-            cell: trial.key.cell,
-            repetition: trial.key.repetition,
-            position: trial.position,
+            cell: trial.info.key.cell,
+            repetition: trial.info.key.repetition,
+            position: trial.info.position,
             verdict: labels::verdict(trial.verdict),
             phases: phases.collect(),
             recovered: recovered.map(instant),

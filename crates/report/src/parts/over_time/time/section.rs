@@ -59,8 +59,8 @@ pub(crate) fn section(model: &Model) -> Section {
 fn over_time(model: &Model, trial: &TrialModel) -> Option<Block> {
     let title = format!(
         "{}, repetition {} ({})",
-        name_of(model, trial.key.cell),
-        trial.key.repetition,
+        name_of(model, trial.info.key.cell),
+        trial.info.key.repetition,
         labels::verdict(trial.verdict)
     );
     let table = table::over_time(model, trial, &title)?;
@@ -72,7 +72,7 @@ fn over_time(model: &Model, trial: &TrialModel) -> Option<Block> {
 }
 
 fn phases(trial: &TrialModel) -> String {
-    let spans = trial.phases.iter().map(|phase| {
+    let spans = trial.info.phases.iter().map(|phase| {
         format!(
             "{} {} to {} s",
             labels::phase(phase.phase),

@@ -42,10 +42,10 @@ pub(crate) fn trial<'a>(trial: &'a TrialModel, all: &[NamedMetric<'_>]) -> Trial
         value.is_finite().then(|| (named.column(), value))
     };
     Trial {
-        cell: trial.key.cell,
-        repetition: trial.key.repetition,
-        position: trial.position,
-        started: &trial.started_utc,
+        cell: trial.info.key.cell,
+        repetition: trial.info.key.repetition,
+        position: trial.info.position,
+        started: &trial.info.started_utc,
         verdict: labels::verdict(trial.verdict),
         reasons: trial.reasons.iter().map(reason_text).collect(),
         stalls: trial.numbers.as_ref().and_then(|numbers| {

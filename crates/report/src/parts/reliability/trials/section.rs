@@ -6,18 +6,14 @@ use crate::{
     metric_columns,
     words::{findings::remark, names::name_of},
 };
-use waggle_analysis::Model;
+use waggle_analysis::{Model, TrialModel};
 
 pub(crate) fn section(model: &Model) -> Section {
     let remarked = model
         .trials
         .iter()
         .filter(|trial| !trial.remarks.is_empty());
-    let remarks = remarked.map(|trial| {
-        let said: Vec<String> = trial.remarks.iter().map(remark).collect();
-        let (cell, repetition) = (name_of(model, trial.key.cell), trial.key.repetition);
-        format!("{cell}, repetition {repetition}: {}", said.join("; "))
-    });
+    let remarks = remarked.map(|trial| remarks_of_trial(model, trial));
     Section {
         link: None,
         blocks: vec![
@@ -33,4 +29,11 @@ pub(crate) fn section(model: &Model) -> Section {
         ],
         ..Section::new("trials", "Trials")
     }
+}
+
+fn remarks_of_trial(model: &Model, trial: &TrialModel) -> String {
+    let said: Vec<String> = trial.remarks.iter().map(remark).collect();
+    let key = trial.info.key;
+    let cell = name_of(model, key.cell);
+    format!("{cell}, repetition {}: {}", key.repetition, said.join("; "))
 }

@@ -26,22 +26,27 @@ type Row<'a> = (&'a CellModel, &'a TrialModel);
 pub(crate) fn trials(model: &Model) -> Table {
     let mut columns = place(model, |(cell, _): &Row<'_>| *cell);
     columns.push(Column::numbers("repetition", |(_, trial): &Row<'_>| {
-        Field::plain(trial.key.repetition.to_string())
+        Field::plain(trial.info.key.repetition.to_string())
     }));
     if let Some(search) = &model.search {
         columns.push(Column::numbers("level", |(_, trial): &Row<'_>| {
-            Field::optional(trial.level.map(|value| level(search.info.maximize, value)))
+            Field::optional(
+                trial
+                    .info
+                    .level
+                    .map(|value| level(search.info.maximize, value)),
+            )
         }));
         if search.info.operating_points.is_some() {
             columns.push(Column::numbers("of capacity", |(_, trial): &Row<'_>| {
-                let share = search.info.operating_share(trial.key.repetition);
+                let share = search.info.operating_share(trial.info.key.repetition);
                 Field::optional(share.map(format::set_share))
             }));
         }
     }
     columns.extend([
         Column::numbers("position", |(_, trial): &Row<'_>| {
-            Field::plain(trial.position.to_string())
+            Field::plain(trial.info.position.to_string())
         }),
         Column::words("verdict", |(_, trial): &Row<'_>| {
             Field::verdict(labels::verdict(trial.verdict))
@@ -73,7 +78,7 @@ pub(crate) fn trials(model: &Model) -> Table {
     }
     let rows = model.trials.iter().filter_map(|trial| {
         let mut cells = model.cells.iter();
-        Some((cells.find(|cell| cell.cell == trial.key.cell)?, trial))
+        Some((cells.find(|cell| cell.cell == trial.info.key.cell)?, trial))
     });
     Table::new("trials", caption(model), columns, rows)
 }
@@ -95,7 +100,7 @@ fn number(field: fn(&TrialNumbers) -> Field) -> impl Fn(&Row<'_>) -> Field {
 }
 
 fn of_ledger(field: fn(&LedgerInfo) -> Field) -> impl Fn(&Row<'_>) -> Field {
-    move |(_, trial)| trial.ledger.as_ref().map_or_else(Field::empty, field)
+    move |(_, trial)| trial.info.ledger.as_ref().map_or_else(Field::empty, field)
 }
 
 fn time(pick: fn(&TrialPercentiles) -> Option<&TrialPercentile>) -> impl Fn(&Row<'_>) -> Field {

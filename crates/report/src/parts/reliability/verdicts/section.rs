@@ -51,8 +51,8 @@ fn failure(model: &Model, trial: &TrialModel) -> Option<Block> {
     Some(Block::Failure(Failure {
         title: format!(
             "{}, repetition {}: failed in {}",
-            name_of(model, trial.key.cell),
-            trial.key.repetition,
+            name_of(model, trial.info.key.cell),
+            trial.info.key.repetition,
             labels::phase(failure.phase)
         ),
         reason: failure.reason.clone(),

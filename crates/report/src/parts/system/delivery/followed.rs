@@ -12,7 +12,7 @@ type AtProbe<'a> = Vec<(&'a DeliveryInfo, DelaySource)>;
 pub(crate) fn at_last_probe(probe: &str, trials: &[TrialModel]) -> String {
     let of_trial = |trial: &'_ TrialModel| {
         let source = trial.numbers.as_ref().map(|numbers| numbers.delay_source);
-        Some((trial.delivery.clone()?, source.unwrap_or_default()))
+        Some((trial.info.delivery.clone()?, source.unwrap_or_default()))
     };
     let owned: Vec<(DeliveryInfo, DelaySource)> = trials.iter().filter_map(of_trial).collect();
     let probes: AtProbe<'_> = owned.iter().map(|(info, source)| (info, *source)).collect();

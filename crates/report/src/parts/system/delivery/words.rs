@@ -114,7 +114,7 @@ pub(crate) fn instants_resolution(model: &Model, probes: &[&str]) -> Option<&'st
     let all = model.trials.iter().flat_map(|trial| {
         let before = trial.intermediate_probes.iter();
         let before = before.map(|probe| &probe.delivery);
-        before.chain(&trial.delivery)
+        before.chain(&trial.info.delivery)
     });
     let deliveries = all.filter(|delivery| probes.contains(&delivery.probe.as_str()));
     let mut resolutions: Vec<Option<u64>> = deliveries
