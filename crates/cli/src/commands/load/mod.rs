@@ -147,7 +147,7 @@ fn run_load(flags: &Load, thresholds: &[Threshold], to: Destination<'_>) -> Resu
     let followed = drive::drive(&planned, &mut series, &mut view, environment);
     let followed = followed.inspect_err(|_| to.folders.give_up())?;
     let Some(Followed { load, rows }) = followed else {
-        output::print_progress("ended before the last answers had arrived: the load has no result");
+        output::print_progress("ended before anything was measured: the load has no result");
         return Ok(Exit::Interrupted);
     };
     let inputs = ResultInputs {

@@ -55,7 +55,7 @@ impl Environment<'_> {
 }
 
 /// Runs the load to its end, or to the first request to end it. Then the last answers are awaited; a second request ends it
-/// immediately, without a result.
+/// immediately. `None`: it did so before anything was measured.
 ///
 /// # Errors
 /// The load cannot be started, or a file cannot be written.
