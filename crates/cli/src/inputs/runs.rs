@@ -11,6 +11,8 @@ use waggle_results::private_file;
 use waggle_spec::Selection;
 use waggle_study::Study;
 
+use crate::process::folders;
+
 /// Runs that an error names.
 const NAMED_MAX: usize = 3;
 
@@ -202,6 +204,16 @@ fn create_run(runs: &Path, name: &str, way_on: &str) -> Result<NewRun> {
         "{} has a hundred runs of this second already",
         runs.display()
     )
+}
+
+/// It can be deleted: calibration writes it again.
+pub(crate) fn calibration_file(runs: &Path) -> PathBuf {
+    kept_folder(runs).join("calibration.json")
+}
+
+/// What is kept between runs: the user's cache folder, or the folder of the runs if there is none.
+pub(crate) fn kept_folder(runs: &Path) -> PathBuf {
+    folders::cache().unwrap_or_else(|| runs.to_path_buf())
 }
 
 /// A word as a shell reads it: in quotes if it has more than letters, digits and signs without a meaning.

@@ -314,7 +314,8 @@ mod tests {
 
     #[test]
     fn a_group_is_private_if_nobody_else_can_be_in_it() {
-        let users = "root:x:0:0::/root:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh\nbob:x:1001:1001::/:/bin/sh\n";
+        let users =
+            "root:x:0:0::/root:/bin/sh\nann:x:1000:1000::/:/bin/sh\nbob:x:1001:1001::/:/bin/sh\n";
         let groups = "root:x:0:\nann:x:1000:\nteam:x:2000:ann,bob\nonly:x:2001:ann,root\nfar:x:2002:ann,eve\n";
         let is_shared = |group| has_other_members(groups, users, group, &[1000]);
         assert!(!is_shared(1000) && !is_shared(0) && !is_shared(2001));

@@ -167,15 +167,17 @@ pub fn unfinished_trials(run: &Path) -> Vec<PathBuf> {
         .into_iter()
         .flatten()
         .flatten();
-    let unfinished = entries.filter(|entry| {
-        let name = entry.file_name();
-        let name = name.as_encoded_bytes();
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        is_folder && name.starts_with(b".") && name.ends_with(PARTIAL.as_bytes())
-    });
+    let unfinished = entries.filter(is_unfinished);
     let mut folders: Vec<PathBuf> = unfinished.map(|entry| entry.path()).collect();
     folders.sort();
     folders
+}
+
+fn is_unfinished(entry: &fs::DirEntry) -> bool {
+    let name = entry.file_name();
+    let name = name.as_encoded_bytes();
+    let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+    is_folder && name.starts_with(b".") && name.ends_with(PARTIAL.as_bytes())
 }
 
 /// Writes `run.json`; an interruption leaves the earlier one.

@@ -27,7 +27,7 @@ use crate::{
     trial,
     trial::{
         Duet, Environments, Part, RunningSystem, TrialContext, TrialEnvironment,
-        error::RunError,
+        error::{RunError, io_error},
         snapshot::{FoundSnapshot, Prepared, Snapshots},
     },
 };
@@ -369,11 +369,11 @@ async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
     );
     let system = series.system_of(cell).configure(&cell.parameters);
     let snapshots = series.snapshots.filter(|_| !is_up);
-    let snapshot = restore_snapshot(snapshots, cell, &system, &folder)?;
-    if let Some(restored) = snapshot
-        .as_ref()
-        .and_then(|found_snapshot| found_snapshot.restored.as_ref())
-    {
+    let snapshot = match snapshots {
+        Some(snapshots) => snapshots.restore(cell, &system, is_changed(cell), &folder)?,
+        None => None,
+    };
+    if let Some(restored) = snapshot.as_ref().and_then(FoundSnapshot::restored_system) {
         secrets.restore(restored.secrets.clone());
         environment.prepared = restored.prepared.clone();
     }
@@ -413,21 +413,6 @@ async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
         remove(partial)?;
     }
     Ok(ended)
-}
-
-/// Puts what an earlier trial prepared into the system's folder, if it was kept.
-fn restore_snapshot<'a>(
-    snapshots: Option<Snapshots<'a>>,
-    cell: &Cell,
-    system: &System,
-    folder: &Path,
-) -> Result<Option<FoundSnapshot>, RunError> {
-    let Some(snapshots) = snapshots else {
-        return Ok(None);
-    };
-    snapshots
-        .restore(cell, system, is_changed(cell), folder)
-        .map_err(|problem| io_error("read", snapshots.system_folder, problem))
 }
 
 /// The folder of a trial's system as an absolute path; empty, unless the system is up already.
@@ -502,12 +487,4 @@ pub(crate) fn trial_seed(study: u64, key: TrialKey) -> u64 {
 
 fn remove(folder: &Path) -> Result<(), RunError> {
     fs::remove_dir_all(folder).map_err(|problem| io_error("remove", folder, problem))
-}
-
-fn io_error(attempt: &'static str, path: &Path, problem: std::io::Error) -> RunError {
-    RunError::Folder {
-        attempt,
-        path: path.to_path_buf(),
-        problem,
-    }
 }

@@ -82,3 +82,15 @@ pub enum RunError {
     #[error(transparent)]
     Read(#[from] ReadError),
 }
+
+pub(crate) fn io_error(
+    attempt: &'static str,
+    path: &std::path::Path,
+    problem: std::io::Error,
+) -> RunError {
+    RunError::Folder {
+        attempt,
+        path: path.to_path_buf(),
+        problem,
+    }
+}

@@ -9,7 +9,7 @@ use crate::{
     at::At,
     mistake::Finding,
     nearest::{list, nearest_word},
-    parts::certificates::is_host,
+    parts::tls::certificates::is_host,
     raw,
     tree::quote,
 };

@@ -19,7 +19,8 @@ use crate::{
     mistake::Finding,
     nearest::list,
     parts::{
-        certificates::certificates, inherited_variables::inherited_variables, limits::limit_texts,
+        inherited_variables::inherited_variables, limits::limit_texts,
+        tls::certificates::certificates,
     },
     raw,
 };

@@ -9,11 +9,11 @@ use crate::{
 const EXPECTED: &str =
     "the name of an environment variable: letters, digits and _, the first no digit";
 
-/// The names in the order of the file; `own`: the variables that the process has anyway.
+/// The names in the order of the file; `set`: the variables that the process has anyway.
 pub(crate) fn inherited_variables(
     checker: &mut Checker<'_>,
     given: &Key<Vec<At<String>>>,
-    own: &[(String, String)],
+    set: &[(String, String)],
 ) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for At { place, value: name } in given.value().into_iter().flatten() {
@@ -24,7 +24,7 @@ pub(crate) fn inherited_variables(
         } else if names.contains(name) {
             let mistake = place.mistake(format!("is {} again", quote(name)));
             mistake.with_expected("each variable once")
-        } else if own.iter().any(|(known, _)| known == name) {
+        } else if set.iter().any(|(known, _)| known == name) {
             let mistake = place.mistake(format!("is {}, which environment sets", quote(name)));
             mistake.with_expected("it in one of the two")
         } else {

@@ -1,7 +1,6 @@
 //! The parts of a study, each in one file: its keys with their documentation, their bounds and defaults, and what must hold.
 
 pub(crate) mod best_and_worst;
-pub(crate) mod certificates;
 pub(crate) mod delivery;
 pub(crate) mod faults;
 pub(crate) mod inherited_variables;

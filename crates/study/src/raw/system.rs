@@ -9,11 +9,11 @@ use crate::{
     Level,
     at::{At, Entries, Key},
     parts::{
-        certificates::Certificate,
         limits::Limits,
         probe::Probe,
         request::{Expect, Method},
         system_metric::SystemMetric,
+        tls::certificates::Certificate,
     },
 };
 

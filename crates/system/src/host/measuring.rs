@@ -21,13 +21,13 @@ const FROM: &str = ".from.";
 /// This process measures, until this is dropped.
 #[derive(Debug, Default)]
 pub struct Measuring {
-    own: Option<Own>,
+    file: Option<OwnFile>,
     /// Those that measured when others were last looked for.
     before: Mutex<Vec<String>>,
 }
 
 #[derive(Debug)]
-struct Own {
+struct OwnFile {
     folder: PathBuf,
     path: PathBuf,
     /// Locked.
@@ -62,7 +62,7 @@ impl Measuring {
             private_file::write_file(&note, &what)?;
         }
         Ok(Self {
-            own: Some(Own {
+            file: Some(OwnFile {
                 folder: folder.to_path_buf(),
                 path,
                 _file: file,
@@ -74,15 +74,15 @@ impl Measuring {
     /// What is said of others that have measured since the last call, or since this one began.
     #[must_use]
     pub fn note(&self) -> Option<String> {
-        let own = self.own.as_ref()?;
-        let now: Vec<String> = others(&own.folder, &own.path)
+        let measuring = self.file.as_ref()?;
+        let now: Vec<String> = others(&measuring.folder, &measuring.path)
             .iter()
             .map(Other::text)
             .collect();
         let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all = std::mem::replace(&mut *before, now.clone());
         all.extend(now);
-        all.extend(take_notes(own));
+        all.extend(take_notes(measuring));
         all.sort();
         all.dedup();
         note(&all)
@@ -91,10 +91,10 @@ impl Measuring {
 
 impl Drop for Measuring {
     fn drop(&mut self) {
-        if let Some(own) = &self.own {
+        if let Some(file) = &self.file {
             // The next one removes what could not be removed.
-            take_notes(own);
-            fs::remove_file(&own.path).ok();
+            take_notes(file);
+            fs::remove_file(&file.path).ok();
         }
     }
 }
@@ -113,18 +113,22 @@ impl Other {
 }
 
 /// What others left to this one, which is removed.
-fn take_notes(own: &Own) -> Vec<String> {
-    let own_name = own.path.file_name().unwrap_or_default().to_string_lossy();
-    let prefix = format!("{own_name}{FROM}");
-    let entries = fs::read_dir(&own.folder).into_iter().flatten().flatten();
-    let notes = entries.filter_map(|entry| {
-        let name = entry.file_name().into_string().ok()?;
-        let pid = name.strip_prefix(&prefix)?.to_owned();
-        let what = read_text(File::open(entry.path()).ok()?)?;
-        fs::remove_file(entry.path()).ok();
-        Some(Other { pid, what }.text())
-    });
-    notes.collect()
+fn take_notes(receiver: &OwnFile) -> Vec<String> {
+    let name = receiver.path.file_name().unwrap_or_default();
+    let prefix = format!("{}{FROM}", name.to_string_lossy());
+    let entries = fs::read_dir(&receiver.folder).into_iter().flatten();
+    let entries = entries.flatten();
+    entries
+        .filter_map(|entry| take_note(&entry, &prefix))
+        .collect()
+}
+
+fn take_note(entry: &fs::DirEntry, prefix: &str) -> Option<String> {
+    let name = entry.file_name().into_string().ok()?;
+    let pid = name.strip_prefix(prefix)?.to_owned();
+    let what = read_text(File::open(entry.path()).ok()?)?;
+    fs::remove_file(entry.path()).ok();
+    Some(Other { pid, what }.text())
 }
 
 /// Those that measure now. Files of processes that are over are removed.
@@ -135,7 +139,7 @@ fn others(folder: &Path, own_file: &Path) -> Vec<Other> {
         .filter(|path| path != own_file)
         .filter_map(|path| read_other(folder, &path))
         .collect();
-    others.sort_by(|one, other| one.what.cmp(&other.what));
+    others.sort_by_cached_key(Other::text);
     others
 }
 

@@ -1,6 +1,11 @@
 //! Processes of components whose waggle was killed together with their supervisors.
 
-use std::{ffi::OsStr, path::Path, thread, time::Duration};
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
 
 use procfs::process::{Process, all_processes};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
@@ -16,14 +21,13 @@ const ROUND_INTERVAL: Duration = Duration::from_millis(20);
 /// Kills this user's processes whose waggle has ended; returns what was killed, such as `kafka-0 (java, pid 123)`.
 #[must_use]
 pub fn kill_orphans() -> Vec<String> {
-    kill_all(|process| {
-        let variables = process.environ().ok();
-        let owner = variables
-            .as_ref()?
-            .get(OsStr::new(OWNER_VARIABLE))?
-            .to_str()?;
-        Owner::parse(owner)?.has_ended().then_some(())
-    })
+    kill_all(|process| owner_of(process).is_some_and(|owner| owner.has_ended()))
+}
+
+fn owner_of(process: &Process) -> Option<Owner> {
+    let variables = process.environ().ok()?;
+    let owner = variables.get(OsStr::new(OWNER_VARIABLE))?;
+    Owner::parse(owner.to_str()?)
 }
 
 /// Kills this user's processes whose current folder is this one or below it: programs that replace their environment are found by this.
@@ -32,17 +36,15 @@ pub fn kill_processes_in(folder: &Path) -> Vec<String> {
     let Ok(folder) = folder.canonicalize() else {
         return Vec::new();
     };
-    kill_all(|process| {
-        let current = process.cwd().ok()?;
-        current.starts_with(&folder).then_some(())
-    })
+    let is_inside = |current: PathBuf| current.starts_with(&folder);
+    kill_all(|process| process.cwd().is_ok_and(is_inside))
 }
 
-fn kill_all(is_chosen: impl Fn(&Process) -> Option<()>) -> Vec<String> {
+fn kill_all(is_chosen: impl Fn(&Process) -> bool) -> Vec<String> {
     let mut killed: Vec<String> = Vec::new();
     for _ in 0..ROUNDS_MAX {
         let chosen: Vec<Process> = own_processes()
-            .filter(|process| is_chosen(process).is_some())
+            .filter(|process| is_chosen(process))
             .collect();
         if chosen.is_empty() {
             break;
@@ -65,15 +67,17 @@ fn kill_all(is_chosen: impl Fn(&Process) -> Option<()>) -> Vec<String> {
 
 /// Those of this user that run, without this one.
 fn own_processes() -> impl Iterator<Item = Process> {
-    let user = geteuid().as_raw();
-    let this = i32::try_from(std::process::id());
     let all = all_processes().into_iter().flatten().flatten();
-    all.filter(move |process| {
-        let is_running = process
-            .stat()
-            .is_ok_and(|stat| !matches!(stat.state, 'Z' | 'X'));
-        is_running && Ok(process.pid) != this && process.uid().is_ok_and(|owner| owner == user)
-    })
+    all.filter(is_running_for_user)
+}
+
+fn is_running_for_user(process: &Process) -> bool {
+    let is_running = process
+        .stat()
+        .is_ok_and(|stat| !matches!(stat.state, 'Z' | 'X'));
+    let is_this = u32::try_from(process.pid) == Ok(std::process::id());
+    let user = geteuid().as_raw();
+    is_running && !is_this && process.uid().is_ok_and(|owner| owner == user)
 }
 
 #[cfg(test)]
@@ -99,9 +103,9 @@ mod tests {
 
     #[test]
     fn processes_of_a_dead_waggle_are_killed_and_no_others() {
-        let (own, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (inner, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let mut dead = Command::new("true").spawn().unwrap();
-        let this = Owner::this().unwrap().to_string();
+        let this = Owner::of_this_process().unwrap().to_string();
         let dead_owner = this.replace(
             &format!("-{}-", std::process::id()),
             &format!("-{}-", dead.id()),
@@ -117,9 +121,9 @@ mod tests {
         }
         assert!(orphan.wait().is_ok());
         assert!(!is_over(&mut living) && !is_over(&mut nobody));
-        let mut inside = sleeper("", own.path());
+        let mut inside = sleeper("", inner.path());
         let mut outside = sleeper("", other.path());
-        let killed = kill_processes_in(own.path());
+        let killed = kill_processes_in(inner.path());
         assert_eq!(killed.len(), 1, "{killed:?}");
         assert!(inside.wait().is_ok());
         assert!(!is_over(&mut outside));

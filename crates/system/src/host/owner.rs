@@ -17,7 +17,7 @@ pub struct Owner {
 impl Owner {
     /// This process; `None` if `/proc` does not tell.
     #[must_use]
-    pub fn this() -> Option<Self> {
+    pub fn of_this_process() -> Option<Self> {
         let pid = std::process::id();
         Some(Self {
             namespace: own_namespace()?,
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn a_process_of_the_same_number_is_not_the_owner() {
-        let this = Owner::this().unwrap();
+        let this = Owner::of_this_process().unwrap();
         assert_eq!(Owner::parse(&this.to_string()), Some(this));
         assert!(!this.has_ended());
         let earlier = Owner {

@@ -135,7 +135,7 @@ impl Secrets {
     /// The text without any secret.
     pub fn redact(&self, text: &str) -> String {
         let mut text = text.to_owned();
-        for (form, mark) in self.hidden() {
+        for (form, mark) in self.hidden_texts() {
             if text.contains(&form) {
                 text = text.replace(&form, &mark);
             }
@@ -145,7 +145,7 @@ impl Secrets {
 
     /// The forms of all secrets that no text may have, the longest first, each with what stands in its place. One that was given may be
     /// part of another.
-    pub fn hidden(&self) -> Vec<(String, String)> {
+    pub fn hidden_texts(&self) -> Vec<(String, String)> {
         let mut known = self.used_values();
         let awaited = self.awaited.borrow();
         known.retain(|(name, word)| word.len() >= TAKEN_MIN_BYTES || !awaited.contains(name));
@@ -167,7 +167,7 @@ impl Secrets {
 
     /// Removes the secrets from every file of a folder. The files are logs, so their size is bounded.
     pub fn redact_files(&self, folder: &Path) -> io::Result<()> {
-        let hidden = self.hidden();
+        let hidden = self.hidden_texts();
         if hidden.is_empty() {
             return Ok(());
         }

@@ -12,7 +12,7 @@ mod study;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use std::io::IsTerminal;
+use std::{io::IsTerminal, sync::Arc};
 
 use anyhow::{Context, Result};
 use waggle_convert::Target;
@@ -73,13 +73,14 @@ pub(crate) fn run(flags: &Load) -> Result<Exit> {
         (None, _) => RunFolders::new(None),
     };
     let reached = reach(&target, &flags.way.connect_to, REACH)?;
-    let measuring = Measuring::new(
+    let measuring = Arc::new(Measuring::new(
         process_folders::measuring().as_deref(),
         &format!("waggle load {}", target.authority),
-    );
+    ));
     let beside = measuring.note();
     let to = Destination {
         beside: beside.as_deref(),
+        measuring: &measuring,
         target: &target,
         reached: &reached,
         folders: &folders,
@@ -112,6 +113,7 @@ fn report_saved(flags: &Load, planned: &Planned, folders: &RunFolders) {
 struct Destination<'a> {
     /// What is said of another waggle that measures.
     beside: Option<&'a str>,
+    measuring: &'a Arc<Measuring>,
     target: &'a Target,
     reached: &'a ReachedServer,
     folders: &'a RunFolders,
@@ -154,7 +156,8 @@ fn run_load(flags: &Load, thresholds: &[Threshold], to: Destination<'_>) -> Resu
         url: &to.target.url,
         settings: planned.settings.clone(),
         thresholds,
-        remarks: environment.remarks(),
+        // Those of others that measure are in the trial.
+        remarks: to.reached.remark.iter().cloned().collect(),
         interrupted: interrupts.count() > 0,
         intervals: output.series.then_some(rows),
     };
@@ -173,6 +176,7 @@ fn environment<'a>(
         folders: to.folders,
         reached: to.reached,
         beside: to.beside,
+        measuring: to.measuring,
         interrupts,
         idle_poll: flags.way.idle_poll,
     }

@@ -11,14 +11,14 @@ use crate::inputs::{runs::shell_word, study::Loaded};
 pub(super) fn commands(loaded: &Loaded) -> Vec<String> {
     let changed = loaded.changed.as_ref();
     let changed = changed.map(|changed| (&changed.system, changed.folder.as_path()));
-    let own = (&loaded.system, loaded.system_folder.as_path());
-    let systems = [Some(own), changed].into_iter().flatten();
+    let of_study = (&loaded.system, loaded.system_folder.as_path());
+    let systems = [Some(of_study), changed].into_iter().flatten();
     let mut lines: BTreeSet<String> = BTreeSet::new();
     for (system, folder) in systems {
         lines.extend(of_components(&loaded.study, system));
         let fetches = system.artifacts.iter();
         lines.extend(fetches.map(|artifact| {
-            let script = shown(&[folder.join(&artifact.fetch).display().to_string()]);
+            let script = command_line(&[folder.join(&artifact.fetch).display().to_string()]);
             format!("fetch {}: {script} {}", artifact.name, artifact.version)
         }));
     }
@@ -47,7 +47,7 @@ fn of_components(study: &Study, system: &System) -> BTreeSet<String> {
             lines.insert(format!(
                 "{}: {}",
                 component.name,
-                shown(&component.process.command)
+                command_line(&component.process.command)
             ));
         }
     }
@@ -56,12 +56,12 @@ fn of_components(study: &Study, system: &System) -> BTreeSet<String> {
 
 fn of_cool_down(until: &CoolDownUntil) -> Option<String> {
     match &until.sensor {
-        Sensor::Command(command) => Some(format!("cool-down: {}", shown(command))),
+        Sensor::Command(command) => Some(format!("cool-down: {}", command_line(command))),
         _ => None,
     }
 }
 
-fn shown(command: &[String]) -> String {
+fn command_line(command: &[String]) -> String {
     let words: Vec<String> = command.iter().map(|word| shell_word(word)).collect();
     words.join(" ")
 }

@@ -5,6 +5,7 @@ mod board_updater;
 mod lines;
 mod live_view;
 mod load_title;
+mod remains;
 mod repeated;
 mod state;
 
@@ -21,7 +22,7 @@ use waggle_report::wording::compare::error as compare_error;
 use waggle_results::WriteError;
 use waggle_runner::{CpuUse, Ended, Event, RunError, RunRequest};
 use waggle_study::{Source, Study};
-use waggle_system::host::{measuring::Measuring, orphans::kill_orphans};
+use waggle_system::host::measuring::Measuring;
 
 use self::{
     board_updater::StudyFacts,
@@ -55,7 +56,7 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
     if let Some(note) = measuring.note().filter(|_| !arguments.quiet) {
         output::print_progress(&format!("note: {note}"));
     }
-    remove_remains(arguments);
+    remains::remove(arguments);
     match arguments.repeated.times {
         Some(times) => repeated::run(arguments, times, &measuring, &interrupts),
         None => run_once(arguments, &measuring, &interrupts).map(|finished| finished.exit),
@@ -66,18 +67,6 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
 struct Finished {
     exit: Exit,
     folder: PathBuf,
-}
-
-/// Removes what killed runs left: their processes, files and unfinished trials.
-fn remove_remains(arguments: &Run) {
-    let killed = kill_orphans().into_iter();
-    let killed = killed.map(|process| format!("killed {process}, a component of a killed waggle"));
-    let resumed = arguments.resume.iter().flatten();
-    let resumed = resumed.filter_map(|run| waggle_runner::remove_remains_of_run(run));
-    let of_others = waggle_runner::remove_remains(&arguments.runs);
-    for line in killed.chain(resumed).chain(of_others) {
-        output::print_progress(&line);
-    }
 }
 
 fn run_once(
@@ -335,10 +324,11 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
         program_folders: program_folders(&program, &loaded.trust),
         artifacts_folder: folders::artifacts(),
         created_folder: folders::creation_notes(),
-        snapshots_folder: Some(kept_folder(&arguments.runs).join("snapshots")),
+        snapshots_folder: Some(runs::kept_folder(&arguments.runs).join("snapshots")),
         supervisor: program,
         // A smoke test needs no calibration.
-        calibration_file: (!arguments.choice.quick).then(|| calibration_file(&arguments.runs)),
+        calibration_file: (!arguments.choice.quick)
+            .then(|| runs::calibration_file(&arguments.runs)),
         resume: arguments.resume.is_some(),
         idle_poll: arguments.idle_poll,
         cpus: CpuUse::Shared,
@@ -348,16 +338,6 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
         measuring: None,
         end_load: None,
     })
-}
-
-/// It can be deleted: calibration writes it again.
-fn calibration_file(runs: &Path) -> PathBuf {
-    kept_folder(runs).join("calibration.json")
-}
-
-/// What is kept between runs: the user's cache folder, or the folder of the runs if there is none.
-fn kept_folder(runs: &Path) -> PathBuf {
-    folders::cache().unwrap_or_else(|| runs.to_path_buf())
 }
 
 /// How the progress of a run is shown; the closing table is separate.

@@ -1,6 +1,6 @@
 //! The snapshot with which a trial begins, or which it makes.
 
-use std::{io, path::Path};
+use std::path::Path;
 
 use waggle_study::{Cell, System};
 
@@ -8,6 +8,7 @@ use super::{
     Restored, Store,
     key::{Content, key_of},
 };
+use crate::trial::error::{RunError, io_error};
 
 /// Where prepared systems are kept, and the folders of the systems.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +40,11 @@ pub(crate) struct SnapshotUse<'a> {
 }
 
 impl FoundSnapshot {
+    /// What was restored of it, if it was.
+    pub(crate) fn restored_system(&self) -> Option<&Restored> {
+        self.restored.as_ref()
+    }
+
     pub(crate) fn as_use(&self) -> SnapshotUse<'_> {
         SnapshotUse {
             store: &self.store,
@@ -58,7 +64,7 @@ impl Snapshots<'_> {
         system: &System,
         is_changed: bool,
         folder: &Path,
-    ) -> io::Result<Option<FoundSnapshot>> {
+    ) -> Result<Option<FoundSnapshot>, RunError> {
         let is_wanted = cell
             .preparation
             .as_ref()
@@ -74,7 +80,8 @@ impl Snapshots<'_> {
             system,
             system_folder,
             cell,
-        })?;
+        })
+        .map_err(|problem| io_error("read", self.system_folder, problem))?;
         let store = Store::new(self.store);
         let (restored, refused) = match store.restore(&key, cell, folder) {
             Ok(restored) => (restored, None),

@@ -233,7 +233,7 @@ impl Store {
 
 /// As it is named in what it has not completed.
 fn this_process() -> String {
-    Owner::this().map_or_else(|| "unknown".to_owned(), |owner| owner.to_string())
+    Owner::of_this_process().map_or_else(|| "unknown".to_owned(), |owner| owner.to_string())
 }
 
 impl Manifest {

@@ -214,7 +214,7 @@ fn a_damaged_snapshot_is_not_used() {
 #[test]
 fn partial_snapshots_of_processes_that_are_gone_are_removed() {
     let case = case();
-    let this = Owner::this().unwrap().to_string();
+    let this = Owner::of_this_process().unwrap().to_string();
     let (same_number, _) = this.rsplit_once('-').unwrap();
     let left = format!("{PARTIAL}{same_number}-1.k");
     fs::create_dir_all(case.store.folder.join(left)).unwrap();

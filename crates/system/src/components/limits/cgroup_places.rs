@@ -93,7 +93,7 @@ impl Cgroups {
 fn new_name() -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    match Owner::this() {
+    match Owner::of_this_process() {
         Some(owner) => format!("{PREFIX}{owner}-{number}"),
         // Nobody knows later whose it is, so nobody removes it.
         None => format!("{PREFIX}process-{}-{number}", std::process::id()),

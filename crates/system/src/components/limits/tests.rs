@@ -232,7 +232,7 @@ fn without_a_cgroup_the_rest_is_refused_with_the_reason() {
 #[test]
 fn groups_of_a_killed_run_are_removed() {
     let (mounted, _) = of_v2();
-    let this = Owner::this().unwrap().to_string();
+    let this = Owner::of_this_process().unwrap().to_string();
     let group_of = |owner: &str| mounted.path().join(format!("user/waggle-{owner}-0"));
     let (own_group, start) = (group_of(&this), this.rsplit_once('-').unwrap());
     // A process of the same number, which was started earlier; and one of another container.

@@ -1,6 +1,6 @@
 //! Runs a load in the runner and follows its events: adds up intervals, writes rows, shows progress.
 
-use std::time::SystemTime;
+use std::{sync::Arc, time::SystemTime};
 
 use anyhow::{Context, Result, bail};
 use tokio::sync::{mpsc, watch};
@@ -8,6 +8,7 @@ use waggle_analysis::{EndedLoad, SearchStep};
 use waggle_load::Interval;
 use waggle_results::{PhaseName, Run, TrialEnd, TrialKey};
 use waggle_runner::{CpuUse, Event, RunRequest, counts::tls_obstacle_of_trial};
+use waggle_system::host::measuring::Measuring;
 
 use super::{
     series::{self, Series},
@@ -42,6 +43,7 @@ pub(crate) struct Environment<'a> {
     pub(crate) reached: &'a ReachedServer,
     /// What is said of another waggle that measures.
     pub(crate) beside: Option<&'a str>,
+    pub(crate) measuring: &'a Arc<Measuring>,
     pub(crate) interrupts: &'a Interrupts,
     pub(crate) idle_poll: bool,
 }
@@ -163,7 +165,7 @@ fn request(planned: &Planned, environment: Environment<'_>) -> Result<RunRequest
         cgroups: waggle_system::CGROUPS.into(),
         server_at: Some(environment.reached.address),
         sample_limits: waggle_runner::SampleLimits::default(),
-        measuring: None,
+        measuring: Some(Arc::clone(environment.measuring)),
         end_load: None,
     })
 }

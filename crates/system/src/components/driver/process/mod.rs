@@ -287,8 +287,12 @@ impl ProcessDriver {
         }
         self.ports.release(&component.name, number);
         let failed = |why: Problem| Failure::new(format!("{replica} could not be started: {why}"));
-        let child = Child::begin(launch.clone(), &setup.secrets.hidden(), self.deaths.clone())
-            .map_err(failed)?;
+        let child = Child::begin(
+            launch.clone(),
+            &setup.secrets.hidden_texts(),
+            self.deaths.clone(),
+        )
+        .map_err(failed)?;
         let mut start = child.start_signal();
         self.running.get_mut().push(Running {
             component: index,
@@ -518,7 +522,7 @@ impl Driver for ProcessDriver {
     }
 
     fn hide(&self, secrets: &Secrets) {
-        let hidden = secrets.hidden();
+        let hidden = secrets.hidden_texts();
         for running in self.running.borrow_mut().iter_mut() {
             running.child.hide(&hidden);
         }

@@ -1,5 +1,7 @@
 //! Certificates and keys for a server that runs already: `system.tls`, and the same of `system.oauth2`.
 
+pub(crate) mod certificates;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -7,7 +9,7 @@ use crate::{
     ExternalTls, Pem,
     at::{At, Key},
     check::Checker,
-    parts::certificates::is_host,
+    parts::tls::certificates::is_host,
     tree::quote,
 };
 
