@@ -238,7 +238,7 @@ fn a_study_of_others_is_shown_and_not_run() {
     let output = workspace.output(&["plan", "study.yaml"]);
     let said = output_text(&output);
     assert_eq!(output.status.code(), Some(0), "{said}");
-    let command = "store: '${program.faulty_store}' '127.0.0.1:${port.http}' none";
+    let command = "store: '${program.faulty_store}' '127.0.0.1:${port.http}' '${fault}'";
     assert!(
         said.contains("cannot be run here unless --trust names it"),
         "{said}"

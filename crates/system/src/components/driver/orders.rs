@@ -47,7 +47,8 @@ impl Orders {
             rustix::pipe::fcntl_setpipe_size(self.pipe.as_fd(), size).ok();
         }
         while !self.unsent.is_empty() {
-            match self.pipe.try_write(&self.unsent) {
+            // Without asking the runtime, which does not know yet that a new pipe has room.
+            match rustix::io::write(self.pipe.as_fd(), &self.unsent) {
                 Ok(length) => drop(self.unsent.drain(..length)),
                 Err(_) => return,
             }
