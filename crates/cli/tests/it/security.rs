@@ -182,8 +182,8 @@ fn a_killed_run_leaves_no_secret_and_the_next_one_removes_the_rest() {
     assert_eq!(output.status.code(), Some(0), "{said}");
     // The one that left its folder is known by its environment.
     for what in [
-        "killed sleep",
-        "a component of a killed waggle",
+        "a killed run left remains",
+        "sleep (pid ",
         "removed .system",
     ] {
         assert!(said.contains(what), "{what}: {said}");

@@ -7,7 +7,7 @@ use std::{
 };
 
 use waggle_results::RunLock;
-use waggle_system::host::orphans::kill_processes_in;
+use waggle_system::host::orphans::kill_processes_of;
 
 use super::schedule::{CHANGED_SYSTEM_FOLDER, SYSTEM_FOLDER};
 
@@ -34,7 +34,7 @@ pub fn remove_remains_of_run(run: &Path) -> Option<String> {
     let _lock = RunLock::take(run).ok()?;
     let mut done = Vec::new();
     for path in remains(run) {
-        let killed = kill_processes_in(&path);
+        let killed = kill_processes_of(&path);
         if !killed.is_empty() {
             done.push(format!("killed {}", killed.join(", ")));
         }

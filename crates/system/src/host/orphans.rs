@@ -10,34 +10,31 @@ use std::{
 use procfs::process::{Process, all_processes};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 
-use crate::host::owner::Owner;
-
-/// The variable of a component that names its waggle.
-pub const OWNER_VARIABLE: &str = "WAGGLE_OWNER";
+/// The variable of a component that names its folder.
+pub const FOLDER_VARIABLE: &str = "WAGGLE_FOLDER";
 /// How often to look for further processes, since those that are killed may have started some.
 const ROUNDS_MAX: u32 = 50;
 const ROUND_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Kills this user's processes whose waggle has ended; returns what was killed, such as `kafka-0 (java, pid 123)`.
+/// Kills this user's processes that were started in this folder or below it, and returns their names. Their current folder says so, or
+/// their environment: a program may leave the one and overwrite the other. The caller knows that nobody needs them.
 #[must_use]
-pub fn kill_orphans() -> Vec<String> {
-    kill_all(|process| owner_of(process).is_some_and(|owner| owner.has_ended()))
-}
-
-fn owner_of(process: &Process) -> Option<Owner> {
-    let variables = process.environ().ok()?;
-    let owner = variables.get(OsStr::new(OWNER_VARIABLE))?;
-    Owner::parse(owner.to_str()?)
-}
-
-/// Kills this user's processes whose current folder is this one or below it: programs that replace their environment are found by this.
-#[must_use]
-pub fn kill_processes_in(folder: &Path) -> Vec<String> {
+pub fn kill_processes_of(folder: &Path) -> Vec<String> {
     let Ok(folder) = folder.canonicalize() else {
         return Vec::new();
     };
-    let is_inside = |current: PathBuf| current.starts_with(&folder);
-    kill_all(|process| process.cwd().is_ok_and(is_inside))
+    let is_inside = |path: PathBuf| path.starts_with(&folder);
+    kill_all(|process| {
+        let current = process.cwd().is_ok_and(is_inside);
+        current || first_folder(process).is_some_and(is_inside)
+    })
+}
+
+/// The folder in which a process, or one above it, was started as a component.
+fn first_folder(process: &Process) -> Option<PathBuf> {
+    let variables = process.environ().ok()?;
+    let folder = variables.get(OsStr::new(FOLDER_VARIABLE))?;
+    Path::new(folder).canonicalize().ok()
 }
 
 fn kill_all(is_chosen: impl Fn(&Process) -> bool) -> Vec<String> {
@@ -82,50 +79,38 @@ fn is_running_for_user(process: &Process) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::process::{Child, Command, Stdio};
+    use std::{
+        path::Path,
+        process::{Child, Command, Stdio},
+    };
 
-    use super::{OWNER_VARIABLE, kill_orphans, kill_processes_in};
-    use crate::host::owner::Owner;
+    use super::{FOLDER_VARIABLE, kill_processes_of};
 
-    fn sleeper(owner: &str, folder: &std::path::Path) -> Child {
+    fn sleeper(started_in: &Path, current: &Path) -> Child {
         let mut command = Command::new("sleep");
-        command.arg("600").env(OWNER_VARIABLE, owner);
-        command.current_dir(folder).stdin(Stdio::null());
+        command.arg("600").env(FOLDER_VARIABLE, started_in);
+        command.current_dir(current).stdin(Stdio::null());
         command.spawn().unwrap()
     }
 
-    fn is_over(child: &mut Child) -> bool {
-        let is_over = child.try_wait().unwrap().is_some();
-        child.kill().ok();
-        child.wait().ok();
-        is_over
-    }
-
     #[test]
-    fn processes_of_a_dead_waggle_are_killed_and_no_others() {
+    fn processes_of_a_folder_are_killed_and_no_others() {
         let (inner, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let mut dead = Command::new("true").spawn().unwrap();
-        let this = Owner::of_this_process().unwrap().to_string();
-        let dead_owner = this.replace(
-            &format!("-{}-", std::process::id()),
-            &format!("-{}-", dead.id()),
-        );
-        dead.wait().unwrap();
-        let mut orphan = sleeper(&dead_owner, other.path());
-        let mut living = sleeper(&this, other.path());
-        let mut nobody = sleeper("", other.path());
-        let orphan_name = format!("sleep (pid {})", orphan.id());
-        // Until the child has the environment of its program, it has that of this process.
-        while !kill_orphans().contains(&orphan_name) && orphan.try_wait().unwrap().is_none() {
-            std::thread::yield_now();
+        let below = inner.path().join("store-0");
+        std::fs::create_dir(&below).unwrap();
+        let mut inside = [sleeper(other.path(), &below), sleeper(&below, other.path())];
+        let mut outside = sleeper(other.path(), other.path());
+        let mut killed = Vec::new();
+        // Until a child has the environment of its program, it has that of this process.
+        while inside
+            .iter_mut()
+            .any(|child| child.try_wait().unwrap().is_none())
+        {
+            killed.extend(kill_processes_of(inner.path()));
         }
-        assert!(orphan.wait().is_ok());
-        assert!(!is_over(&mut living) && !is_over(&mut nobody));
-        let mut inside = sleeper("", inner.path());
-        let mut outside = sleeper("", other.path());
-        let killed = kill_processes_in(inner.path());
-        assert_eq!(killed.len(), 1, "{killed:?}");
-        assert!(inside.wait().is_ok());
-        assert!(!is_over(&mut outside));
+        assert_eq!(killed.len(), 2, "{killed:?}");
+        assert!(outside.try_wait().unwrap().is_none());
+        outside.kill().unwrap();
+        outside.wait().unwrap();
     }
 }

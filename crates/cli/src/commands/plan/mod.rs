@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &Plan) -> Result<Exit> {
     };
     let mut text = listing(&loaded, &plan, &notes);
     if !commands.is_empty() {
-        let _ = write!(text, "\n{}", commands.join("\n"));
+        let _ = writeln!(text, "\n{}", commands.join("\n"));
     }
     output::print_text(&text)?;
     Ok(Exit::Fine)

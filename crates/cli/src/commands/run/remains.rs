@@ -1,17 +1,13 @@
 //! What killed runs left: their processes, files and unfinished trials.
 
-use waggle_system::host::orphans::kill_orphans;
-
 use crate::{arguments::Run, output};
 
 /// Removes it, and says so.
 pub(super) fn remove(arguments: &Run) {
-    let killed = kill_orphans().into_iter();
-    let killed = killed.map(|process| format!("killed {process}, a component of a killed waggle"));
     let resumed = arguments.resume.iter().flatten();
     let resumed = resumed.filter_map(|run| waggle_runner::remove_remains_of_run(run));
     let of_others = waggle_runner::remove_remains(&arguments.runs);
-    for line in killed.chain(resumed).chain(of_others) {
+    for line in resumed.chain(of_others) {
         output::print_progress(&line);
     }
 }

@@ -13,6 +13,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
+use waggle_system::host::orphans::kill_processes_of;
 
 use crate::process::folders;
 
@@ -110,6 +111,7 @@ impl State {
                 return Err(problem).with_context(|| format!("cannot lock {}", lock.display()));
             }
         }
+        let _killed = kill_processes_of(&self.files());
         for left in [self.known_file(), self.files()] {
             let removed = if left.is_dir() {
                 fs::remove_dir_all(&left)

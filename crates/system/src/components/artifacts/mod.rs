@@ -26,6 +26,7 @@ use crate::{
             Child, Deaths, Launch, Search, artifact_of, distinct, folder_name, log_tail, names,
         },
     },
+    host::orphans::kill_processes_of,
     shutdown::Shutdown,
 };
 
@@ -252,7 +253,8 @@ pub async fn fetch(
         return Ok(programs);
     }
     let part = folder.join(format!(".{name}.part"));
-    // We hold the lock, so what is here is left over from a fetch that was killed.
+    // We hold the lock, so what is here is left over from a fetch that was killed, maybe together with its supervisor.
+    let _killed = kill_processes_of(&part);
     remove(&part)?;
     FetchFailure::remove(&folder, artifact).map_err(|problem| {
         let file = fetch_failure::file(&folder, artifact);

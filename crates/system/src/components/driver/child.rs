@@ -29,7 +29,7 @@ use crate::{
             redaction::HiddenText,
         },
     },
-    host::{environment::limit_environment, orphans::OWNER_VARIABLE, owner::Owner},
+    host::{environment::limit_environment, orphans::FOLDER_VARIABLE},
     problem::Problem,
 };
 
@@ -139,7 +139,7 @@ impl Child {
             .args(&launch.command);
         limit_environment(command.as_std_mut(), &launch.environment_from);
         command.envs(launch.environment.iter().map(|(name, value)| (name, value)));
-        command.envs(Owner::of_this_process().map(|owner| (OWNER_VARIABLE, owner.to_string())));
+        command.env(FOLDER_VARIABLE, &launch.folder);
         // In its own process group: an interrupt from the terminal reaches waggle alone, which then stops the rest in order.
         command.current_dir(&launch.folder).process_group(0);
         command
