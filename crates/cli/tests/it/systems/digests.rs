@@ -8,6 +8,8 @@ use std::{
 
 use tempfile::TempDir;
 
+use waggle_testkit::not_tested;
+
 use crate::workspace::output_text;
 
 fn systems() -> PathBuf {
@@ -73,6 +75,31 @@ fn a_changed_package_of_debian_is_refused() {
         ". \"$SYSTEMS\"/registry/fetch/packages; check .",
         &format!("{name}: its SHA-256 digest is "),
     );
+}
+
+/// Debian brings new versions; the test command takes what is signed, and this names it.
+#[test]
+fn a_package_of_debian_without_a_digest_is_taken_on_request_only() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("new_1_all.deb"), "new").unwrap();
+    let check = ". \"$SYSTEMS\"/registry/fetch/packages; unset WAGGLE_ACCEPT_SIGNED; check .";
+    refuses(
+        folder.path(),
+        check,
+        "new_1_all.deb: no digest of it is known",
+    );
+    let check = ". \"$SYSTEMS\"/registry/fetch/packages; WAGGLE_ACCEPT_SIGNED=1 check . | grep ' new_1_all.deb'";
+    succeeds(folder.path(), check);
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = || PathBuf::from(std::env::var_os("HOME").unwrap());
+    let cache = cache.unwrap_or_else(|| home().join(".cache"));
+    let servers = fs::read_dir(cache.join("waggle/servers")).unwrap();
+    for server in servers.map(|entry| entry.unwrap().path()) {
+        let unpinned = fs::read_to_string(server.join("unpinned-packages")).unwrap_or_default();
+        for line in unpinned.lines() {
+            not_tested("the digest of a package of Debian", line);
+        }
+    }
 }
 
 /// A proxy in a folder has the module: first as it is when go.sum is written, then with another byte.
