@@ -113,6 +113,16 @@ fn children(process: u32) -> Vec<Pid> {
     numbers.into_iter().filter_map(Pid::from_raw).collect()
 }
 
+/// The states of a process's threads.
+fn states(process: u32) -> Vec<char> {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    let state = |thread: std::io::Result<fs::DirEntry>| {
+        let stat = fs::read_to_string(thread.ok()?.path().join("stat")).ok()?;
+        stat.rsplit_once(") ")?.1.chars().next()
+    };
+    threads.filter_map(state).collect()
+}
+
 fn is_supervisor(process: Pid) -> bool {
     let command = fs::read(format!("/proc/{}/cmdline", process.as_raw_nonzero()));
     String::from_utf8_lossy(&command.unwrap_or_default()).contains("__supervise")
@@ -122,6 +132,10 @@ fn is_supervisor(process: Pid) -> bool {
 fn kill_with_supervisors(waggle: &mut Child) {
     let pid = Pid::from_child(waggle);
     kill_process(pid, Signal::STOP).unwrap();
+    // A thread that still runs would see that a supervisor is gone, and end its component.
+    wait_until("waggle is stopped", || {
+        states(waggle.id()).iter().all(|state| *state == 'T')
+    });
     let mut supervisors = children(waggle.id());
     supervisors.retain(|process| is_supervisor(*process));
     assert!(!supervisors.is_empty());

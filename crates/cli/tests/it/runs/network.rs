@@ -153,7 +153,8 @@ fn what_the_kernel_does_not_have_is_refused_before_anything_starts() {
 fn a_user_without_rights_has_networks_or_a_reason() {
     let workspace = workspace("{ sysctl: { net.core.somaxconn: 7 } }", CLOSED, "");
     open_to_all(&workspace);
-    let mut command: Command = workspace.waggle(&["run", "study.yaml", "--quiet"]);
+    let arguments = ["run", "study.yaml", "--quiet", "--trust", "."];
+    let mut command: Command = workspace.waggle(&arguments);
     command.env("XDG_CACHE_HOME", workspace.path());
     if is_root() {
         command.uid(NOBODY).gid(NOBODY);
