@@ -193,7 +193,8 @@ fn a_killed_run_leaves_no_secret_and_the_next_one_removes_the_rest() {
     });
     let output = workspace.output(&["run", "study.yaml"]);
     let said = output_text(&output);
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    // A busy machine may make its result doubtful.
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{said}");
     // The one that left its folder is known by its environment.
     for what in [
         "a killed run left remains",
@@ -281,8 +282,11 @@ fn two_at_a_time_are_noted_in_the_results_of_both() {
         .spawn()
         .unwrap();
     let measuring = workspace.path().join("state/waggle/measuring");
-    wait_until("the first one measures", || {
-        fs::read_dir(&measuring).is_ok_and(|files| files.count() == 1)
+    // Before its trial there may be a calibration, which nobody disturbs.
+    let log = "trials/.0001-c01-r1.partial/logs/store-0.log";
+    wait_until("the first one is in its trial", || {
+        let runs = fs::read_dir(workspace.path().join("first"));
+        runs.is_ok_and(|mut runs| runs.any(|run| run.unwrap().path().join(log).exists()))
     });
     let second = workspace.output(&["run", "study.yaml", "--quick", "--runs", "second"]);
     first.wait().unwrap();
