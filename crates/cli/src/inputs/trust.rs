@@ -71,7 +71,8 @@ impl Trust {
     /// The caller and root, and the folders that `--trust` and the environment name.
     pub(crate) fn new(named: &[PathBuf]) -> Result<Self> {
         let variable = std::env::var_os(VARIABLE).unwrap_or_default();
-        let from_variable = std::env::split_paths(&variable).filter(|path| path.is_absolute());
+        let from_variable =
+            std::env::split_paths(&variable).filter(|path| !path.as_os_str().is_empty());
         let mut exceptions = Vec::new();
         for path in named.iter().cloned().chain(from_variable) {
             let canonical = fs::canonicalize(&path);

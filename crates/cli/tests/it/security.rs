@@ -173,8 +173,10 @@ fn a_killed_run_leaves_no_secret_and_the_next_one_removes_the_rest() {
         Some(runs.next()?.ok()?.path().join("trials").join(name))
     };
     let log = || trial(".0001-c01-r1.partial/logs/store-0.log");
+    // The last is the address of the store, which would end if it had nobody to say it to.
+    let is_whole = |text: String| text.contains("written") && text.contains("127.0.0.1:");
     wait_until("the store has said everything", || {
-        log().is_some_and(|log| fs::read_to_string(log).is_ok_and(|text| text.contains("written")))
+        log().is_some_and(|log| fs::read_to_string(log).is_ok_and(is_whole))
     });
     let log = log().unwrap();
     assert_eq!(mode(&log), 0o600);
@@ -234,6 +236,48 @@ fn what_others_may_write_starts_nothing() {
     fs::set_permissions(fetch.join("tiny"), Permissions::from_mode(0o777)).unwrap();
     let output = workspace.output(&["system", "fetch", "fetched", "--trust", "systems/fetched"]);
     assert!(started.exists(), "{}", output_text(&output));
+}
+
+#[test]
+fn a_nearer_system_of_others_is_passed_over() {
+    let workspace = Workspace::new();
+    workspace.system("fetched");
+    let scripts = ["systems/fetched", "inner/systems/fetched"].map(|system| {
+        let system = workspace.path().join(system);
+        fs::create_dir_all(system.join("fetch")).unwrap();
+        let script = system.join("fetch/tiny");
+        let started = format!(
+            "#!/bin/sh\ntouch {}\nexit 3\n",
+            system.join("started").display()
+        );
+        fs::write(&script, started).unwrap();
+        fs::set_permissions(&script, Permissions::from_mode(0o755)).unwrap();
+        system
+    });
+    let [outer, inner] = &scripts;
+    fs::copy(outer.join("system.yaml"), inner.join("system.yaml")).unwrap();
+    fs::set_permissions(inner, Permissions::from_mode(0o777)).unwrap();
+    let fetch = || {
+        let mut command = workspace.waggle(&["system", "fetch", "fetched"]);
+        command.current_dir(workspace.path().join("inner"));
+        command.env("XDG_CACHE_HOME", workspace.path().join("cache"));
+        command
+    };
+    let said = output_text(&fetch().output().unwrap());
+    assert!(
+        said.contains("passed over") && said.contains("others may write to"),
+        "{said}"
+    );
+    assert!(
+        outer.join("started").exists() && !inner.join("started").exists(),
+        "{said}"
+    );
+    // Trusted, the nearest one is used.
+    let said = output_text(&fetch().env("WAGGLE_TRUST", "systems").output().unwrap());
+    assert!(
+        inner.join("started").exists() && !said.contains("passed over"),
+        "{said}"
+    );
 }
 
 #[test]
