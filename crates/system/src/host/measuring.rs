@@ -134,13 +134,21 @@ fn take_note(entry: &fs::DirEntry, prefix: &str) -> Option<String> {
 /// Those that measure now. Files of processes that are over are removed.
 fn others(folder: &Path, own_file: &Path) -> Vec<Other> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let paths = entries.map(|entry| entry.path());
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    // A note is removed after the file of the process that it is for.
+    paths.sort_by_key(|path| is_note(path));
     let mut others: Vec<Other> = paths
+        .into_iter()
         .filter(|path| path != own_file)
         .filter_map(|path| read_other(folder, &path))
         .collect();
     others.sort_by_cached_key(Other::text);
     others
+}
+
+fn is_note(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().contains(FROM)
 }
 
 fn read_other(folder: &Path, path: &Path) -> Option<Other> {
