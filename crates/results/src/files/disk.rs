@@ -1,11 +1,10 @@
 //! Files written as a whole: JSON that can be read again, and is on the disk before a function returns.
 
-use crate::private_file;
 use std::{fs::File, io::Write, path::Path};
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::WriteError;
+use crate::{WriteError, private_file};
 
 /// Pretty JSON that is known to be readable again.
 pub(crate) fn json<T: Serialize + DeserializeOwned>(

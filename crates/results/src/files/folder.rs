@@ -2,7 +2,6 @@
 //!
 //! What a trial writes is in `writer`; reading a run for a report is in `read` and needs no lock.
 
-use crate::private_file;
 use std::{
     cell::RefCell,
     fs::{self, File},
@@ -19,6 +18,7 @@ use crate::{
         read,
         writer::TrialWriter,
     },
+    private_file,
 };
 
 const LOCK_FILE: &str = ".lock";

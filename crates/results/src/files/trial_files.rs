@@ -1,6 +1,5 @@
 //! One file of a trial while it is written: rows of JSON or histograms.
 
-use crate::private_file;
 use std::{
     fs::File,
     io::{BufWriter, Write},
@@ -14,6 +13,7 @@ use crate::{
     WriteError,
     files::disk::unreadable,
     histograms::{hlog, hlog::LineHead},
+    private_file,
 };
 
 /// A file being written, with its path for messages.

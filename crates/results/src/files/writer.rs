@@ -3,7 +3,6 @@
 //! A crash at any instant leaves either the hidden `.partial` folder, which readers ignore, or the whole trial.
 //! Nothing here runs per request: the busiest call is once an interval.
 
-use crate::private_file;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -24,6 +23,7 @@ use crate::{
         trial_files::OutputFile,
     },
     histograms::{hlog, hlog::LineHead, intermediate_probes::ProbeFiles},
+    private_file,
 };
 
 /// The histograms of one interval, in microseconds.

@@ -1,6 +1,5 @@
 //! The files of one probe on the records' way to where they must arrive: written, and read again.
 
-use crate::private_file;
 use std::path::{Path, PathBuf};
 
 use hdrhistogram::{Histogram, serialization::V2DeflateSerializer};
@@ -12,6 +11,7 @@ use crate::{
         trial_files::OutputFile,
     },
     histograms::hlog::LineHead,
+    private_file,
 };
 
 /// The files of an intermediate probe, next to its delivery accounting. Delays are in microseconds.
