@@ -5,7 +5,7 @@ pub(super) mod stop_watch;
 
 use std::{cell::RefCell, future::pending, sync::Arc, time::Duration};
 
-use tokio::{sync::watch, time::Instant};
+use tokio::{sync::watch, task::yield_now, time::Instant};
 use waggle_load::{Counts, Interval};
 use waggle_results::{
     ControlInfo, CountsRow, IntervalHistograms, PhaseName, RecoveryInfo, StoppedInfo, TrialWriter,
@@ -279,6 +279,8 @@ impl<R: LoadRun> LoadPhases<'_, R> {
             () = wish => return Ok(Next::Enough),
             next = self.run.next_interval() => next.map_err(load_failure)?,
         };
+        // If writing intervals takes as long as they last, the next one is always there: companions take their turn all the same.
+        yield_now().await;
         Ok(next.map_or(Next::Ended, |interval| Next::Interval(Arc::new(interval))))
     }
 
