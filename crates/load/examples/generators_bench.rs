@@ -114,6 +114,8 @@ fn link() -> io::Result<Link> {
         orders: Box::new(orders),
         reports: Box::new(reports),
         clock_offset_ns: 0,
+        agent: None,
+        round_trip: Duration::ZERO,
         ending: Box::new(move || {
             let ended = process.0.wait();
             ended.ok().map(|status| status.to_string())

@@ -26,7 +26,7 @@ use crate::{
     machine::clock::{Clock, whole_nanoseconds},
     recording::{
         merge::Merger,
-        outcome::{Counts, Interval, Outcome, StepCounts, merge_examples},
+        outcome::{Counts, Interval, Outcome, StepCounts, first_of, merge_examples},
         recorder::{Exchange, Slice},
     },
     scenario::{
@@ -344,6 +344,8 @@ impl Running {
             totals: Counts::default(),
             started_unix_ns: self.clock.unix(0),
             ran_for: Duration::ZERO,
+            first_sent: None,
+            first_sent_by_each: Vec::new(),
             connections_asked: self.connections_asked,
             request_outcomes: Vec::new(),
             steps: vec![StepCounts::default(); self.step_names.len()],
@@ -374,6 +376,8 @@ impl Running {
                 outcome.feeds_used_up.push(feed);
             }
             outcome.ran_for = outcome.ran_for.max(Duration::from_nanos(end.ran_for));
+            let first_sent = end.first_sent.map(Duration::from_nanos);
+            outcome.first_sent = first_of(outcome.first_sent, first_sent);
             outcome.request_outcomes.extend(end.account);
             outcome.clients.extend(end.clients);
             kept.extend(end.kept);

@@ -42,7 +42,7 @@ pub use engine::{Running, Stop, reserve_files, start};
 pub use failure::{Failure, Failures, HandshakeFailure, InspectionFailure};
 pub use generators::{
     collect::{Generators, StopGenerators},
-    link::{GeneratorsError, Link},
+    link::{GeneratorsError, Link, NthGenerator},
     replacement::ReplaceInGenerators,
     serve::{ServeError, serve},
 };

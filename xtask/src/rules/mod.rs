@@ -35,7 +35,8 @@ const EMPTY_WORDS: [&str; 7] = [
 const MACHINE_FOLDERS: [&str; 4] = ["home", "root", "work", "Users"];
 
 /// Every crate, with the crates of this project that it may use.
-const ARROWS: [(&str, &[&str]); 22] = [
+const ARROWS: [(&str, &[&str]); 23] = [
+    ("waggle-agents", &["load", "spec", "testkit"]),
     (
         "waggle-analysis",
         &["metrics", "results", "spec", "stats", "units"],
@@ -72,8 +73,8 @@ const ARROWS: [(&str, &[&str]); 22] = [
     (
         "waggle-runner",
         &[
-            "spec", "study", "load", "results", "stats", "record", "system", "analysis", "testkit",
-            "units",
+            "agents", "spec", "study", "load", "results", "stats", "record", "system", "analysis",
+            "testkit", "units",
         ],
     ),
     ("waggle-service", &[]),

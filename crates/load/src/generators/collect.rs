@@ -33,6 +33,7 @@ const SILENCE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The start is this far in the future, and further for each generator, so that all have the order by then.
 const START_AFTER: Duration = Duration::from_millis(50);
 const START_AFTER_EACH: Duration = Duration::from_millis(5);
+const START_AFTER_ROUND_TRIPS: u32 = 4;
 
 /// A running load of several generators. Dropping it lets all of them end.
 #[derive(Debug)]
@@ -90,7 +91,10 @@ impl Generators {
             wait_until_ready(generator, digest, deadline)?;
         }
         let each = START_AFTER_EACH * u32::try_from(total).unwrap_or(u32::MAX);
-        let clock = Clock::start_after(START_AFTER + each);
+        let round_trips = generators.iter().map(|generator| generator.round_trip);
+        let farthest = round_trips.max().unwrap_or_default();
+        // An order that is lost on its way is sent again after a few times that long.
+        let clock = Clock::start_after(START_AFTER + each + farthest * START_AFTER_ROUND_TRIPS);
         for generator in &generators {
             let start = Order::Start(clock.with_offset(generator.clock_offset_ns));
             generator.orders.try_send(Outgoing::Order(start)).ok();
@@ -196,10 +200,13 @@ impl Generators {
         let outcomes = self.generators.iter_mut();
         let mut outcomes = outcomes.filter_map(|generator| generator.outcome.take());
         let mut whole = outcomes.next().expect("a load has a generator");
+        let mut first_sent_by_each = vec![whole.first_sent];
         for outcome in outcomes {
+            first_sent_by_each.push(outcome.first_sent);
             whole.join(outcome);
         }
         Ok(Outcome {
+            first_sent_by_each,
             started_unix_ns: self.clock.unix(0),
             kept: merge_kept(self.kept_columns, &kept),
             ..whole
@@ -212,8 +219,7 @@ impl Generators {
         let Some(report) = generator.next(wait)? else {
             if generator.heard.elapsed() >= SILENCE_TIMEOUT {
                 return Err(GeneratorsError::Silent {
-                    number: generator.number,
-                    of: generator.of,
+                    generator: generator.generator.clone(),
                     after: SILENCE_TIMEOUT,
                 });
             }
@@ -270,17 +276,15 @@ fn wait_until_ready(
     digest: u64,
     deadline: Instant,
 ) -> Result<(), GeneratorsError> {
-    let (number, total) = (generator.number, generator.of);
     let left = deadline.saturating_duration_since(Instant::now());
     match generator.next(left)? {
         Some(Report::Ready { digest: its }) if its == digest => Ok(()),
-        Some(Report::Ready { .. }) => Err(GeneratorsError::OtherJob { number, of: total }),
+        Some(Report::Ready { .. }) => Err(GeneratorsError::OtherJob(generator.generator.clone())),
         Some(report) => generator
             .take(report)
             .and_then(|()| Err(generator.failure("it was not ready before its end".to_owned()))),
         None => Err(GeneratorsError::Silent {
-            number,
-            of: total,
+            generator: generator.generator.clone(),
             after: SET_UP_TIMEOUT,
         }),
     }
@@ -436,7 +440,9 @@ mod tests {
         let link = Link {
             orders: Box::new(io::sink()),
             reports: Box::new(reports),
+            agent: None,
             clock_offset_ns: 0,
+            round_trip: Duration::ZERO,
             ending: Box::new(|| None),
         };
         let mut connected = Connected::new(link, 2, 3).unwrap();

@@ -31,8 +31,12 @@ pub struct Link {
     pub orders: Box<dyn Write + Send>,
     /// What it writes there.
     pub reports: Box<dyn Read + Send>,
+    /// Where it runs, if that is elsewhere: the name of an agent, such as `n2`.
+    pub agent: Option<String>,
     /// How far the generator's monotonic clock is ahead of this one's; 0 on the same machine.
     pub clock_offset_ns: i64,
+    /// How long a message and its answer take; 0 on the same machine.
+    pub round_trip: Duration,
     /// How the generator ended, if it is known, such as `by signal 9`. Called once `reports` has ended too early. It is
     /// dropped when nothing more is expected of the generator, which must not outlive that.
     pub ending: Box<dyn FnMut() -> Option<String> + Send>,
@@ -41,12 +45,32 @@ pub struct Link {
 impl fmt::Debug for Link {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = out.debug_struct("Link");
+        shown.field("agent", &self.agent);
         shown.field("clock_offset_ns", &self.clock_offset_ns);
         shown.finish_non_exhaustive()
     }
 }
 
-/// Why a load of several generators did not start or did not end. Generators are counted from 1.
+/// One of the generators of a load, counted from 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NthGenerator {
+    pub number: usize,
+    pub of: usize,
+    /// `None`: it is a process on this machine.
+    pub agent: Option<String>,
+}
+
+impl fmt::Display for NthGenerator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (number, total) = (self.number, self.of);
+        match &self.agent {
+            None => write!(f, "generator {number} of {total}"),
+            Some(agent) => write!(f, "agent {number} of {total} ({agent})"),
+        }
+    }
+}
+
+/// Why a load of several generators did not start or did not end.
 #[derive(Debug, thiserror::Error)]
 pub enum GeneratorsError {
     #[error(transparent)]
@@ -58,28 +82,25 @@ pub enum GeneratorsError {
     #[error("the load has {shares} shares and {links} generators")]
     Shares { shares: usize, links: usize },
     #[error(
-        "generator {number} of {of} ended{} before its results were complete",
+        "{generator} ended{} before its results were complete",
         how.as_ref().map_or_else(String::new, |how| format!(" {how}"))
     )]
     Ended {
-        number: usize,
-        of: usize,
+        generator: NthGenerator,
         how: Option<String>,
     },
-    #[error("generator {number} of {of}: {why}")]
+    #[error("{generator}: {why}")]
     Failed {
-        number: usize,
-        of: usize,
+        generator: NthGenerator,
         why: String,
     },
-    #[error("generator {number} of {of} has sent nothing for {} s", after.as_secs())]
+    #[error("{generator} has sent nothing for {} s", after.as_secs())]
     Silent {
-        number: usize,
-        of: usize,
+        generator: NthGenerator,
         after: Duration,
     },
-    #[error("generator {number} of {of} has another job than was sent to it")]
-    OtherJob { number: usize, of: usize },
+    #[error("{0} has another job than was sent to it")]
+    OtherJob(NthGenerator),
 }
 
 /// What a writer thread sends.
@@ -100,9 +121,9 @@ pub(super) enum Incoming {
 
 /// A generator that is connected.
 pub(super) struct Connected {
-    pub(super) number: usize,
-    pub(super) of: usize,
+    pub(super) generator: NthGenerator,
     pub(super) clock_offset_ns: i64,
+    pub(super) round_trip: Duration,
     pub(super) orders: SyncSender<Outgoing>,
     pub(super) reports: Receiver<Incoming>,
     /// Its stream has ended, or it has reported a failure: seen before the reports that wait are taken.
@@ -123,7 +144,7 @@ struct Account {
 impl fmt::Debug for Connected {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = out.debug_struct("Connected");
-        shown.field("number", &self.number).field("of", &self.of);
+        shown.field("generator", &self.generator);
         shown.finish_non_exhaustive()
     }
 }
@@ -143,9 +164,13 @@ impl Connected {
             read_reports(reader, &sender, &over);
         })?;
         Ok(Self {
-            number,
-            of: total,
+            generator: NthGenerator {
+                number,
+                of: total,
+                agent: link.agent,
+            },
             clock_offset_ns: link.clock_offset_ns,
+            round_trip: link.round_trip,
             orders,
             reports,
             is_over,
@@ -235,8 +260,7 @@ impl Connected {
 
     pub(super) fn failure(&self, why: String) -> GeneratorsError {
         GeneratorsError::Failed {
-            number: self.number,
-            of: self.of,
+            generator: self.generator.clone(),
             why,
         }
     }
@@ -244,8 +268,7 @@ impl Connected {
     fn end_error(&mut self, problem: Option<io::Error>) -> GeneratorsError {
         let how = (self.ending)().or_else(|| problem.map(|problem| problem.to_string()));
         GeneratorsError::Ended {
-            number: self.number,
-            of: self.of,
+            generator: self.generator.clone(),
             how,
         }
     }

@@ -235,6 +235,12 @@ pub struct Outcome {
     /// Nanoseconds since 1970 at the start of the run (interval 0).
     pub started_unix_ns: u64,
     pub ran_for: Duration,
+    /// From the start to the first request, of the worker that sent it first; `None`: none was sent. Workers note it once in each
+    /// cycle of their loop.
+    pub first_sent: Option<Duration>,
+    /// The same of each generator, in their order; empty if there is one, in this process.
+    #[serde(skip)]
+    pub first_sent_by_each: Vec<Option<Duration>>,
     /// Connections (or users) of the job.
     pub connections_asked: u64,
     /// One per worker if the job tracks request outcomes.
@@ -267,6 +273,7 @@ impl Outcome {
     pub fn join(&mut self, next: Self) {
         self.totals.join(&next.totals);
         self.ran_for = self.ran_for.max(next.ran_for);
+        self.first_sent = first_of(self.first_sent, next.first_sent);
         self.connections_asked = self.connections_asked.max(next.connections_asked);
         self.request_outcomes.extend(next.request_outcomes);
         for (sum, step) in self.steps.iter_mut().zip(&next.steps) {
@@ -285,6 +292,11 @@ impl Outcome {
         self.skipped_under_load |= next.skipped_under_load;
         self.unconnected_for = self.unconnected_for.max(next.unconnected_for);
     }
+}
+
+/// The earlier one of two instants, as far as there are any.
+pub(crate) fn first_of(first: Option<Duration>, second: Option<Duration>) -> Option<Duration> {
+    first.into_iter().chain(second).min()
 }
 
 /// The results of one client.

@@ -139,6 +139,8 @@ pub(crate) struct End {
     pub(crate) examples: Vec<Example>,
     pub(crate) account: Option<RequestOutcomes>,
     pub(crate) clients: Vec<ClientOutcome>,
+    /// The loop's cycle in which it sent the first request.
+    pub(crate) first_sent: Option<u64>,
     pub(crate) ran_for: u64,
 }
 
@@ -227,6 +229,7 @@ impl Worker {
     pub(crate) fn run(mut self, clock: Clock) -> End {
         self.clock = clock;
         clock.wait_for_start();
+        let mut first_sent = None;
         while !self.is_over() {
             self.wait();
             self.seen = self.clock.now();
@@ -244,6 +247,9 @@ impl Worker {
             self.read_on();
             self.send_due();
             self.open_due();
+            if first_sent.is_none() && self.sent > 0 {
+                first_sent = Some(self.seen);
+            }
             if std::mem::take(&mut self.has_ticked) {
                 self.on_tick();
             }
@@ -269,6 +275,7 @@ impl Worker {
             examples: self.examples.into_vec(),
             account: self.account,
             clients: self.pacer.into_clients(),
+            first_sent,
             ran_for: now,
         }
     }

@@ -39,6 +39,8 @@ fn link(orders: PipeWriter, reports: PipeReader) -> Link {
         orders: Box::new(orders),
         reports: Box::new(reports),
         clock_offset_ns: 0,
+        agent: None,
+        round_trip: Duration::ZERO,
         ending: Box::new(|| Some("by the test".to_owned())),
     }
 }
@@ -400,6 +402,8 @@ fn noise_in_place_of_a_job_or_of_reports_is_an_error() {
             orders: Box::new(io::sink()),
             reports: Box::new(noise),
             clock_offset_ns: 0,
+            agent: None,
+            round_trip: Duration::ZERO,
             ending: Box::new(|| None),
         };
         let job = job(server.address, closed_model(1, 1));

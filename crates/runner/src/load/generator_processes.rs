@@ -69,6 +69,8 @@ fn link(program: &Path) -> io::Result<Link> {
         orders: Box::new(orders),
         reports: Box::new(reports),
         clock_offset_ns: 0,
+        agent: None,
+        round_trip: Duration::ZERO,
         ending: Box::new(move || process.ending()),
     })
 }

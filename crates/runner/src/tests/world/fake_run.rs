@@ -288,6 +288,8 @@ impl LoadRun for FakeRun {
             request_outcomes_full: false,
             skipped_under_load: skipped,
             unconnected_for: None,
+            first_sent: None,
+            first_sent_by_each: Vec::new(),
         })
     }
 }

@@ -1,0 +1,414 @@
+//! The runner's side: takes in agents, keeps their control connections, and opens loads on them.
+
+mod accept;
+mod facts;
+mod member;
+mod shared;
+
+use std::{
+    fmt,
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use tokio::{
+    net::TcpStream,
+    runtime::{self, Handle},
+    sync::{mpsc, oneshot, watch},
+    time::timeout,
+};
+use tokio_rustls::server::TlsStream;
+use waggle_load::Link;
+
+use crate::{
+    clocks::{ClockReading, clock_error},
+    host::CpuThrottle,
+    join_file::JoinFile,
+    link::blocking_halves,
+    messages::SILENCE_TIMEOUT,
+    tls::{RunIdentity, program_digest},
+};
+
+use facts::AGENTS_MAX;
+pub use facts::{AgentUse, Asked, FleetError, FleetMember, LoadUse, Notice};
+use member::Member;
+use shared::{Place, Shared};
+
+/// How long an agent may take to open a load connection.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(15);
+/// Readings of a clock before and after a load; the best one counts.
+const READINGS: u32 = 20;
+/// How long all readings of one kind may take.
+const READINGS_TIMEOUT: Duration = SILENCE_TIMEOUT;
+/// How long to look for the reason of a load connection that has ended.
+const REASON_TIMEOUT: Duration = Duration::from_secs(1);
+const REASON_INTERVAL: Duration = Duration::from_millis(5);
+
+/// The agents of a run. Dropping it ends them.
+pub struct Fleet {
+    shared: Arc<Shared>,
+    runtime: Handle,
+    join: JoinFile,
+    end: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl fmt::Debug for Fleet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fleet")
+            .field("join", &self.join)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Fleet {
+    /// Begins to take in agents; must be called outside of a runtime's own thread or on one that may block for a moment.
+    ///
+    /// # Errors
+    /// The address is not to be had.
+    pub fn start(asked: &Asked, notices: mpsc::Sender<Notice>) -> Result<Self, FleetError> {
+        if !(1..=AGENTS_MAX).contains(&asked.agents) {
+            return Err(FleetError::Count {
+                agents: asked.agents,
+            });
+        }
+        let identity = RunIdentity::make()?;
+        let listen = |problem| FleetError::Listen {
+            address: asked.listen,
+            problem,
+        };
+        let listener = std::net::TcpListener::bind(asked.listen).map_err(listen)?;
+        listener.set_nonblocking(true).map_err(listen)?;
+        let local = listener.local_addr().map_err(listen)?;
+        let join = JoinFile {
+            run: asked.run.clone(),
+            addresses: addresses(asked, local),
+            token: identity.token.clone(),
+            certificate: identity.certificate,
+        };
+        let shared = Arc::new(Shared {
+            of: asked.agents,
+            token: identity.token,
+            program: program_digest(),
+            places: Mutex::new((0..asked.agents).map(|_| Place::default()).collect()),
+            asked: Mutex::default(),
+            next_load: AtomicU64::new(1),
+            joined: watch::Sender::new(0),
+            notices,
+        });
+        let runtime = runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(FleetError::Thread)?;
+        let handle = runtime.handle().clone();
+        let (end, ended) = oneshot::channel();
+        let theirs = Arc::clone(&shared);
+        let acceptor = identity.acceptor;
+        let run = move || {
+            runtime.block_on(accept::take_in(listener, acceptor, theirs, ended));
+        };
+        let thread = thread::Builder::new().name("agents".to_owned()).spawn(run);
+        let thread = thread.map_err(FleetError::Thread)?;
+        Ok(Self {
+            shared,
+            runtime: handle,
+            join,
+            end: Some(end),
+            thread: Some(thread),
+        })
+    }
+
+    /// What agents need to join.
+    #[must_use]
+    pub fn join_file(&self) -> &JoinFile {
+        &self.join
+    }
+
+    /// The agents that are there, in the order of their numbers.
+    #[must_use]
+    pub fn members(&self) -> Vec<FleetMember> {
+        let places = self.shared.places();
+        let members = places.iter().filter_map(|place| place.member.as_ref());
+        members.map(|member| member.info.clone()).collect()
+    }
+
+    /// How many the run has.
+    #[must_use]
+    pub fn agents(&self) -> usize {
+        self.shared.of
+    }
+
+    /// Waits until all agents are there.
+    ///
+    /// # Errors
+    /// They are not after this time; the text names those that are.
+    pub async fn wait_for_all(&self, at_most: Duration) -> Result<Vec<FleetMember>, FleetError> {
+        let mut joined = self.shared.joined.subscribe();
+        let total = self.shared.of;
+        let all = joined.wait_for(|joined| *joined == total);
+        if timeout(at_most, all).await.is_err() {
+            let members = self.members();
+            let named = |member: &FleetMember| format!("{} ({})", member.number, member.host.name);
+            return Err(FleetError::Missing {
+                joined: members.iter().map(named).collect(),
+                of: total,
+                after: at_most,
+            });
+        }
+        Ok(self.members())
+    }
+
+    /// Reads the clocks of the first agents, as many as make a load, which begins now.
+    ///
+    /// # Errors
+    /// An agent is lost or does not answer.
+    pub async fn begin_load(&self, agents: usize) -> Result<LoadUse, FleetError> {
+        let mut all = Vec::with_capacity(agents);
+        for number in 1..=agents {
+            let before = self.read_clock(number).await?;
+            let throttle = self.throttle(number).await?;
+            let mut places = self.shared.places();
+            let member = places[number - 1].member.as_mut();
+            let Some(member) = member else {
+                drop(places);
+                return Err(self.lost_error(number));
+            };
+            member.begin_load(before);
+            all.push((member.info.clone(), before, throttle));
+        }
+        Ok(LoadUse(all))
+    }
+
+    /// Reads the clocks again after the load.
+    ///
+    /// # Errors
+    /// An agent is lost or does not answer.
+    pub async fn end_load(&self, load: &LoadUse) -> Result<Vec<AgentUse>, FleetError> {
+        let mut uses = Vec::with_capacity(load.0.len());
+        for (member, before, throttled_before) in &load.0 {
+            let number = member.number;
+            let after = self.read_clock(number).await?;
+            let throttle = self.throttle(number).await?;
+            let between = {
+                let mut places = self.shared.places();
+                let known = places[number - 1].member.as_mut();
+                known.map(Member::end_load).unwrap_or_default()
+            };
+            uses.push(AgentUse {
+                member: member.clone(),
+                clock: clock_error(*before, &between, after),
+                throttle: throttle
+                    .zip(*throttled_before)
+                    .map(|(after, before)| after.difference(before)),
+            });
+        }
+        Ok(uses)
+    }
+
+    /// Opens a load connection to each of these agents, counted from 1. Blocks; for a thread outside of a runtime.
+    ///
+    /// # Errors
+    /// An agent is lost, or opens no connection in time.
+    pub fn open(&self, numbers: impl IntoIterator<Item = usize>) -> Result<Vec<Link>, FleetError> {
+        numbers
+            .into_iter()
+            .map(|number| self.open_on(number))
+            .collect()
+    }
+
+    fn open_on(&self, number: usize) -> Result<Link, FleetError> {
+        self.runtime.block_on(async {
+            // That of the load which goes on; the others, such as a preparation, have readings of their own.
+            let known = {
+                let places = self.shared.places();
+                let member = places
+                    .get(number - 1)
+                    .and_then(|place| place.member.as_ref());
+                member.and_then(Member::reading_of_load)
+            };
+            let clock = match known {
+                Some(clock) => clock,
+                None => self.read_clock(number).await?,
+            };
+            let stream = self.load_connection(number).await?;
+            let (reports, orders) = blocking_halves(stream, &self.runtime);
+            let shared = Arc::clone(&self.shared);
+            let name = self.name(number);
+            Ok(Link {
+                orders: Box::new(orders),
+                reports: Box::new(reports),
+                agent: Some(name),
+                clock_offset_ns: clock.offset_ns,
+                round_trip: Duration::from_nanos(clock.bound_ns.saturating_mul(2)),
+                ending: Box::new(move || ending(&shared, number)),
+            })
+        })
+    }
+
+    async fn load_connection(&self, number: usize) -> Result<TlsStream<TcpStream>, FleetError> {
+        let load = self.shared.next_load.fetch_add(1, Ordering::Relaxed);
+        let (sender, connected) = oneshot::channel();
+        self.shared
+            .asked_connections()
+            .insert((number, load), sender);
+        let asked = self.order(number, member::Order::Open { load }).await;
+        let connection = match asked {
+            Ok(()) => timeout(OPEN_TIMEOUT, connected)
+                .await
+                .ok()
+                .and_then(Result::ok),
+            Err(why) => {
+                self.shared.asked_connections().remove(&(number, load));
+                return Err(why);
+            }
+        };
+        self.shared.asked_connections().remove(&(number, load));
+        let Some(connection) = connection else {
+            let why = format!(
+                "it opened no load connection within {} s",
+                OPEN_TIMEOUT.as_secs()
+            );
+            return Err(match self.shared.loss(number) {
+                Some(_) => self.lost_error(number),
+                None => self.shared.error(number, why),
+            });
+        };
+        Ok(connection)
+    }
+
+    fn name(&self, number: usize) -> String {
+        let places = self.shared.places();
+        let member = places
+            .get(number - 1)
+            .and_then(|place| place.member.as_ref());
+        member.map_or_else(|| "lost".to_owned(), |member| member.info.host.name.clone())
+    }
+
+    fn lost_error(&self, number: usize) -> FleetError {
+        let lost = self.shared.loss(number);
+        let why = lost.unwrap_or_else(|| "it has not joined".to_owned());
+        self.shared.error(number, format!("it is lost: {why}"))
+    }
+
+    async fn order(&self, number: usize, order: member::Order) -> Result<(), FleetError> {
+        let orders = {
+            let places = self.shared.places();
+            let member = places
+                .get(number - 1)
+                .and_then(|place| place.member.as_ref());
+            member.map(|member| member.orders.clone())
+        };
+        let Some(orders) = orders else {
+            return Err(self.lost_error(number));
+        };
+        let sent = timeout(SILENCE_TIMEOUT, orders.send(order)).await;
+        match sent {
+            Ok(Ok(())) => Ok(()),
+            _ => Err(self.lost_error(number)),
+        }
+    }
+
+    /// The answer to an order, which the agent's connection gives.
+    async fn answer<T>(
+        &self,
+        number: usize,
+        order: impl FnOnce(oneshot::Sender<T>) -> member::Order,
+    ) -> Result<T, FleetError> {
+        let (sender, answered) = oneshot::channel();
+        self.order(number, order(sender)).await?;
+        match timeout(READINGS_TIMEOUT, answered).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(_)) => Err(self.lost_error(number)),
+            Err(_) => {
+                let seconds = READINGS_TIMEOUT.as_secs();
+                Err(self
+                    .shared
+                    .error(number, format!("it has not answered within {seconds} s")))
+            }
+        }
+    }
+
+    async fn read_clock(&self, number: usize) -> Result<ClockReading, FleetError> {
+        let order = |reply| member::Order::ReadClock {
+            readings: READINGS,
+            reply,
+        };
+        self.answer(number, order).await
+    }
+
+    async fn throttle(&self, number: usize) -> Result<Option<CpuThrottle>, FleetError> {
+        self.answer(number, |reply| member::Order::Throttle { reply })
+            .await
+    }
+}
+
+/// How an agent ended whose load connection has ended, as the rest of `agent 2 of 3 ended …`.
+fn ending(shared: &Shared, number: usize) -> Option<String> {
+    let deadline = Instant::now() + REASON_TIMEOUT;
+    loop {
+        if let Some(why) = shared.loss(number) {
+            return Some(format!("({why})"));
+        }
+        if Instant::now() >= deadline {
+            return None;
+        }
+        thread::sleep(REASON_INTERVAL);
+    }
+}
+
+/// Where agents reach the runner.
+fn addresses(asked: &Asked, local: SocketAddr) -> Vec<String> {
+    if asked.advertise.is_empty() {
+        return vec![local.to_string()];
+    }
+    let hosts = asked.advertise.iter();
+    hosts.map(|host| with_port(host, local.port())).collect()
+}
+
+/// `HOST:PORT` of a host that may have its port already.
+fn with_port(host: &str, port: u16) -> String {
+    let has_port = match host.rsplit_once(':') {
+        // An address of IPv6 has colons of its own.
+        Some((name, port)) => {
+            (!name.contains(':') || name.ends_with(']')) && port.parse::<u16>().is_ok()
+        }
+        None => false,
+    };
+    match has_port {
+        true => host.to_owned(),
+        false if host.contains(':') && !host.starts_with('[') => format!("[{host}]:{port}"),
+        false => format!("{host}:{port}"),
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        // Agents are told; the thread then ends, and with it the runtime and all connections.
+        self.end.take();
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_port;
+
+    #[test]
+    fn hosts_get_the_port_unless_they_have_one() {
+        let check = |host: &str, expected: &str| assert_eq!(with_port(host, 7), expected);
+        check("10.0.0.5", "10.0.0.5:7");
+        check("10.0.0.5:80", "10.0.0.5:80");
+        check("runner.example", "runner.example:7");
+        check("runner.example:80", "runner.example:80");
+        check("::1", "[::1]:7");
+        check("[::1]", "[::1]:7");
+        check("[::1]:80", "[::1]:80");
+    }
+}

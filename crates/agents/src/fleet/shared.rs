@@ -1,0 +1,81 @@
+//! What the connections of a fleet share: who is there, and which connections are expected.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError, atomic::AtomicU64},
+};
+
+use tokio::{
+    net::TcpStream,
+    sync::{mpsc, oneshot, watch},
+};
+use tokio_rustls::server::TlsStream;
+
+use super::{
+    facts::{FleetError, Notice},
+    member::Member,
+};
+
+/// Load connections that agents were asked for, by the number of the agent and of the connection.
+type AskedConnections = HashMap<(usize, u64), oneshot::Sender<TlsStream<TcpStream>>>;
+
+/// What the connections of a fleet share.
+pub(super) struct Shared {
+    pub(super) of: usize,
+    pub(super) token: String,
+    pub(super) program: String,
+    /// One place for each agent, in the order of their numbers.
+    pub(super) places: Mutex<Vec<Place>>,
+    /// Load connections that agents were asked for.
+    pub(super) asked: Mutex<AskedConnections>,
+    pub(super) next_load: AtomicU64,
+    /// How many agents are there.
+    pub(super) joined: watch::Sender<usize>,
+    pub(super) notices: mpsc::Sender<Notice>,
+}
+
+/// The place of an agent.
+#[derive(Default)]
+pub(super) struct Place {
+    pub(super) member: Option<Member>,
+    /// Why the last one is lost.
+    pub(super) lost: Option<String>,
+}
+
+impl Shared {
+    pub(super) fn places(&self) -> MutexGuard<'_, Vec<Place>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn asked_connections(&self) -> MutexGuard<'_, AskedConnections> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notices are for people: if too many wait, the rest is lost.
+    pub(super) fn notice(&self, notice: Notice) {
+        self.notices.try_send(notice).ok();
+    }
+
+    pub(super) fn error(&self, number: usize, why: impl Into<String>) -> FleetError {
+        let places = self.places();
+        let member = places
+            .get(number - 1)
+            .and_then(|place| place.member.as_ref());
+        FleetError::Agent {
+            number,
+            of: self.of,
+            name: member.map_or_else(String::new, |member| member.info.host.name.clone()),
+            why: why.into(),
+        }
+    }
+
+    /// Why the agent is lost, if it is.
+    pub(super) fn loss(&self, number: usize) -> Option<String> {
+        let places = self.places();
+        let place = places.get(number - 1)?;
+        match place.member {
+            Some(_) => None,
+            None => place.lost.clone(),
+        }
+    }
+}
