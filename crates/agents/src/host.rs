@@ -68,7 +68,8 @@ pub(crate) fn host_facts() -> HostFacts {
 }
 
 /// What identifies the running kernel; empty if it does not say.
-pub(crate) fn machine_id() -> String {
+#[must_use]
+pub fn machine_id() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     match boot.trim() {
         "" => String::new(),

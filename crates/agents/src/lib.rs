@@ -20,5 +20,5 @@ mod tls;
 pub use agent::{AgentError, AgentOptions, run_agent};
 pub use clocks::{ClockError, ClockReading};
 pub use fleet::{AgentUse, Asked, Fleet, FleetError, FleetMember, LoadUse, Notice};
-pub use host::{CpuThrottle, HostFacts};
+pub use host::{CpuThrottle, HostFacts, machine_id};
 pub use join_file::{JoinFile, JoinFileError};

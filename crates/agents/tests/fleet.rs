@@ -2,7 +2,6 @@
 //! silent.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-
 use std::{
     net::SocketAddr,
     sync::{Arc, Mutex},

@@ -61,13 +61,14 @@ pub use run::{
     system_metric::{SystemMetricInfo, SystemMetricUnit},
 };
 pub use trial::{
-    BackgroundInfo, BackgroundLoadInfo, BacklogRow, ClientEndInfo, ClientInfo, ConnectingInfo,
-    CoolDownInfo, CountsRow, DeliveryInfo, FailureCount, FaultInfo, GeneratorInfo,
-    GeneratorPartInfo, InspectedCounts, InstantsInfo, IntervalRow, IntervalSums, LagInfo,
-    LedgerInfo, LoadDropInfo, MachineInfo, MeasuredRecords, NetworkCounts, NetworkInfo, PhaseInfo,
-    PhaseName, PreparationInfo, PrepareLoadInfo, PrepareStepInfo, ProbeInfo, QuietWaitInfo,
-    ResourceRow, SampleInfo, SessionCounts, SessionsInfo, SnapshotInfo, StepCounts, StepInfo,
-    StopNumber, StoppedInfo, SystemMetricRow, TrialEnd, TrialInfo, add_failures,
+    AgentHostInfo, AgentInfo, BackgroundInfo, BackgroundLoadInfo, BacklogRow, ClientEndInfo,
+    ClientInfo, ConnectingInfo, CoolDownInfo, CountsRow, DeliveryInfo, FailureCount, FaultInfo,
+    GeneratorInfo, GeneratorPartInfo, InspectedCounts, InstantsInfo, IntervalRow, IntervalSums,
+    LagInfo, LedgerInfo, LoadDropInfo, MachineInfo, MeasuredRecords, NetworkCounts, NetworkInfo,
+    PhaseInfo, PhaseName, PreparationInfo, PrepareLoadInfo, PrepareStepInfo, ProbeInfo,
+    QuietWaitInfo, ResourceRow, SampleInfo, SessionCounts, SessionsInfo, SnapshotInfo, StepCounts,
+    StepInfo, StopNumber, StoppedInfo, SystemMetricRow, ThrottledInfo, TrialEnd, TrialInfo,
+    add_failures,
     limit::{CpuLimit, LimitInfo, LimitMeans, MemoryLimit, ThrottlingInfo},
     note_failure,
 };

@@ -94,6 +94,8 @@ pub enum Event {
     },
     /// An event of the second of two trials that run at the same time; those of the first come as they are.
     Partner(Box<Event>),
+    /// Something to know, or to do, that is no problem.
+    Notice(String),
     /// A problem that is no reason to stop.
     Warning(String),
 }

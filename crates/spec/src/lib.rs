@@ -1,6 +1,7 @@
 //! What is to be done, as plain checked values that serialise: one type for each noun, from the text of a study to the load engine
 //! and to `run.json`. Knows no text, no file, no clock; whether a value is allowed is checked where it is read.
 
+mod agents;
 mod client_authentication;
 mod compared_count;
 mod conditions;
@@ -17,6 +18,7 @@ mod seconds;
 mod selection;
 mod time_kind;
 
+pub use agents::{Agents, AgentsStarted};
 pub use client_authentication::ClientAuthentication;
 pub use compared_count::{ComparedCount, CountComparison};
 pub use conditions::{Comparison, Threshold};

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, net::IpAddr, sync::Arc, time::Duration};
 
 use waggle_metrics::Unit;
 use waggle_spec::{
-    BestAndWorst, DerivedLevel, ExpectedVerdict, LoadModel, LoadStage, Protocol, Reference,
+    Agents, BestAndWorst, DerivedLevel, ExpectedVerdict, LoadModel, LoadStage, Protocol, Reference,
     Restart, Scaling, Search, Selection, Threshold, TrialOrder,
 };
 use waggle_units::format_size;
@@ -58,6 +58,8 @@ pub struct Study {
     pub restart: Restart,
     /// The factor from one level of which to the next a prepared system grows.
     pub grow: Option<String>,
+    /// What makes the load on other hosts; `None`: it is made on this machine.
+    pub agents: Option<Agents>,
     /// CPUs of load worker threads, each once; empty: those that the system does not have, or half of all.
     pub load_cpuset: Vec<usize>,
     /// CPUs of the system, each once and none of the load's; empty: those that the load does not have.

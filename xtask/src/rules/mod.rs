@@ -44,8 +44,8 @@ const ARROWS: [(&str, &[&str]); 23] = [
     (
         "waggle-cli",
         &[
-            "spec", "study", "load", "stats", "results", "runner", "system", "analysis", "report",
-            "service", "convert", "flags", "testkit", "units",
+            "agents", "spec", "study", "load", "stats", "results", "runner", "system", "analysis",
+            "report", "service", "convert", "flags", "testkit", "units",
         ],
     ),
     (

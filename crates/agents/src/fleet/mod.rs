@@ -54,6 +54,7 @@ pub struct Fleet {
     shared: Arc<Shared>,
     runtime: Handle,
     join: JoinFile,
+    local: SocketAddr,
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -118,6 +119,7 @@ impl Fleet {
             shared,
             runtime: handle,
             join,
+            local,
             end: Some(end),
             thread: Some(thread),
         })
@@ -127,6 +129,12 @@ impl Fleet {
     #[must_use]
     pub fn join_file(&self) -> &JoinFile {
         &self.join
+    }
+
+    /// The port at which it listens.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.local.port()
     }
 
     /// The agents that are there, in the order of their numbers.

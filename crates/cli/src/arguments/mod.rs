@@ -72,6 +72,12 @@ pub(crate) enum Command {
     /// names it.
     #[command(subcommand)]
     System(System),
+    /// Make a share of the load of a run on another host, until the run is over
+    ///
+    /// A run with `agents` writes the file by which they join. An agent runs what the runner tells it to send, and no program; it must be
+    /// the same build as the runner's.
+    #[command(after_long_help = exit_codes_help(&exit::OF_AGENT))]
+    Agent(Agent),
     /// Print a script with which a shell completes the arguments of waggle
     ///
     /// bash: `waggle completions bash > ~/.local/share/bash-completion/completions/waggle`; zsh: into a file `_waggle` in a
@@ -278,6 +284,19 @@ pub(crate) struct History {
     pub(crate) all_hosts: bool,
     #[command(flatten)]
     pub(crate) files: OutputFiles,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Agent {
+    /// The file by which agents join the run; - is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) join: PathBuf,
+    /// The agent's number, counted from 1 [default: of a pod of an Indexed Job its index + 1, else the next one that is free]
+    #[arg(long, value_name = "N")]
+    pub(crate) number: Option<NonZero<usize>>,
+    /// How long to try to reach the runner
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse::duration)]
+    pub(crate) wait: Duration,
 }
 
 #[derive(Debug, Args)]

@@ -158,6 +158,7 @@ impl Totals {
             | Event::Killed { .. }
             | Event::UpAgain { .. }
             | Event::Searched(_)
+            | Event::Notice(_)
             | Event::Warning(_) => {}
         }
     }

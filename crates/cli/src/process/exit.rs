@@ -138,6 +138,16 @@ pub(crate) const OF_COMPARE: [Code; 6] = [
     ),
 ];
 
+pub(crate) const OF_AGENT: [Code; 4] = [
+    (0, "the run is over"),
+    (BUG, "a bug in waggle"),
+    (
+        2,
+        "the file is wrong, the runner is not reached, or it refuses this agent",
+    ),
+    (5, "the connection to the runner was lost"),
+];
+
 pub(crate) const OF_HISTORY: [Code; 5] = [
     (
         0,

@@ -11,7 +11,7 @@ use std::{
 };
 
 use crate::{
-    AddedTrial, ReadError, RunInfo, TrialKey, WriteError,
+    AddedTrial, AgentHostInfo, ReadError, RunInfo, TrialKey, WriteError,
     files::{
         disk::{json, sync_folder, write_synced},
         names::{PARTIAL, RUN_FILE, STUDY_FILE, SYSTEM_FILE, TRIALS, folder_name},
@@ -103,6 +103,24 @@ impl RunFolder {
         info.order
             .splice(index..index, added.iter().map(|added| added.key));
         info.added.extend_from_slice(added);
+        write_info(&self.path, &info)?;
+        self.info.replace(Arc::new(info));
+        Ok(())
+    }
+
+    /// Notes the hosts that make the load, once they have joined, and whether one of them is the machine of the runner; writes
+    /// `run.json` with them.
+    ///
+    /// # Errors
+    /// If writing fails.
+    pub fn set_agents(
+        &self,
+        agents: Vec<AgentHostInfo>,
+        is_one_here: bool,
+    ) -> Result<(), WriteError> {
+        let mut info = RunInfo::clone(&self.info());
+        info.agents = agents;
+        info.host.shared_with_system &= is_one_here;
         write_info(&self.path, &info)?;
         self.info.replace(Arc::new(info));
         Ok(())

@@ -15,7 +15,9 @@ use waggle_spec::{
     Scaling, Search, Selection, Threshold, TrialOrder, WarmUpUntil,
 };
 
-use crate::{ArtifactInfo, AtStartInfo, ImportedInfo, LeftOutInfo, SystemMetricInfo};
+use crate::{
+    AgentHostInfo, ArtifactInfo, AtStartInfo, ImportedInfo, LeftOutInfo, SystemMetricInfo,
+};
 
 /// The whole of `run.json`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -54,6 +56,9 @@ pub struct RunInfo {
     pub expect_verdict: Option<ExpectedVerdict>,
     pub load_model: LoadKind,
     pub host: Host,
+    /// The hosts that make the load, in the order of their agents' numbers; empty: the runner's host makes it, or they have not joined.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentHostInfo>,
     /// Where the records come from (file name, count), if records are sent.
     pub records_file: Option<String>,
     /// The probe at which records must arrive; `None`: delivery is not followed.

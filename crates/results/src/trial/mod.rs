@@ -1,6 +1,7 @@
 //! `trial.json`, and the row types of the files next to it.
 
 use waggle_spec::{Arrivals, LoadStage};
+mod agent;
 mod background;
 mod clients;
 mod cool_down;
@@ -15,6 +16,7 @@ mod rows;
 mod stopped;
 mod sums;
 
+pub use agent::{AgentHostInfo, AgentInfo, ThrottledInfo};
 pub use background::{BackgroundInfo, BackgroundLoadInfo};
 pub use clients::{ClientEndInfo, ClientInfo};
 pub use cool_down::CoolDownInfo;
@@ -55,6 +57,10 @@ pub struct TrialInfo {
     /// `None`: an imported trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator: Option<GeneratorInfo>,
+    /// The agents that made the load, in the order of their numbers; empty: it was made on the runner's machine, or the trial did not get
+    /// as far as the results.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentInfo>,
     /// At the probe where records must arrive.
     pub ledger: Option<LedgerInfo>,
     pub delivery: Option<DeliveryInfo>,
@@ -131,6 +137,7 @@ impl TrialInfo {
             measured: CountsRow::default(),
             totals: CountsRow::default(),
             generator: None,
+            agents: Vec::new(),
             ledger: None,
             delivery: None,
             remarks: Vec::new(),

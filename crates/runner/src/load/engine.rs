@@ -2,16 +2,19 @@
 
 use std::{
     any::Any,
+    ops::RangeInclusive,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
+    sync::Arc,
     thread,
     time::Duration,
 };
 
 use tokio::sync::{mpsc, oneshot};
+use waggle_agents::Fleet;
 use waggle_load::{
     Generators, Interval, Job, Outcome, Replace, ReplaceInGenerators, Running, Stop,
-    StopGenerators, What,
+    StopGenerators, What, shares,
 };
 
 use crate::load::{
@@ -25,10 +28,12 @@ const INTERVALS_MAX: usize = 64;
 const WAIT: Duration = Duration::from_millis(100);
 
 /// The real load.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Engine {
     /// A program that calls [`crate::generator()`] when its first argument is `__generator`.
     pub(crate) program: PathBuf,
+    /// Agents on other hosts; `None`: loads are made here.
+    pub(crate) fleet: Option<Arc<Fleet>>,
 }
 
 /// A load under way: in this process, or in several others.
@@ -78,6 +83,19 @@ impl StopLoad {
 }
 
 impl UnderWay {
+    /// On these agents, counted from 1.
+    fn start_on_agents(
+        mut job: Job,
+        agents: RangeInclusive<usize>,
+        fleet: &Fleet,
+    ) -> Result<Self, LoadError> {
+        // Numbers of CPUs are those of this machine.
+        job.workers.fill(None);
+        let links = fleet.open(agents)?;
+        let load = Generators::start(&job, links)?;
+        Ok(Self::Elsewhere(Box::new(load)))
+    }
+
     fn start(job: Job, generators: u32, program: &Path) -> Result<Self, LoadError> {
         if generators <= 1 {
             return Ok(Self::Here(waggle_load::start(job)?));
@@ -133,33 +151,56 @@ impl Load for Engine {
         Ok(waggle_load::reserve_files(jobs.iter().copied())?)
     }
 
-    async fn start(&mut self, job: Job, generators: u32) -> Result<EngineRun, LoadError> {
-        let (sender, intervals) = mpsc::channel(INTERVALS_MAX);
-        let (outcome_sender, outcome) = oneshot::channel();
-        let (begun_sender, begun) = oneshot::channel();
-        let program = self.program.clone();
-        thread::Builder::new()
-            .name("load-intervals".to_owned())
-            .spawn(move || {
-                let start = || UnderWay::start(job, generators, &program);
-                run_load(start, begun_sender, outcome_sender, &sender);
-            })
-            .map_err(LoadError::Thread)?;
-        let Handles {
-            started_unix_ns,
-            started_monotonic,
-            stop,
-            replace,
-        } = begun.await.unwrap_or(Err(LoadError::Lost))?;
-        Ok(EngineRun {
-            started_unix_ns,
-            started_monotonic,
-            stop,
-            replace,
-            intervals,
-            outcome,
-        })
+    fn fleet(&self) -> Option<Arc<Fleet>> {
+        self.fleet.clone()
     }
+
+    async fn start(&mut self, job: Job, generators: u32) -> Result<EngineRun, LoadError> {
+        let program = self.program.clone();
+        match self.fleet.clone() {
+            None => start_thread(move || UnderWay::start(job, generators, &program)).await,
+            Some(fleet) => {
+                let agents = 1..=shares(&job, generators as usize).len();
+                start_thread(move || UnderWay::start_on_agents(job, agents, &fleet)).await
+            }
+        }
+    }
+
+    async fn start_on(&mut self, job: Job, agent: usize) -> Result<EngineRun, LoadError> {
+        match self.fleet.clone() {
+            None => self.start(job, 1).await,
+            Some(fleet) => {
+                start_thread(move || UnderWay::start_on_agents(job, agent..=agent, &fleet)).await
+            }
+        }
+    }
+}
+
+/// Starts a load on a thread of its own, which passes on what comes of it.
+async fn start_thread(
+    start: impl FnOnce() -> Result<UnderWay, LoadError> + Send + 'static,
+) -> Result<EngineRun, LoadError> {
+    let (sender, intervals) = mpsc::channel(INTERVALS_MAX);
+    let (outcome_sender, outcome) = oneshot::channel();
+    let (begun_sender, begun) = oneshot::channel();
+    thread::Builder::new()
+        .name("load-intervals".to_owned())
+        .spawn(move || run_load(start, begun_sender, outcome_sender, &sender))
+        .map_err(LoadError::Thread)?;
+    let Handles {
+        started_unix_ns,
+        started_monotonic,
+        stop,
+        replace,
+    } = begun.await.unwrap_or(Err(LoadError::Lost))?;
+    Ok(EngineRun {
+        started_unix_ns,
+        started_monotonic,
+        stop,
+        replace,
+        intervals,
+        outcome,
+    })
 }
 
 /// Starts the load, and passes on what comes of it.

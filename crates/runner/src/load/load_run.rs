@@ -1,7 +1,8 @@
 //! How load is made: the trait that the trial uses, so that tests can replace the engine.
 
-use std::{io, path::PathBuf, time::Duration};
+use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
+use waggle_agents::{Fleet, FleetError};
 use waggle_load::{GeneratorsError, Interval, Job, Outcome, ReplaceError, StartError, What};
 use waggle_system::components::driver::Failure;
 
@@ -12,6 +13,8 @@ pub(crate) enum LoadError {
     Job(#[from] StartError),
     #[error(transparent)]
     Generators(#[from] GeneratorsError),
+    #[error(transparent)]
+    Agents(#[from] FleetError),
     #[error(transparent)]
     Replace(#[from] ReplaceError),
     #[error("cannot start generator {number} of {of}: {}: {problem}", program.display())]
@@ -43,11 +46,19 @@ pub(crate) type Replacer = Box<dyn Fn(&What) -> Result<(), LoadError>>;
 pub(crate) trait Load {
     type Run: LoadRun;
 
+    /// The agents on other hosts that make its loads; `None`: they are made here.
+    fn fleet(&self) -> Option<Arc<Fleet>> {
+        None
+    }
+
     /// Makes room for the connections of jobs that will run in this process at the same time.
     fn reserve_files(&self, jobs: &[&Job]) -> Result<(), LoadError>;
 
-    /// Starts a job on this many generators; 1: in this process.
+    /// Starts a job on this many generators, the first agents if there are any; 1: in this process, or on the first agent.
     async fn start(&mut self, job: Job, generators: u32) -> Result<Self::Run, LoadError>;
+
+    /// Starts a job on one agent, counted from 1; without agents in this process.
+    async fn start_on(&mut self, job: Job, agent: usize) -> Result<Self::Run, LoadError>;
 }
 
 /// A load run under way. Dropping it stops it.

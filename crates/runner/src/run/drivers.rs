@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+use waggle_agents::Fleet;
 use waggle_study::System;
 use waggle_system::{
     components::{
@@ -36,6 +37,8 @@ pub(crate) struct DriverParts<'a> {
     pub(crate) limiter: Limiter,
     pub(crate) tls: Transports,
     pub(crate) clocks: &'a CpuClocks,
+    /// `None`: loads are made here.
+    pub(crate) fleet: Option<Arc<Fleet>>,
 }
 
 /// Runs all trials with the driver that fits the system.
@@ -47,13 +50,16 @@ pub(crate) async fn run_trials(
     shutdown: &Shutdown,
 ) -> Result<Ended, RunError> {
     let request = parts.request;
-    let program = &request.supervisor;
+    let engine = &Engine {
+        program: request.supervisor.clone(),
+        fleet: parts.fleet.clone(),
+    };
     match &request.system.external {
         Some(server) => {
             let driver = ExternalDriver::new(server.clone(), parts.tls.server, request.server_at);
             let driver = driver.with_clocks(parts.clocks.clone());
             let mut environments = Environments {
-                baseline: with_driver(driver, program, SYSTEM_FOLDER),
+                baseline: with_driver(driver, engine, SYSTEM_FOLDER),
                 changed: None,
             };
             schedule::run_all(&mut environments, series, events, shutdown).await
@@ -72,9 +78,8 @@ pub(crate) async fn run_trials(
             };
             let baseline = parts.process_driver(baseline, system, folder)?;
             let mut environments = Environments {
-                baseline: with_driver(baseline, program, SYSTEM_FOLDER),
-                changed: changed
-                    .map(|changed| with_driver(changed, program, CHANGED_SYSTEM_FOLDER)),
+                baseline: with_driver(baseline, engine, SYSTEM_FOLDER),
+                changed: changed.map(|changed| with_driver(changed, engine, CHANGED_SYSTEM_FOLDER)),
             };
             schedule::run_all(&mut environments, series, events, shutdown).await
         }
@@ -111,14 +116,12 @@ fn absolute(folder: &Path) -> Result<PathBuf, RunError> {
 
 fn with_driver<D: Driver>(
     driver: D,
-    program: &Path,
+    engine: &Engine,
     system_folder: &'static str,
 ) -> TrialEnvironment<D, Engine, Network> {
     TrialEnvironment {
         driver,
-        load: Engine {
-            program: program.to_path_buf(),
-        },
+        load: engine.clone(),
         http: Network,
         system_folder,
         running_system: None,

@@ -2,7 +2,7 @@
 //!
 //! The thread is pinned to the load's CPUs, and so is the rest of this process: the system has its own.
 
-use std::{fs, path::Path, thread};
+use std::{fs, path::Path, sync::Arc, thread};
 
 use tokio::{
     runtime,
@@ -28,6 +28,7 @@ use crate::{
         records::RecordFiles,
     },
     run::{
+        agents::gather_agents,
         drivers,
         drivers::DriverParts,
         external_server, info,
@@ -128,16 +129,25 @@ async fn prepare_and_run(
     };
     external_server::find(request, events, shutdown).await?;
     let folder = open(request, &records, &programs, &shares).await?;
-    warn_of_shared_cpus(request, &shares, clocks.cpus.len(), events).await;
+    let agents = gather_agents(&request.study, &folder, events, shutdown).await?;
+    let shares = match &agents {
+        None => shares,
+        Some(agents) => shares.without_load(agents.cpus()),
+    };
+    let is_here = agents.is_none();
+    if is_here {
+        warn_of_shared_cpus(request, &shares, clocks.cpus.len(), events).await;
+    }
     let has_halves = schedule::has_halves(&request.study);
     if has_halves && shares.halves().is_none() {
         return Err(RunError::NoHalves);
     }
     // The runner takes the same from both halves.
-    let is_pinned = request.cpus == CpuUse::Shared && !has_halves;
+    let is_pinned = request.cpus == CpuUse::Shared && !has_halves && is_here;
     let _pinned = is_pinned.then(|| Pinned::pin(&shares.load()));
     let run_info = folder.info();
-    let calibration = match &request.calibration_file {
+    // What this machine could send says nothing of agents on others.
+    let calibration = match request.calibration_file.as_ref().filter(|_| is_here) {
         Some(file) => {
             let basis = Basis {
                 study: &request.study,
@@ -177,6 +187,7 @@ async fn prepare_and_run(
         limiter,
         tls,
         clocks: &clocks,
+        fleet: agents.as_ref().map(|agents| Arc::clone(&agents.fleet)),
     };
     drivers::run_trials(parts, programs, series, events, shutdown).await
 }
@@ -330,6 +341,9 @@ async fn open(
     if !is_on_this_machine(&request.system) {
         host.shared_with_system = false;
         host.system_cpus.clear();
+    }
+    if request.study.agents.is_some() {
+        host.load_cpus.clear();
     }
     let inventory = Inventory {
         host,

@@ -54,6 +54,7 @@ pub(crate) fn run_info(
         expect_verdict: study.expect_verdict,
         load_model: first.load.kind(),
         host: inventory.host,
+        agents: Vec::new(),
         records_file: first
             .records()
             .map(|body| format!("{} ({} records)", body.file, records.count(body))),

@@ -44,6 +44,18 @@ pub enum RunError {
         "network cannot be combined with --design duet: both versions are loaded at the same time; choose --design blocks"
     )]
     NetworkInDuet,
+    #[error(transparent)]
+    Agents(#[from] waggle_agents::FleetError),
+    #[error("{0}")]
+    Ssh(String),
+    #[error("{0}")]
+    JoinFile(String),
+    #[error("the run was stopped before all agents had joined")]
+    AgentsNotAwaited,
+    #[error(
+        "agents cannot be combined with --design duet: both versions are loaded at the same time, by the same agents; choose --design blocks"
+    )]
+    AgentsInDuet,
     #[error("schedule.cool_down.until.{key}: {why}; {remedy}")]
     Sensor {
         key: &'static str,

@@ -3,6 +3,7 @@
 use std::{fmt::Display, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
+use waggle_agents::{Fleet, FleetMember};
 use waggle_load::{
     Action, Failures, Flow, Job, Outcome, Repeat, Rounds, Scenario, What, WhileCaptured,
 };
@@ -31,6 +32,7 @@ use crate::{
 
 /// Timeout of the whole check.
 const AT_MOST: Duration = Duration::from_secs(30);
+const SMOKE: &str = "the load's requests, tried once";
 
 impl Trial<'_> {
     /// An external server has no functional check of its own, so the load's requests are tried once.
@@ -41,20 +43,35 @@ impl Trial<'_> {
     ) -> Result<(), Stop> {
         let allowed = Allowed::limit(AT_MOST + job::finish(self.context.cell) + SPARE);
         let smoke_check = async {
-            // Its records are marked as neither the trial's nor another check's.
-            let run = format!(
-                "rehearsal{}",
-                load_content::mark(Clock::start(), self.context.position)
-            );
             let (driver, http) = (&environment.driver, &environment.http);
             self.ensure_token(driver, http).await?;
-            let kept = &environment.prepared.kept;
-            let job = load_content::job_of(self.context, &environment.driver, &run, kept)?;
-            let sent = Sent {
-                what: &self.context.cell.what,
-                secrets: self.context.secrets,
+            let fleet = environment.load.fleet();
+            let names: Vec<String> = match &fleet {
+                None => vec![String::new()],
+                Some(fleet) => (fleet.members().iter()).map(from_agent).collect(),
             };
-            Ok(check_requests(&mut environment.load, job, sent).await?)
+            for (agent, name) in (1..).zip(names) {
+                // Its records are marked as neither the trial's nor another check's.
+                let mark = load_content::mark(Clock::start(), self.context.position);
+                let run = match fleet.is_some() {
+                    true => format!("rehearsal{mark}a{agent}"),
+                    false => format!("rehearsal{mark}"),
+                };
+                let kept = &environment.prepared.kept;
+                let job = load_content::job_of(self.context, &environment.driver, &run, kept)?;
+                refuse_loopback(fleet.as_deref(), agent, &job)?;
+                // Another seed for each, so that random values differ.
+                let seed = job.seed.wrapping_add(agent as u64 - 1);
+                let job = Job { seed, ..job };
+                let sent = Sent {
+                    what: &self.context.cell.what,
+                    secrets: self.context.secrets,
+                    agent,
+                };
+                let checked = check_requests(&mut environment.load, job, sent).await;
+                checked.map_err(|why| Failure::new(format!("{SMOKE}{name}: {}", why.reason)))?;
+            }
+            Ok(())
         };
         phases.run(PhaseName::Verify, allowed, smoke_check).await
     }
@@ -66,6 +83,33 @@ struct Sent<'a> {
     what: &'a study::What,
     /// Removed from the values of answers.
     secrets: &'a Secrets,
+    /// Counted from 1; without agents it is sent from here.
+    agent: usize,
+}
+
+fn from_agent(member: &FleetMember) -> String {
+    format!(" from agent {} ({})", member.number, member.host.name)
+}
+
+/// An address of this machine's own loopback is another server, or none, on another machine. So is a port that is forwarded to here.
+fn refuse_loopback(fleet: Option<&Fleet>, agent: usize, job: &Job) -> Result<(), Failure> {
+    let members = fleet.map_or_else(Vec::new, Fleet::members);
+    let Some(member) = members.iter().find(|member| member.number == agent) else {
+        return Ok(());
+    };
+    let mut targets = job.targets.iter();
+    let loopback = targets.find(|target| target.address.ip().is_loopback());
+    match loopback {
+        Some(target) if member.host.machine != waggle_agents::machine_id() => {
+            let (number, name) = (member.number, &member.host.name);
+            Err(Failure::new(format!(
+                "the load goes to {}, which is on each machine itself: agent {number} ({name}) is on another one; a load needs an address \
+                 that its agents reach, and no forwarded port",
+                target.address
+            )))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Sends the job's request once, or runs every flow of its scenario once, without pauses and with one pass through each loop.
@@ -77,7 +121,7 @@ async fn check_requests<L: Load>(load: &mut L, job: Job, sent: Sent<'_>) -> Resu
     let job = Job { seed, ..job };
     let What::Scenario(scenario) = &job.what else {
         // One request represents all: they differ in their records only.
-        let outcome = send_once(load, job, 1, until).await?;
+        let outcome = send_once(load, job, (1, sent.agent), until).await?;
         let wrong = kinds(&outcome).map(|kinds| kinds + &credentials_hint(&outcome, sent.what));
         return verdict(wrong, outcome.totals.succeeded, 1);
     };
@@ -99,7 +143,7 @@ async fn check_requests<L: Load>(load: &mut L, job: Job, sent: Sent<'_>) -> Resu
             seed: seed.wrapping_sub(number),
             ..job.clone()
         };
-        let outcome = send_once(load, job, requests, until).await?;
+        let outcome = send_once(load, job, (requests, sent.agent), until).await?;
         let failures = StepFailures {
             names: &scenario.steps,
             outcome: &outcome,
@@ -116,11 +160,11 @@ async fn check_requests<L: Load>(load: &mut L, job: Job, sent: Sent<'_>) -> Resu
     Ok(())
 }
 
-/// Sends this many requests over one connection, session after session.
+/// Sends this many requests over one connection of an agent, session after session.
 async fn send_once<L: Load>(
     load: &mut L,
     job: Job,
-    requests: u64,
+    (requests, agent): (u64, usize),
     until: Instant,
 ) -> Result<Outcome, Failure> {
     let job = Job {
@@ -134,7 +178,7 @@ async fn send_once<L: Load>(
         max_duration: until.saturating_duration_since(Instant::now()),
         ..job
     };
-    let mut run = load.start(job, 1).await.map_err(smoke_failure)?;
+    let mut run = load.start_on(job, agent).await.map_err(smoke_failure)?;
     while run.next_interval().await.map_err(smoke_failure)?.is_some() {}
     run.join().await.map_err(smoke_failure)
 }
@@ -190,7 +234,7 @@ fn verdict(wrong: Option<String>, succeeded: u64, asked: u64) -> Result<(), Fail
 }
 
 fn smoke_failure(why: impl Display) -> Failure {
-    Failure::new(format!("the load's requests, tried once: {why}"))
+    Failure::new(why.to_string())
 }
 
 /// What failed; `None` if nothing did.

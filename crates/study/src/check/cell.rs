@@ -62,7 +62,8 @@ pub(crate) fn cell(
     let stages =
         keys.and_then(|keys| load::stages(checker, &keys.stages, &keys.rate, model.as_ref()));
     let checked = keys.zip(model.as_ref());
-    let generators = checked.map(|(keys, model)| load::generators(checker, keys, model));
+    let generators =
+        checked.map(|(keys, model)| load::generators(checker, keys, &raw.agents, model));
     let load_workers = checked.and_then(|(keys, model)| load::load_workers(checker, keys, model));
     let of_request = keys.and_then(Carries::of_request);
     let search = raw.search.place();

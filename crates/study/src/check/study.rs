@@ -16,8 +16,8 @@ use crate::{
     levels::Levels,
     mistake::{Finding, Position},
     parts::{
-        best_and_worst, delivery::Delivery, reference::reference, request::RESERVED_NAMES, scaling,
-        schedule::Schedule, search::search,
+        best_and_worst, delivery::Delivery, load::agents::agents, reference::reference,
+        request::RESERVED_NAMES, scaling, schedule::Schedule, search::search,
     },
     raw,
     shuffle::seed_of,
@@ -83,6 +83,7 @@ pub(crate) fn study_without_cells(
     let restart = schedule.map(Schedule::restart).unwrap_or_default();
     let grow = grow(checker, raw, restart, factors);
     let (load_cpuset, system_cpuset) = cpusets(checker);
+    let agents = (raw.agents).check(|given| agents(checker, given, raw));
     let repetitions = checked_repetitions(checker, raw, search.as_ref(), cells);
     let (schedule, system) = (schedule?, system?);
     check_system(checker, raw, system);
@@ -110,6 +111,7 @@ pub(crate) fn study_without_cells(
         sentinel_every: schedule.sentinel(checker, raw.search.is_some()),
         restart,
         grow,
+        agents: agents?,
         selection: None,
         load_cpuset,
         system_cpuset,

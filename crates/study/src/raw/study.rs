@@ -10,8 +10,14 @@ use crate::{
     Level,
     at::{At, Key},
     parts::{
-        best_and_worst::BestAndWorst, delivery::Delivery, faults::Fault, load::Load,
-        network::Network, reference::Reference, scaling::Scaling, schedule::Schedule,
+        best_and_worst::BestAndWorst,
+        delivery::Delivery,
+        faults::Fault,
+        load::{Load, agents::Agents},
+        network::Network,
+        reference::Reference,
+        scaling::Scaling,
+        schedule::Schedule,
         search::Search,
     },
 };
@@ -63,6 +69,8 @@ pub(crate) struct Study {
     /// The load on the system.
     #[schemars(required)]
     pub load: Key<Load>,
+    /// Agents on other hosts that make the load, each with its share; without them it is made on this machine.
+    pub agents: Key<Agents>,
     /// Loads that run beside the measured one, in the same trial; none by default.
     #[schemars(length(min = 1, max = 20))]
     pub background: Key<Vec<At<Background>>>,

@@ -15,6 +15,8 @@ pub struct Shares {
     /// For the runner's own thread and all other threads of this process.
     pub runner: Vec<usize>,
     pub system: Vec<usize>,
+    /// CPUs of each agent that makes the load on another host; empty: the engine is on this machine.
+    pub agents: Vec<u32>,
 }
 
 /// From this number of load CPUs on, the runner gets one of its own, so that the probe does not compete with the engine.
@@ -36,6 +38,7 @@ pub fn share(allowed: &[usize]) -> Shares {
         engine: engine.to_vec(),
         runner: runner.to_vec(),
         system: system.to_vec(),
+        agents: Vec::new(),
     }
 }
 
@@ -51,6 +54,7 @@ pub fn share_for(load: &[usize], system: &[usize], allowed: &[usize]) -> Shares 
         runner: load_cpus.clone(),
         engine: load_cpus,
         system: cpus_or_rest(system, load, allowed),
+        agents: Vec::new(),
     }
 }
 
@@ -72,6 +76,7 @@ impl Shares {
             engine: engine.to_vec(),
             runner: self.runner.clone(),
             system: system.to_vec(),
+            agents: Vec::new(),
         };
         if self.engine.len() >= 2 && self.system.len() >= 2 {
             let (first_load, second_load) = self.engine.split_at(self.engine.len() / 2);
@@ -91,6 +96,20 @@ impl Shares {
         !self.engine.is_empty() && !self.system.is_empty()
     }
 
+    /// The load is made by agents with so many CPUs each: all of this machine is the system's, and the runner's.
+    #[must_use]
+    pub fn without_load(self, agents: Vec<u32>) -> Self {
+        let mut all = [self.engine, self.runner, self.system].concat();
+        all.sort_unstable();
+        all.dedup();
+        Self {
+            engine: Vec::new(),
+            runner: Vec::new(),
+            system: all,
+            agents,
+        }
+    }
+
     /// Every CPU of the load's side.
     #[must_use]
     pub fn load(&self) -> Vec<usize> {
@@ -103,7 +122,10 @@ impl Shares {
     /// One entry per engine thread: as many as asked, or one per CPU of the engine, but at least one for each generator.
     #[must_use]
     pub fn workers(&self, asked: Option<u32>, generators: u32) -> Vec<Option<usize>> {
-        let count = asked.map_or(self.engine.len(), |asked| asked as usize);
+        let agents = self.agents.iter().take(generators as usize);
+        let of_agents: usize = agents.map(|cpus| *cpus as usize).sum();
+        let most = self.engine.len().max(of_agents);
+        let count = asked.map_or(most, |asked| asked as usize);
         (0..count.max(generators as usize).max(1))
             .map(|worker| {
                 (!self.engine.is_empty()).then(|| self.engine[worker % self.engine.len()])

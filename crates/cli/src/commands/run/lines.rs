@@ -132,6 +132,7 @@ pub(super) fn lasting_line(event: &Event, state: &State) -> Option<String> {
             waiting_for_quiet(*other_cores, *cpus),
             at_most.as_secs_f64().ceil()
         )),
+        Event::Notice(text) => Some(text.clone()),
         Event::Warning(text) => Some(format!("warning: {text}")),
         _ => None,
     }

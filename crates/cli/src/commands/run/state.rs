@@ -191,6 +191,7 @@ impl State {
             | Event::Searched { .. }
             | Event::Calibrating(_)
             | Event::WaitingForServer { .. }
+            | Event::Notice(_)
             | Event::Warning(_) => {}
         }
     }

@@ -385,6 +385,10 @@ impl Load for Fake {
         Ok(())
     }
 
+    async fn start_on(&mut self, job: Job, _agent: usize) -> Result<FakeRun, LoadError> {
+        self.start(job, 1).await
+    }
+
     async fn start(&mut self, job: Job, _generators: u32) -> Result<FakeRun, LoadError> {
         let mark = match &job.what {
             What::Requests { requests, .. } => mark_in(&requests[0].bytes),

@@ -19,6 +19,7 @@ use crate::{
     trial::{
         Trial, TrialEnvironment,
         beside::{
+            agents::AgentReadings,
             background::Background,
             companion::{Companion, Follow, LoadCourse, MeasuredJob, Part, View, Work},
             delivery::Deliveries,
@@ -57,9 +58,13 @@ impl<'a, D: Driver, L: Load + 'a, W: HttpConnector + 'a> Companions<'a, D, L, W>
         // Generators are other processes, with limits of their own.
         let measured = (cell.generators <= 1).then_some(&measured.job);
         let here: Vec<&Job> = measured.into_iter().chain(background.jobs()).collect();
-        (environment.load.reserve_files(&here)).map_err(start_failure)?;
+        let fleet = environment.load.fleet();
+        if fleet.is_none() {
+            (environment.load.reserve_files(&here)).map_err(start_failure)?;
+        }
         let restarts = Restarts::default();
         Ok(Self(vec![
+            Box::new(AgentReadings::new(fleet, cell.generators)),
             Box::new(Samples::new(cell, before)),
             Box::new(SystemMetrics::set_up(trial, environment, before).await),
             Box::new(Deliveries::set_up(context, driver, before, restarts.clone()).await?),

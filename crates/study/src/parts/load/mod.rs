@@ -1,5 +1,6 @@
 //! The part `load` of a study: the model, how connections are opened, and what is sent.
 
+pub(crate) mod agents;
 mod bounds;
 mod connections;
 mod model;
@@ -66,8 +67,9 @@ pub(crate) struct Load {
     /// Time between an answer and the user's next request: `1s`, `{ exponential: 1s }` or `{ uniform: [1s, 3s] }`; with a
     /// scenario, between two sessions, and none by default. Users.
     pub think_time: Key<Think>,
-    /// Processes that make the load together, each with its share of connections, rate, users, records and rows; 1 by default.
-    #[schemars(range(min = 1, max = 10))]
+    /// Processes that make the load together, each with its share of connections, rate, users, records and rows; 1 by default, at most
+    /// 10. With `agents` so many of them make it, all by default.
+    #[schemars(range(min = 1, max = 1_000))]
     pub generators: Key<u32>,
     /// Load worker threads, over all generators; one for each CPU given to the load by default, and at least one for each
     /// generator.

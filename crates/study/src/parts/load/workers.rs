@@ -2,8 +2,14 @@
 
 use waggle_spec::{LoadKind, LoadModel};
 
-use super::Load;
-use crate::{at::At, check::Checker};
+use super::{
+    Load,
+    agents::{Agents, limit_generators},
+};
+use crate::{
+    at::{At, Key},
+    check::Checker,
+};
 
 /// Load worker threads; each needs a connection of its own, and each generator needs a worker.
 pub(crate) fn load_workers(
@@ -22,16 +28,20 @@ pub(crate) fn load_workers(
     Some(workers.value)
 }
 
-/// Processes that make the load; each needs a connection of its own.
-pub(crate) fn generators(checker: &mut Checker<'_>, keys: &Load, model: &LoadModel) -> u32 {
-    let Some(generators) = keys.generators.content() else {
-        return 1;
-    };
-    limit_by_connections(checker, model, "generators", generators);
-    generators.value
+/// Processes or agents that make the load; each needs a connection of its own.
+pub(crate) fn generators(
+    checker: &mut Checker<'_>,
+    keys: &Load,
+    agents: &Key<Agents>,
+    model: &LoadModel,
+) -> u32 {
+    if let Some(generators) = keys.generators.content() {
+        limit_by_connections(checker, model, "generators", generators);
+    }
+    limit_generators(checker, &keys.generators, agents, model)
 }
 
-fn limit_by_connections(
+pub(super) fn limit_by_connections(
     checker: &mut Checker<'_>,
     model: &LoadModel,
     key: &str,

@@ -1,0 +1,70 @@
+//! What is known of an agent: its host, its clock during a load, and whether it had its CPUs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::count::count;
+
+/// The host of an agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentHostInfo {
+    /// Counted from 1.
+    pub number: u32,
+    /// The name that the host has for itself; of a pod, its own.
+    pub name: String,
+    /// The same for all that run on one kernel, a digest of its boot id; empty: not known.
+    pub machine: String,
+    pub kernel: String,
+    pub architecture: String,
+    pub cpu_model: String,
+    /// CPUs that the agent may use.
+    pub cpus: u32,
+    /// CPUs that its cgroup may use on average; `None`: as many as there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_quota: Option<f64>,
+    /// False: it is built for another architecture than the runner, and only the version was compared.
+    pub is_same_program: bool,
+}
+
+/// An agent during the measured load of a trial. Offsets are those of its clock against the runner's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentInfo {
+    /// Counted from 1.
+    pub number: u32,
+    pub name: String,
+    /// By the reading before the load: its monotonic clock, by which its instants were turned into the runner's.
+    pub offset_ms: f64,
+    /// The true offset was at most so far away.
+    pub offset_bound_ms: f64,
+    pub offset_after_ms: f64,
+    pub offset_after_bound_ms: f64,
+    /// Its wall clock, by the same reading as `offset_ms`. Nothing is computed with it.
+    pub wall_offset_ms: f64,
+    /// In parts per million; more than `drift_bound_ppm` away from 0 is certain.
+    pub drift_ppm: f64,
+    pub drift_bound_ppm: f64,
+    /// The most that an instant of the agent can be wrong in the runner's time.
+    pub clock_error_ms: f64,
+    /// Readings of its clock while the load ran.
+    #[serde(deserialize_with = "count")]
+    pub readings: u64,
+    /// From the common start to its first request, by its own clock; `None`: it sent none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_sent_ms: Option<f64>,
+    /// `None`: its cgroup does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled: Option<ThrottledInfo>,
+}
+
+/// How often a cgroup was stopped because its CPU time of a period was used up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ThrottledInfo {
+    /// Periods in which it wanted to run.
+    #[serde(deserialize_with = "count")]
+    pub periods: u64,
+    #[serde(deserialize_with = "count")]
+    pub throttled: u64,
+    pub throttled_ms: f64,
+}
