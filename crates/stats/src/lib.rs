@@ -47,8 +47,8 @@ pub use judgement::{
     },
     doubt::{Aspect, Doubt},
     finding::{
-        AccountingFinding, Backlog, Calibrated, CellFinding, Change, Contention, Finding,
-        FullInFlight, InstrumentFinding, Lag, LagAllowed, LatenessFinding, NthGenerator,
+        AccountingFinding, AgentFinding, Backlog, Calibrated, CellFinding, Change, Contention,
+        Finding, FullInFlight, InstrumentFinding, Lag, LagAllowed, LatenessFinding, NthGenerator,
         RecordEquation, Stretch, SystemFinding,
     },
     level_change::LevelChange,
@@ -62,8 +62,8 @@ pub use over_time::{
     stall::{Stall, StallSpan, stalls},
     steady::{MIN_STEADY_BINS, Series, Shape, Steadiness, SteadyBins, steady},
     trial_facts::{
-        Arrivals, Counts, Generator, GeneratorPart, InjectedFault, Ledger, LoadModel, LoadProfile,
-        Machine, RunningTotals, Sender, Served, TrialFacts,
+        Agent, Arrivals, Counts, Generator, GeneratorPart, InjectedFault, Ledger, LoadModel,
+        LoadProfile, Machine, NthAgent, RunningTotals, Sender, Served, TrialFacts,
     },
 };
 pub use scaling_law::{

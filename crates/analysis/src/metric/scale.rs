@@ -38,10 +38,11 @@ fn resolution(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<f64> {
         Metric::Time(_)
         | Metric::TimeWeightedResponseTime
         | Metric::ClientWaitTime
-        | Metric::Delay
-        | Metric::EndToEndDelay
-        | Metric::ArrivalDelay
         | Metric::GeneratorLagP99 => Some(time_us),
+        // From an instant of an agent's clock to one of the runner's: it may be too long or too short by the error.
+        Metric::Delay | Metric::EndToEndDelay | Metric::ArrivalDelay => {
+            Some(time_us.max(2.0 * numbers?.clock_error_us))
+        }
         Metric::DrainTime => Some(resolution_us(delivery_of(named, trial)?)),
         Metric::Backlog
         | Metric::ItemsPerAnswer

@@ -87,9 +87,9 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         | Metric::DelayDeviation
         | Metric::PreparationResponseTime
         | Metric::BackgroundResponseTime
-        | Metric::BackgroundServiceTime
-        | Metric::ArrivalDelay => value(percentiles(named, trial)?.statistic(named.statistic?)?),
+        | Metric::BackgroundServiceTime => value(percentiles(named, trial)?.statistic(named.statistic?)?),
         Metric::Delay | Metric::EndToEndDelay => delay(named, trial),
+        Metric::ArrivalDelay => arrival_delay(named, trial),
         Metric::ClientWaitTime => value(load()?.client_wait_mean_us()?),
         Metric::LongestStall => value(numbers()?.longest_stall_s()? * 1e6),
         Metric::StalledRatio => value(numbers()?.stalled_ratio()?),
@@ -192,10 +192,27 @@ fn delay(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         Some(earliest) => earliest.statistic(statistic)?.min(high),
         None => (high - resolution_us(delivery(named, trial)?)).max(0.0),
     };
+    // By the clocks of an agent and of the runner it may be so much longer or shorter.
+    let error_us = trial.numbers.map_or(0.0, |numbers| numbers.clock_error_us);
+    let high = high + error_us;
     Some(Reading::Within(Bounded {
-        low,
+        low: (low - error_us).max(0.0),
         value: high,
         high,
+    }))
+}
+
+/// By the instants of the store, which is taken to have the runner's clock.
+fn arrival_delay(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
+    let known = percentiles(named, trial)?.statistic(named.statistic?)?;
+    let error_us = trial.numbers.map_or(0.0, |numbers| numbers.clock_error_us);
+    if error_us <= 0.0 {
+        return value(known);
+    }
+    Some(Reading::Within(Bounded {
+        low: (known - error_us).max(0.0),
+        value: known,
+        high: known + error_us,
     }))
 }
 

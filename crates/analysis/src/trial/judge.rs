@@ -9,8 +9,8 @@ use waggle_results::{
 };
 use waggle_spec::{LoadKind, Threshold, TimeKind};
 use waggle_stats::{
-    Arrivals, Counts, Findings, Generator, GeneratorPart, InjectedFault, Ledger, LoadModel,
-    LoadProfile, Machine, Sender, StallSpan, SteadyBins, TrialFacts,
+    Agent, Arrivals, Counts, Findings, Generator, GeneratorPart, InjectedFault, Ledger, LoadModel,
+    LoadProfile, Machine, NthAgent, Sender, StallSpan, SteadyBins, TrialFacts,
 };
 
 use crate::{
@@ -104,6 +104,7 @@ pub(crate) fn trial(view: &TrialView<'_>, info: &RunInfo, machine: Option<Machin
         delivery: delivery.totals(),
         probe_lag_s: probe_lag_s(trial),
         background: background_workers(&trial.info),
+        agents: agents(&trial.info),
         probe_cpu_share: probe_cpu_share(view),
         negative_delay_share: negative_delay_share(&trial.info),
         store_unread: trial
@@ -129,6 +130,23 @@ pub(crate) fn trial(view: &TrialView<'_>, info: &RunInfo, machine: Option<Machin
             mean_us(&view.service_time_measured),
         ),
     }
+}
+
+/// The agents that made the load, as they are judged.
+fn agents(info: &TrialInfo) -> Vec<Agent> {
+    let count = u32::try_from(info.agents.len()).unwrap_or(u32::MAX);
+    let agents = info.agents.iter().map(|agent| Agent {
+        nth: NthAgent {
+            number: agent.number,
+            of: count,
+            name: agent.name.clone(),
+        },
+        throttled: (agent.throttled).map(|info| (info.throttled, info.periods)),
+        clock_error_us: agent.clock_error_ms * 1e3,
+        drift_ppm: agent.drift_ppm,
+        drift_bound_ppm: agent.drift_bound_ppm,
+    });
+    agents.collect()
 }
 
 /// The worker thread of each background load. How late it sends is of no other load, and it waits for its CPU at the cost of its

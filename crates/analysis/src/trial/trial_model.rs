@@ -200,6 +200,8 @@ pub struct TrialNumbers {
     pub unknown: Vec<Metric>,
     /// Times are not finer than this; 0: as fine as histograms are.
     pub time_resolution_us: f64,
+    /// The most that an instant of an agent can be wrong in the runner's time; 0: the load was made on its machine.
+    pub clock_error_us: f64,
 }
 
 impl TrialNumbers {
@@ -291,6 +293,11 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
     }
 }
 
+fn clock_error_us(info: &TrialInfo) -> f64 {
+    let errors = info.agents.iter().map(|agent| agent.clock_error_ms * 1e3);
+    errors.fold(0.0, f64::max)
+}
+
 #[expect(clippy::too_many_lines, reason = "a line a field")]
 fn numbers(
     view: &TrialView<'_>,
@@ -376,6 +383,7 @@ fn numbers(
         clients: trial.info.clients.clone(),
         metrics: system_metric::of_trial(&trial.metrics, *within),
         unknown: imported.map(imported::unknown_metrics).unwrap_or_default(),
+        clock_error_us: clock_error_us(&trial.info),
         time_resolution_us: imported.map_or(0.0, |imported| imported.resolution_us),
     })
 }

@@ -28,7 +28,7 @@ use crate::{
         records::RecordFiles,
     },
     run::{
-        agents::gather_agents,
+        agents::{RunAgents, gather_agents},
         drivers,
         drivers::DriverParts,
         external_server, info,
@@ -117,7 +117,10 @@ async fn prepare_and_run(
     let tokens = TokenSource::read(&request.study, &request.study_file)?;
     let programs = VersionPrograms::find(request)?;
     let allowed = cpus::allowed_cpus();
-    let shares = shares(request, &allowed)?;
+    let shares = match &request.study.agents {
+        None => shares(request, &allowed)?,
+        Some(_) => shares(request, &allowed)?.without_load(),
+    };
     let limiter = limiter(request, &shares)?;
     cool_down::check_sensors(&request.study).await?;
     networks::check_networks(&request.study)?;
@@ -130,9 +133,9 @@ async fn prepare_and_run(
     external_server::find(request, events, shutdown).await?;
     let folder = open(request, &records, &programs, &shares).await?;
     let agents = gather_agents(&request.study, &folder, events, shutdown).await?;
-    let shares = match &agents {
-        None => shares,
-        Some(agents) => shares.without_load(agents.cpus()),
+    let shares = Shares {
+        agents: agents.as_ref().map_or_else(Vec::new, RunAgents::cpus),
+        ..shares
     };
     let is_here = agents.is_none();
     if is_here {

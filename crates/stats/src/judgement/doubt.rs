@@ -6,8 +6,8 @@
 use crate::{
     intervals::range::Bias,
     judgement::finding::{
-        AccountingFinding, Backlog, CellFinding, Finding, InstrumentFinding, LatenessFinding,
-        SystemFinding,
+        AccountingFinding, AgentFinding, Backlog, CellFinding, Finding, InstrumentFinding,
+        LatenessFinding, SystemFinding,
     },
     over_time::steady::Series,
 };
@@ -191,6 +191,10 @@ impl InstrumentFinding {
             Self::Calibrated { .. } => GENERATOR_LIMIT,
             Self::ProbeLag { .. } => &[const { doubt(Aspect::Delivery, Bias::AtMost) }],
             Self::NegativeDelays { .. } => &[const { doubt(Aspect::Delivery, Bias::Unknown) }],
+            Self::Agent(AgentFinding::Throttled { .. }) => LAGGED,
+            Self::Agent(AgentFinding::Drift { .. }) => {
+                &[const { doubt(Aspect::Delivery, Bias::Unknown) }]
+            }
             Self::ProbeCpu { .. } => PROBE_CPU,
             Self::InFlightMissing { .. } => FEWER_IN_FLIGHT,
             Self::ConnectionsFewest { .. } | Self::NotKnown => &[],

@@ -2,7 +2,12 @@
 
 use crate::{
     judgement::verdict::Verdict,
-    over_time::{backlog::Growth, stall::Stall, steady::Series, trial_facts::InjectedFault},
+    over_time::{
+        backlog::Growth,
+        stall::Stall,
+        steady::Series,
+        trial_facts::{InjectedFault, NthAgent},
+    },
 };
 
 /// One thing that a check found. Times are in microseconds or seconds as named, shares are of 1.
@@ -125,6 +130,8 @@ pub enum InstrumentFinding {
     ProbeCpu { share: f64, limit: f64 },
     /// Records that were seen before they were sent: the clocks of two hosts differ.
     NegativeDelays { share: f64, limit: f64 },
+    /// Of an agent on another host.
+    Agent(AgentFinding),
     /// Mean number of requests in flight in closed load, and how many were asked for.
     InFlightMissing { asked: f64, mean: f64 },
     /// Connections that were not open in the typical interval.
@@ -275,6 +282,31 @@ pub enum RecordEquation {
 pub enum Stretch {
     Measured,
     WholeRun,
+}
+
+/// Of an agent on another host: its CPUs and its clock.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AgentFinding {
+    /// Its cgroup was throttled in so many periods of those in which it wanted to run; at `limit` as a share it is a reason.
+    Throttled {
+        agent: NthAgent,
+        throttled: u64,
+        periods: u64,
+        limit: f64,
+    },
+    /// Its clock certainly went faster (or slower) than the runner's; beyond `limit_ppm` it is a reason.
+    Drift {
+        agent: NthAgent,
+        ppm: f64,
+        error_us: f64,
+        limit_ppm: f64,
+    },
+}
+
+impl From<AgentFinding> for Finding {
+    fn from(finding: AgentFinding) -> Self {
+        Self::Instrument(InstrumentFinding::Agent(finding))
+    }
 }
 
 /// One of several generators, counted from 1: the one that a finding is about, if the load had several.

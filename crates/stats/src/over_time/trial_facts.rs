@@ -35,6 +35,8 @@ pub struct TrialFacts<'a> {
     pub generator: Generator,
     /// Each of several generators that made the load together; empty if it was one.
     pub generators: Vec<GeneratorPart>,
+    /// The agents on other hosts that made the load; empty: it was made on this machine.
+    pub agents: Vec<Agent>,
     /// The worker thread of each load that ran beside the measured one, in the same process.
     pub background: Vec<GeneratorPart>,
     /// Who sent the load; of another tool's generator nothing is known.
@@ -158,6 +160,28 @@ pub struct Generator {
     pub in_flight_max: Option<u64>,
     /// The part of it that belongs to no success of the measured phase: failures, and the growing age of requests in flight.
     pub in_flight_unexplained: f64,
+}
+
+/// One of the agents of a load, counted from 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NthAgent {
+    pub number: u32,
+    pub of: u32,
+    /// Of its host.
+    pub name: String,
+}
+
+/// An agent during the load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Agent {
+    pub nth: NthAgent,
+    /// Periods of its cgroup in which it was throttled, and those in which it wanted to run; `None`: not known.
+    pub throttled: Option<(u64, u64)>,
+    /// The most that an instant of its clock can be wrong.
+    pub clock_error_us: f64,
+    pub drift_ppm: f64,
+    /// The drift may be so much more or less.
+    pub drift_bound_ppm: f64,
 }
 
 /// One of several generators, over the measured phase: as in [`Generator`].

@@ -96,9 +96,9 @@ impl Shares {
         !self.engine.is_empty() && !self.system.is_empty()
     }
 
-    /// The load is made by agents with so many CPUs each: all of this machine is the system's, and the runner's.
+    /// The load is made by agents: all of this machine is the system's, and the runner's.
     #[must_use]
-    pub fn without_load(self, agents: Vec<u32>) -> Self {
+    pub fn without_load(self) -> Self {
         let mut all = [self.engine, self.runner, self.system].concat();
         all.sort_unstable();
         all.dedup();
@@ -106,7 +106,7 @@ impl Shares {
             engine: Vec::new(),
             runner: Vec::new(),
             system: all,
-            agents,
+            agents: Vec::new(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! How it was measured: what a reader needs to repeat it.
 
+mod agents;
 mod artifacts;
 mod design;
 pub mod network;

@@ -7,7 +7,7 @@ use waggle_results::{
 use waggle_spec::{LevelKind, LoadKind, Restart, Search, TrialOrder, WarmUpUntil};
 use waggle_stats::OTHER_CPU_MAX;
 
-use super::{artifacts, design, network, tls};
+use super::{agents, artifacts, design, network, tls};
 use crate::{
     parts::{
         capacity::{
@@ -82,6 +82,7 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
         ("Kernel", info.host.kernel.clone()),
         ("CPU pinning", pinning(info)),
     ]);
+    facts.extend(agents::facts(model));
     if info.host.idle_poll {
         facts.push(("Idle polling", idle_polling().to_owned()));
     }

@@ -1,5 +1,6 @@
 //! Findings of the checks of a trial and of a cell, a sentence each: reasons of verdicts, and remarks.
 
+mod agents;
 mod system;
 
 use waggle_analysis::{CellReason, TrialRemark};
@@ -373,6 +374,7 @@ fn instrument(finding: &InstrumentFinding) -> String {
         InstrumentFinding::ProbeLag { .. }
         | InstrumentFinding::ProbeCpu { .. }
         | InstrumentFinding::NegativeDelays { .. } => probe(finding),
+        InstrumentFinding::Agent(finding) => agents::sentence(finding),
         InstrumentFinding::InFlightMissing { asked, mean } => format!(
             "{} requests in flight configured, {} on average",
             format::amount(*asked),

@@ -476,6 +476,7 @@ fn completed_trial(
         };
     };
     TrialInfo {
+        agents: Vec::new(),
         ledger: None,
         delivery: None,
         preparation: Some(preparation()),
@@ -719,6 +720,7 @@ fn failed_trial(seeded: &Seeded, made: &Made) -> TrialInfo {
     TrialInfo {
         format: FORMAT,
         key: made.key,
+        agents: Vec::new(),
         position: made.position,
         started_utc: "2026-01-12T09:59:00Z".to_owned(),
         end: TrialEnd::Failed {

@@ -3,6 +3,7 @@
 //! Which limit holds in which load model, and why, is in docs/design/0003-verdicts.md.
 
 mod accounting;
+mod agents;
 mod contention;
 mod findings;
 mod instrument;
@@ -66,5 +67,6 @@ fn check_instrument(facts: &TrialFacts<'_>, findings: &mut Findings) {
     instrument::probe(facts, findings);
     instrument::probe_cpu(facts, findings);
     instrument::clocks(facts, findings);
+    agents::agents(facts, findings);
     instrument::in_flight(facts, findings);
 }
