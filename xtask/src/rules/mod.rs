@@ -35,7 +35,7 @@ const EMPTY_WORDS: [&str; 7] = [
 const MACHINE_FOLDERS: [&str; 4] = ["home", "root", "work", "Users"];
 
 /// Every crate, with the crates of this project that it may use.
-const ARROWS: [(&str, &[&str]); 22] = [
+const ARROWS: [(&str, &[&str]); 23] = [
     (
         "waggle-analysis",
         &["metrics", "results", "spec", "stats", "units"],
@@ -44,9 +44,10 @@ const ARROWS: [(&str, &[&str]); 22] = [
         "waggle-cli",
         &[
             "spec", "study", "load", "stats", "results", "runner", "system", "analysis", "report",
-            "service", "convert", "flags", "testkit", "units",
+            "service", "cluster", "convert", "flags", "testkit", "units",
         ],
     ),
+    ("waggle-cluster", &["testkit"]),
     (
         "waggle-convert",
         &[
