@@ -303,9 +303,18 @@ struct Renewing {
     object: Value,
 }
 
+/// Why a lease was not renewed.
+enum NotRenewed {
+    /// It is not this run's any more.
+    Lost(String),
+    /// It may be the next time.
+    Api(ApiError),
+}
+
 impl Renewing {
     /// Returns why the lease is lost.
     async fn renew_until_lost(mut self) -> String {
+        let namespace = self.namespace.clone();
         let mut renewed = Instant::now();
         loop {
             sleep(self.lease / RENEWALS).await;
@@ -314,48 +323,44 @@ impl Renewing {
                     renewed = Instant::now();
                     continue;
                 }
-                Err(ApiError::NotFound { .. }) => {
-                    return format!("the lease in namespace {} was deleted", self.namespace);
+                Err(NotRenewed::Lost(why)) => {
+                    return format!("the lease in namespace {namespace} {why}");
                 }
-                Err(ApiError::Conflict { retried: false, .. }) => {
-                    return format!(
-                        "the lease in namespace {} was changed by another",
-                        self.namespace
-                    );
-                }
-                Err(why) => why,
+                Err(NotRenewed::Api(why)) => why,
             };
             if renewed.elapsed() > self.lease {
                 let seconds = self.lease.as_secs();
                 return format!(
-                    "the lease in namespace {} could not be renewed for {seconds} s: {why}",
-                    self.namespace
+                    "the lease in namespace {namespace} could not be renewed for {seconds} s: {why}"
                 );
             }
         }
     }
 
-    async fn renew(&mut self) -> Result<(), ApiError> {
+    async fn renew(&mut self) -> Result<(), NotRenewed> {
+        match self.write().await {
+            Err(ApiError::Conflict { .. } | ApiError::NotFound { .. }) => {}
+            written => return written.map_err(NotRenewed::Api),
+        }
+        let there = self.access.find(Kind::Lease, Some(&self.namespace), LEASE);
+        let Some(there) = there.await.map_err(NotRenewed::Api)? else {
+            return Err(NotRenewed::Lost("was deleted".to_owned()));
+        };
+        if there["metadata"]["uid"] != self.object["metadata"]["uid"] {
+            let run = there["spec"]["holderIdentity"].as_str().unwrap_or_default();
+            return Err(NotRenewed::Lost(format!("was taken by run {run}")));
+        }
+        // Somebody has changed something in it, or the answer of an earlier attempt was lost.
+        self.object = there;
+        self.write().await.map_err(NotRenewed::Api)
+    }
+
+    async fn write(&mut self) -> Result<(), ApiError> {
         self.object["spec"]["renewTime"] = json!(micro_time(Timestamp::now() + self.offset));
         let call = Call::new(Verb::Update, Kind::Lease, Some(&self.namespace))
             .named(LEASE)
             .with(self.object.clone());
-        self.object = match self.access.call(call).await {
-            // The answer of an earlier attempt was lost.
-            Err(ApiError::Conflict {
-                message,
-                retried: true,
-                what,
-            }) => {
-                let there = self.access.find(Kind::Lease, Some(&self.namespace), LEASE);
-                let uid = &self.object["metadata"]["uid"];
-                let own = there
-                    .await?
-                    .filter(|there| there["metadata"]["uid"] == *uid);
-                own.ok_or(ApiError::NotFound { what, message })?
-            }
-            answer => answer?.value,
-        };
+        self.object = self.access.call(call).await?.value;
         Ok(())
     }
 }

@@ -126,9 +126,11 @@ impl Failure {
     }
 }
 
-/// The API's authorizer names the user and the verb: `pods is forbidden: User "x" cannot list resource "pods" in API group ""`.
+/// The API's authorizer names the user and the verb: `pods is forbidden: User "x" cannot list resource "pods" in API group ""`. For
+/// programs in pods it gives no reason at all.
 fn is_missing_right(message: &str) -> bool {
-    message.contains(" cannot ") && message.contains("User \"")
+    let names_verb = message.contains(" cannot ") && message.contains("User \"");
+    names_verb || message.trim_end().ends_with(" is forbidden:")
 }
 
 impl ApiError {

@@ -15,8 +15,8 @@ use crate::{
 /// Pause before it is asked again whether an object is gone; longer with each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
-/// What the API says of an object of the same name that is another one.
-const OTHER_UID: &str = "UID in precondition";
+/// What the API says of an object of the same name that is another one, before and after it has read its stored form.
+const OTHER_UID: [&str; 2] = ["UID in precondition", "UID in the precondition"];
 
 /// An object that could not be removed, and how to do that by hand.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -59,7 +59,7 @@ pub(super) async fn remove(
         let why = match access.call(deletion(made, uid.as_deref())).await {
             Ok(answer) => terminating(&answer.value),
             Err(ApiError::NotFound { .. }) => return Ok(()),
-            Err(ApiError::Conflict { message, .. }) if message.contains(OTHER_UID) => return Ok(()),
+            Err(ApiError::Conflict { message, .. }) if is_other(&message) => return Ok(()),
             // A namespace that is being deleted.
             Err(ApiError::Conflict { message, .. }) => message,
             Err(why) => return Err(still_there(access, made, why.to_string())),
@@ -71,6 +71,10 @@ pub(super) async fn remove(
         sleep(pause).await;
         pause = (pause * 2).min(PAUSE_MAX);
     }
+}
+
+fn is_other(message: &str) -> bool {
+    OTHER_UID.iter().any(|words| message.contains(words))
 }
 
 enum Found {
