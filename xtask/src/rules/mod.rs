@@ -35,7 +35,7 @@ const EMPTY_WORDS: [&str; 7] = [
 const MACHINE_FOLDERS: [&str; 4] = ["home", "root", "work", "Users"];
 
 /// Every crate, with the crates of this project that it may use.
-const ARROWS: [(&str, &[&str]); 23] = [
+const ARROWS: [(&str, &[&str]); 24] = [
     ("waggle-agents", &["load", "spec", "testkit"]),
     (
         "waggle-analysis",
@@ -45,9 +45,10 @@ const ARROWS: [(&str, &[&str]); 23] = [
         "waggle-cli",
         &[
             "agents", "spec", "study", "load", "stats", "results", "runner", "system", "analysis",
-            "report", "service", "convert", "flags", "testkit", "units",
+            "report", "service", "cluster", "convert", "flags", "testkit", "units",
         ],
     ),
+    ("waggle-cluster", &["testkit"]),
     (
         "waggle-convert",
         &[
@@ -73,8 +74,8 @@ const ARROWS: [(&str, &[&str]); 23] = [
     (
         "waggle-runner",
         &[
-            "agents", "spec", "study", "load", "results", "stats", "record", "system", "analysis",
-            "testkit", "units",
+            "agents", "cluster", "spec", "study", "load", "results", "stats", "record", "system",
+            "analysis", "testkit", "units",
         ],
     ),
     ("waggle-service", &[]),

@@ -87,7 +87,9 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         | Metric::DelayDeviation
         | Metric::PreparationResponseTime
         | Metric::BackgroundResponseTime
-        | Metric::BackgroundServiceTime => value(percentiles(named, trial)?.statistic(named.statistic?)?),
+        | Metric::BackgroundServiceTime => {
+            value(percentiles(named, trial)?.statistic(named.statistic?)?)
+        }
         Metric::Delay | Metric::EndToEndDelay => delay(named, trial),
         Metric::ArrivalDelay => arrival_delay(named, trial),
         Metric::ClientWaitTime => value(load()?.client_wait_mean_us()?),

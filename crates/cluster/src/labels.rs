@@ -1,0 +1,24 @@
+//! Labels and annotations of what waggle makes.
+
+use std::collections::BTreeMap;
+
+/// Of the run that an object belongs to.
+pub const RUN_LABEL: &str = "waggle/run";
+/// Of the trial that an object belongs to.
+pub const TRIAL_LABEL: &str = "waggle/trial";
+/// The part that a pod plays, as Kubernetes recommends: `waggle-agent`, `waggle-runner`.
+pub const APP_LABEL: &str = "app.kubernetes.io/name";
+pub(crate) const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
+pub(crate) const MANAGER: &str = "waggle";
+
+/// Labels, annotations or selectors: names with values.
+pub(crate) type Pairs = BTreeMap<String, String>;
+
+/// The form in which the API takes a selector.
+pub(crate) fn selector(pairs: &Pairs) -> String {
+    let parts: Vec<String> = pairs
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    parts.join(",")
+}

@@ -1,0 +1,33 @@
+//! What waggle does with a Kubernetes API: it keeps others out of a namespace, makes Jobs, says why their pods do not run, talks to them,
+//! finds where they are, and removes what it made, also after it was killed.
+//!
+//! It knows neither studies nor loads. Objects are JSON values of our own: `kube` is used for access alone (kubeconfig, TLS,
+//! credentials, WebSockets), because typed objects and watchers of all of Kubernetes cost more to build than they save here.
+//!
+//! The rooms, of which each imports only those before it: `labels`, `api`, `access`, `objects`, `claim`, `job`, `pods`, `placement`,
+//! `rights`.
+
+mod access;
+mod api;
+mod claim;
+mod job;
+mod labels;
+mod objects;
+mod placement;
+mod pods;
+mod rights;
+
+pub use access::{Access, AccessError, Origin};
+pub use api::{ApiError, Kind, Target, Verb};
+pub use claim::{Claim, ClaimError, Held, Holder, Namespace};
+pub use job::{IndexedJob, MountedSecret, PodShape, PullPolicy, RunnerJob, Spread, Toleration};
+pub use labels::{APP_LABEL, RUN_LABEL, TRIAL_LABEL};
+pub use objects::{
+    Created, Ledger, LeftBehind, LeftBehindError, ObjectError, Place, StillThere, left_behind,
+};
+pub use placement::{Capacity, NodeCapacity, NodeFacts, PodPlace, Unknown};
+pub use pods::{
+    ContainerState, ContainerStatus, Event, ExecEnd, ExecError, LogLines, NotRunning, PodStatus,
+    Reason, Stuck, WaitLimits,
+};
+pub use rights::{network_policy, rbac};

@@ -1,0 +1,235 @@
+//! Makes objects and notes them.
+
+use std::{io, time::Duration};
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    notes::{Made, Noted, Notes, Place},
+    removal::{StillThere, remove},
+};
+use crate::{
+    access::Access,
+    api::{ApiError, Call, Kind, Verb},
+    labels::{MANAGED_BY_LABEL, MANAGER, RUN_LABEL},
+};
+
+/// What a run has made in a cluster, in the order in which it was made.
+///
+/// Every object has the label of its run. Those that are made after [`Ledger::anchor`] belong to its config map, so that deleting that
+/// deletes them all.
+#[derive(Debug)]
+pub struct Ledger {
+    access: Access,
+    run: String,
+    notes: Option<Notes>,
+    made: Vec<Made>,
+    anchor: Option<Created>,
+}
+
+/// An object that is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Created {
+    pub kind: Kind,
+    /// `None`: of the whole cluster.
+    pub namespace: Option<String>,
+    pub name: String,
+    pub uid: String,
+}
+
+/// Why an object was not made.
+#[derive(Debug, thiserror::Error)]
+pub enum ObjectError {
+    #[error(transparent)]
+    Api(#[from] ApiError),
+    #[error("cannot note what is made in the cluster: {0}")]
+    Note(#[from] io::Error),
+}
+
+impl Ledger {
+    /// `run` is the ID of the run, which is part of the names of its objects. Without a place nothing is noted on disk: within a pod,
+    /// whose disk is gone with it, the owner of the objects removes them.
+    #[must_use]
+    pub fn new(access: Access, place: Option<&Place>, run: &str) -> Self {
+        Self {
+            access,
+            run: run.to_owned(),
+            notes: place.map(Notes::new),
+            made: Vec::new(),
+            anchor: None,
+        }
+    }
+
+    #[must_use]
+    pub fn access(&self) -> &Access {
+        &self.access
+    }
+
+    #[must_use]
+    pub fn run(&self) -> &str {
+        &self.run
+    }
+
+    /// Makes the config map that all later objects of the run belong to. `data` says what the run is, to whoever finds it.
+    ///
+    /// # Errors
+    /// It is not made.
+    pub async fn anchor(
+        &mut self,
+        namespace: &str,
+        data: &[(&str, &str)],
+    ) -> Result<Created, ObjectError> {
+        let data: Map<String, Value> = data
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), json!(value)))
+            .collect();
+        let name = format!("waggle-{}", self.run);
+        let object = json!({ "metadata": { "name": name }, "data": data });
+        let anchor = self
+            .create(Kind::ConfigMap, Some(namespace), object)
+            .await?;
+        self.anchor = Some(anchor.clone());
+        Ok(anchor)
+    }
+
+    /// The objects to come belong to this one, which another process made: that of the runner's pod.
+    pub fn adopt(&mut self, anchor: Created) {
+        self.anchor = Some(anchor);
+    }
+
+    /// Makes an object. Its manifest needs a name and a content: kind, labels of the run and owner are added.
+    ///
+    /// # Errors
+    /// It is not made. If nobody knows whether it is, because an answer was lost, it stays noted, and its removal finds out.
+    pub async fn create(
+        &mut self,
+        kind: Kind,
+        namespace: Option<&str>,
+        manifest: Value,
+    ) -> Result<Created, ObjectError> {
+        Ok(self.create_object(kind, namespace, manifest).await?.0)
+    }
+
+    /// The same, with the object as the API has it.
+    pub(crate) async fn create_object(
+        &mut self,
+        kind: Kind,
+        namespace: Option<&str>,
+        mut manifest: Value,
+    ) -> Result<(Created, Value), ObjectError> {
+        self.complete(kind, &mut manifest);
+        let name = text(&manifest["metadata"]["name"]);
+        self.made.push(Made {
+            kind,
+            namespace: namespace.map(str::to_owned),
+            name: name.clone(),
+            uid: None,
+        });
+        self.write()?;
+        let call = Call::new(Verb::Create, kind, namespace).with(manifest);
+        let answer = self.access.call(call).await;
+        let object = match answer {
+            Ok(answer) => answer.value,
+            Err(why) => {
+                if !why.is_uncertain() {
+                    self.made.pop();
+                    self.write()?;
+                }
+                return Err(why.into());
+            }
+        };
+        let uid = text(&object["metadata"]["uid"]);
+        if let Some(last) = self.made.last_mut() {
+            last.uid = Some(uid.clone());
+        }
+        self.write()?;
+        let created = Created {
+            kind,
+            namespace: namespace.map(str::to_owned),
+            name,
+            uid,
+        };
+        Ok((created, object))
+    }
+
+    /// Removes an object of this run, and waits until it is gone.
+    ///
+    /// # Errors
+    /// It is still there after the limit, or may not be removed. It stays noted.
+    pub async fn delete(&mut self, object: &Created, limit: Duration) -> Result<(), StillThere> {
+        let known = |made: &Made| {
+            made.kind == object.kind
+                && made.name == object.name
+                && made.namespace == object.namespace
+        };
+        let made = Made {
+            kind: object.kind,
+            namespace: object.namespace.clone(),
+            name: object.name.clone(),
+            uid: Some(object.uid.clone()),
+        };
+        remove(&self.access, &self.run, &made, limit).await?;
+        self.made.retain(|made| !known(made));
+        // What is noted and gone is found to be gone later.
+        let _ = self.write();
+        Ok(())
+    }
+
+    /// Removes all, the last first, with this limit for each. Returns what is still there, which stays noted.
+    pub async fn delete_all(&mut self, limit: Duration) -> Vec<StillThere> {
+        let mut problems = Vec::new();
+        for place in (0..self.made.len()).rev() {
+            match remove(&self.access, &self.run, &self.made[place], limit).await {
+                Ok(()) => drop(self.made.remove(place)),
+                Err(why) => problems.push(why),
+            }
+            // What is noted and gone is found to be gone later.
+            let _ = self.write();
+        }
+        problems
+    }
+
+    /// Keeps what is there, for a look at it: its file stays for `waggle system down`.
+    pub fn keep(self) {}
+
+    /// Adds what every object of a run has.
+    fn complete(&self, kind: Kind, manifest: &mut Value) {
+        manifest["apiVersion"] = json!(kind.api_version());
+        manifest["kind"] = json!(kind.name());
+        let metadata = &mut manifest["metadata"];
+        metadata["labels"][RUN_LABEL] = json!(self.run);
+        metadata["labels"][MANAGED_BY_LABEL] = json!(MANAGER);
+        if manifest["spec"]["template"].is_object() {
+            manifest["spec"]["template"]["metadata"]["labels"][RUN_LABEL] = json!(self.run);
+        }
+        let metadata = &mut manifest["metadata"];
+        let is_owned = !matches!(kind, Kind::Namespace | Kind::Lease);
+        if let Some(anchor) = self.anchor.as_ref().filter(|_| is_owned) {
+            metadata["ownerReferences"] = json!([{
+                "apiVersion": anchor.kind.api_version(),
+                "kind": anchor.kind.name(),
+                "name": anchor.name,
+                "uid": anchor.uid,
+            }]);
+        }
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        let Some(notes) = &mut self.notes else {
+            return Ok(());
+        };
+        let origin = &self.access.origin;
+        notes.write(&Noted {
+            kubeconfig: origin.kubeconfig.clone(),
+            context: origin.context.clone(),
+            server: origin.server.clone(),
+            run: self.run.clone(),
+            pid: std::process::id(),
+            made: self.made.clone(),
+        })
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,15 @@
+//! The pods of a Job: how they are, why they do not run, what they write, and programs in them.
+
+mod events;
+mod exec;
+mod logs;
+mod reason;
+mod status;
+mod wait;
+
+pub use events::Event;
+pub use exec::{ExecEnd, ExecError};
+pub use logs::LogLines;
+pub use reason::{Reason, Stuck};
+pub use status::{ContainerState, ContainerStatus, PodStatus};
+pub use wait::{NotRunning, WaitLimits};

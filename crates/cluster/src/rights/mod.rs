@@ -1,0 +1,7 @@
+//! What an administrator allows: the rights that waggle needs, and the traffic of its pods. Pure texts.
+
+mod network;
+mod role;
+
+pub use network::network_policy;
+pub use role::rbac;

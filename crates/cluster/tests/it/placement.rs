@@ -1,0 +1,96 @@
+//! Where pods are, and what nodes are.
+
+use http::Method;
+use serde_json::json;
+use waggle_cluster::Access;
+
+use crate::server::Lab;
+
+/// A node of the lab's own, and pods on it.
+async fn node(lab: &Lab, name: &str, ready: &str) {
+    let manifest = json!({
+        "metadata": { "name": name, "labels": {
+            "lab": lab.namespace,
+            "node.kubernetes.io/instance-type": "c7.large",
+            "topology.kubernetes.io/zone": "z1",
+        } },
+    });
+    lab.request(Method::POST, "/api/v1/nodes", &manifest).await;
+    // The admission of new nodes taints them until their controller has seen them.
+    let patch = json!({ "spec": { "taints": null } });
+    lab.request(Method::PATCH, &format!("/api/v1/nodes/{name}"), &patch)
+        .await;
+    let status = json!({
+        "allocatable": { "cpu": "3900m", "memory": "8Gi" },
+        "conditions": [{ "type": "Ready", "status": ready, "reason": "", "message": "" }],
+        "nodeInfo": {
+            "kernelVersion": "6.1.0", "osImage": "Debian 12", "kubeletVersion": "v1.36.3", "architecture": "amd64",
+            "containerRuntimeVersion": "containerd://1.6.20", "machineID": "", "systemUUID": "", "bootID": "",
+            "kubeProxyVersion": "", "operatingSystem": "linux",
+        },
+    });
+    lab.set_status(&format!("/api/v1/nodes/{name}"), status)
+        .await;
+}
+
+async fn pod(lab: &Lab, name: &str, node: &str, run: &str, cpu: &str) {
+    let manifest = json!({
+        "metadata": {
+            "name": name,
+            "labels": { "waggle/run": run, "batch.kubernetes.io/job-name": "agents" },
+            "annotations": { "batch.kubernetes.io/job-completion-index": "1" },
+        },
+        "spec": {
+            "nodeName": node,
+            "containers": [{
+                "name": "waggle", "image": "lab/waggle:1", "resources": { "requests": { "cpu": cpu, "memory": "1Gi" } },
+            }],
+        },
+    });
+    lab.request(Method::POST, "pods", &manifest).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pods_and_their_nodes() {
+    let lab = Lab::new("placement").await;
+    let access: Access = lab.access().await;
+    let first = format!("{}-n1", lab.namespace);
+    let second = format!("{}-n2", lab.namespace);
+    node(&lab, &first, "True").await;
+    node(&lab, &second, "False").await;
+    pod(&lab, "own", &first, &lab.run, "2").await;
+    pod(&lab, "other", &first, "other", "500m").await;
+    let digest = format!("sha256:{}", "0".repeat(64));
+    let status = json!({
+        "phase": "Running", "podIP": "10.0.0.7", "hostIP": "192.0.2.7", "startTime": "2026-01-01T00:00:00Z", "qosClass": "Burstable",
+        "containerStatuses": [{
+            "name": "waggle", "image": "lab/waggle:1", "imageID": format!("lab/waggle@{digest}"), "restartCount": 2, "ready": true,
+            "state": { "running": { "startedAt": "2026-01-01T00:00:01Z" } },
+        }],
+    });
+    lab.set_status("pods/own", status).await;
+
+    let places = access.placement(&lab.namespace, "agents").await.unwrap();
+    let place = places.iter().find(|place| place.pod == "own").unwrap();
+    assert_eq!(place.index, Some(1));
+    assert_eq!(place.node.as_deref(), Some(first.as_str()));
+    assert_eq!(place.pod_ip.as_deref(), Some("10.0.0.7"));
+    assert_eq!(place.host_ip.as_deref(), Some("192.0.2.7"));
+    assert_eq!(place.restarts, 2);
+    assert_eq!(place.image_digest.as_deref(), Some(digest.as_str()));
+    assert_eq!(place.qos_class.as_deref(), Some("Burstable"));
+
+    let facts = access.node_facts(&first, &lab.run).await.unwrap();
+    assert_eq!(facts.kernel, "6.1.0");
+    assert_eq!(facts.instance_type.as_deref(), Some("c7.large"));
+    assert_eq!(facts.zone.as_deref(), Some("z1"));
+    assert_eq!((facts.other_pods, facts.other_cpus), (1, 0.5));
+    assert!((facts.allocatable_cpus - 3.9).abs() < 1e-9);
+
+    let labels = [("lab".to_owned(), lab.namespace.clone())].into();
+    let capacity = access.capacity(&labels).await.unwrap();
+    assert_eq!(capacity.nodes.len(), 2);
+    assert!((capacity.free_cpus() - 1.4).abs() < 1e-9, "{capacity:?}");
+    assert_eq!(capacity.room_for(1, 1 << 30, 8), 1);
+    assert_eq!(capacity.room_for(2, 1 << 30, 8), 0);
+}
