@@ -1,6 +1,6 @@
 //! Where the load of a study is made: by agents on other hosts.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Agents {
     pub started: AgentsStarted,
-    /// Where the runner takes them in; port 0: a free one.
-    pub listen: SocketAddr,
+    /// Where the runner takes them in; port 0: a free one. `None`: a free port of loopback, or of the runner's own pod.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listen: Option<SocketAddr>,
     /// `HOST` or `HOST:PORT` by which they reach the runner; empty: where it listens.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub advertise: Vec<String>,
@@ -31,6 +32,72 @@ pub enum AgentsStarted {
         /// The program there.
         program: String,
     },
+    /// The runner, as an Indexed Job of Kubernetes.
+    InKubernetes(Box<AgentPods>),
+}
+
+/// The pods of an Indexed Job, each an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentPods {
+    pub count: u32,
+    /// The kubeconfig; `None`: that of the environment, or the service account of the runner's pod.
+    pub kubeconfig: Option<String>,
+    /// `None`: the file's own current context.
+    pub context: Option<String>,
+    /// `None`: that of the context, or of the runner's pod.
+    pub namespace: Option<String>,
+    /// The namespace is made for the run, and removed with it.
+    pub makes_namespace: bool,
+    pub image: String,
+    pub pull: ImagePull,
+    /// Secrets with which the image is pulled.
+    pub pull_secrets: Vec<String>,
+    /// Whole CPUs of each pod.
+    pub cpus: u32,
+    pub memory_bytes: u64,
+    pub node_selector: BTreeMap<String, String>,
+    pub tolerations: Vec<AgentToleration>,
+    /// Labels of the pods of the system, which are never on the node of an agent.
+    pub apart_from: BTreeMap<String, String>,
+    pub apart_from_namespaces: Vec<String>,
+    pub spread: AgentSpread,
+}
+
+/// When a node pulls an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ImagePull {
+    Always,
+    #[default]
+    IfNotPresent,
+    Never,
+}
+
+/// How agents are spread over nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum AgentSpread {
+    /// No two on one node.
+    OneOnEach,
+    /// As many on each node, give or take one.
+    #[default]
+    Even,
+    /// As even as it goes.
+    Preferred,
+}
+
+/// A taint of nodes that agents do not mind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentToleration {
+    pub key: String,
+    /// `None`: whatever its value.
+    pub value: Option<String>,
+    /// `None`: every effect.
+    pub effect: Option<String>,
 }
 
 impl Agents {
@@ -38,6 +105,7 @@ impl Agents {
     pub fn count(&self) -> u32 {
         match &self.started {
             AgentsStarted::ByHand { count } => *count,
+            AgentsStarted::InKubernetes(pods) => pods.count,
             AgentsStarted::BySsh { hosts, .. } => u32::try_from(hosts.len()).unwrap_or(u32::MAX),
         }
     }

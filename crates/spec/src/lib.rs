@@ -18,7 +18,7 @@ mod seconds;
 mod selection;
 mod time_kind;
 
-pub use agents::{Agents, AgentsStarted};
+pub use agents::{AgentPods, AgentSpread, AgentToleration, Agents, AgentsStarted, ImagePull};
 pub use client_authentication::ClientAuthentication;
 pub use compared_count::{ComparedCount, CountComparison};
 pub use conditions::{Comparison, Threshold};

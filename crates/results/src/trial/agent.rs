@@ -22,8 +22,57 @@ pub struct AgentHostInfo {
     /// CPUs that its cgroup may use on average; `None`: as many as there are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_quota: Option<f64>,
+    /// Where it is in a cluster; `None`: it is no pod of this run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pod: Option<PodInfo>,
     /// False: it is built for another architecture than the runner, and only the version was compared.
     pub is_same_program: bool,
+}
+
+/// A pod of a cluster that is an agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PodInfo {
+    pub pod: String,
+    pub namespace: String,
+    pub node_name: String,
+    pub image: String,
+    /// `None`: the runtime does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image_digest: Option<String>,
+    /// `Guaranteed`: what it asks for is its limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qos_class: Option<String>,
+    pub restarts: u32,
+    /// `None`: not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<NodeInfo>,
+    /// Why it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<String>,
+}
+
+/// A node of a cluster, when the agents had joined.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NodeInfo {
+    pub kernel: String,
+    pub os_image: String,
+    pub kubelet: String,
+    pub runtime: String,
+    pub architecture: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance_type: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub region: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
+    pub allocatable_cpus: f64,
+    pub allocatable_memory_bytes: f64,
+    /// Pods on it that are not of the run, and what they ask for.
+    pub other_pods: u32,
+    pub other_cpus: f64,
+    pub other_memory_bytes: f64,
 }
 
 /// An agent during the measured load of a trial. Offsets are those of its clock against the runner's.

@@ -28,7 +28,7 @@ use crate::{
         records::RecordFiles,
     },
     run::{
-        agents::{RunAgents, gather_agents},
+        agents::{Gathering, RunAgents, gather_agents},
         drivers,
         drivers::DriverParts,
         external_server, info,
@@ -132,7 +132,13 @@ async fn prepare_and_run(
     };
     external_server::find(request, events, shutdown).await?;
     let folder = open(request, &records, &programs, &shares).await?;
-    let agents = gather_agents(&request.study, &folder, events, shutdown).await?;
+    let gathering = Gathering {
+        request,
+        folder: &folder,
+        events,
+        shutdown,
+    };
+    let agents = gather_agents(gathering).await?;
     let shares = Shares {
         agents: agents.as_ref().map_or_else(Vec::new, RunAgents::cpus),
         ..shares
@@ -192,7 +198,11 @@ async fn prepare_and_run(
         clocks: &clocks,
         fleet: agents.as_ref().map(|agents| Arc::clone(&agents.fleet)),
     };
-    drivers::run_trials(parts, programs, series, events, shutdown).await
+    let ended = drivers::run_trials(parts, programs, series, events, shutdown).await;
+    if let Some(agents) = agents {
+        agents.end(gathering).await;
+    }
+    ended
 }
 
 /// Says where load and system share CPUs; `cpus`: how many waggle may use.

@@ -50,6 +50,17 @@ pub enum RunError {
     Ssh(String),
     #[error("{0}")]
     JoinFile(String),
+    #[error("agents in Kubernetes: {0}")]
+    AgentJob(String),
+    #[error(
+        "agents.kubernetes: this waggle has no support for Kubernetes; build it with --features cluster, or take a package"
+    )]
+    NoKubernetes,
+    #[error(
+        "agents.kubernetes lacks agents.listen: pods must reach the runner, ADDRESS:PORT of this machine, and agents.advertise if they see \
+         another address"
+    )]
+    NoListen,
     #[error("the run was stopped before all agents had joined")]
     AgentsNotAwaited,
     #[error(

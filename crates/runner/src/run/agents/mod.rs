@@ -1,9 +1,12 @@
 //! The agents of a run: taken in, started by ssh if the study says so, and ended with the run.
 
+#[cfg(feature = "cluster")]
+mod kubernetes;
 mod ssh;
 
 use std::{
-    fs,
+    env, fs,
+    net::{IpAddr, SocketAddr},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -12,23 +15,42 @@ use tokio::sync::mpsc;
 use waggle_agents::{Asked, Fleet, FleetError, FleetMember, HostFacts, Notice};
 use waggle_results::{AgentHostInfo, RunFolder};
 use waggle_spec::{Agents, AgentsStarted};
-use waggle_study::Study;
 use waggle_system::shutdown::Shutdown;
 
+#[cfg(feature = "cluster")]
+use self::kubernetes::{AgentJob, AgentJobError};
 use self::ssh::SshAgents;
-use crate::{event::Event, event_sender::Events, trial::error::RunError};
+use crate::{event::Event, event_sender::Events, run::request::RunRequest, trial::error::RunError};
 
 /// The file by which agents join, in the run folder.
 const JOIN_FILE: &str = "agents.join";
+/// The address of the runner's pod, if it is in one.
+const POD_ADDRESS: &str = "WAGGLE_POD_IP";
 /// Notices that may wait to be shown.
 const NOTICES_MAX: usize = 1_000;
 
-/// The agents of a run; they end when this is dropped.
+/// The agents of a run; they end when this is dropped, but for the pods of a cluster, which [`RunAgents::end`] removes.
 pub(crate) struct RunAgents {
     // Agents hear of the end before ssh is ended.
     pub(crate) fleet: Arc<Fleet>,
-    _ssh: SshAgents,
-    _file: Option<JoinFileOnDisk>,
+    started: Started,
+}
+
+/// How they were started.
+enum Started {
+    ByHand(#[expect(dead_code, reason = "removed when it is dropped")] JoinFileOnDisk),
+    BySsh(SshAgents),
+    #[cfg(feature = "cluster")]
+    InKubernetes(Box<AgentJob>),
+}
+
+/// What agents are gathered for.
+#[derive(Clone, Copy)]
+pub(crate) struct Gathering<'a> {
+    pub(crate) request: &'a RunRequest,
+    pub(crate) folder: &'a RunFolder,
+    pub(crate) events: &'a Events,
+    pub(crate) shutdown: &'a Shutdown,
 }
 
 /// The file, which is of no use after the run.
@@ -41,12 +63,8 @@ impl Drop for JoinFileOnDisk {
 }
 
 /// Waits until all agents of a study have joined; `None`: its load is made here.
-pub(crate) async fn gather_agents(
-    study: &Study,
-    folder: &RunFolder,
-    events: &Events,
-    shutdown: &Shutdown,
-) -> Result<Option<RunAgents>, RunError> {
+pub(crate) async fn gather_agents(gathering: Gathering<'_>) -> Result<Option<RunAgents>, RunError> {
+    let study = &gathering.request.study;
     let Some(asked) = &study.agents else {
         return Ok(None);
     };
@@ -54,45 +72,107 @@ pub(crate) async fn gather_agents(
         return Err(RunError::AgentsInDuet);
     }
     let (sender, notices) = mpsc::channel(NOTICES_MAX);
-    let count = asked.count() as usize;
     let fleet = Fleet::start(
         &Asked {
             run: study.name.clone(),
-            listen: asked.listen,
+            listen: listen_address(asked)?,
             advertise: asked.advertise.clone(),
-            agents: count,
+            agents: asked.count() as usize,
         },
         sender,
     )?;
-    tokio::spawn(show_notices(notices, events.clone()));
+    tokio::spawn(show_notices(notices, gathering.events.clone()));
     let fleet = Arc::new(fleet);
-    let (ssh, file) = match &asked.started {
-        AgentsStarted::ByHand { .. } => {
-            let file = write_join_file(&fleet, folder.path())?;
-            let text = by_hand(asked, &file.0);
-            events.report(Event::Notice(text)).await;
-            (SshAgents::default(), Some(file))
+    let started = gathering.start(asked, &fleet).await?;
+    let agents = RunAgents { fleet, started };
+    let joined = agents.joined(asked, gathering.shutdown).await;
+    match joined.and_then(|hosts| note_hosts(gathering.folder, hosts)) {
+        Ok(()) => Ok(Some(agents)),
+        Err(why) => {
+            agents.end(gathering).await;
+            Err(why)
         }
-        AgentsStarted::BySsh { hosts, program } => {
-            let port = asked.listen.ip().is_loopback();
-            let port = port.then(|| fleet.port());
-            let started = SshAgents::start(hosts, program, fleet.join_file(), port);
-            (started.map_err(RunError::Ssh)?, None)
+    }
+}
+
+/// Where agents are taken in.
+fn listen_address(asked: &Agents) -> Result<SocketAddr, RunError> {
+    if let Some(listen) = asked.listen {
+        return Ok(listen);
+    }
+    if !matches!(asked.started, AgentsStarted::InKubernetes(_)) {
+        return Ok(SocketAddr::from(([127, 0, 0, 1], 0)));
+    }
+    // Of a runner in a pod.
+    let address = env::var(POD_ADDRESS).ok();
+    let address = address.and_then(|address| address.parse::<IpAddr>().ok());
+    address
+        .map(|address| SocketAddr::new(address, 0))
+        .ok_or(RunError::NoListen)
+}
+
+impl Gathering<'_> {
+    async fn start(self, asked: &Agents, fleet: &Fleet) -> Result<Started, RunError> {
+        match &asked.started {
+            AgentsStarted::ByHand { .. } => {
+                let file = write_join_file(fleet, self.folder.path())?;
+                let text = by_hand(asked, &file.0);
+                self.events.report(Event::Notice(text)).await;
+                Ok(Started::ByHand(file))
+            }
+            AgentsStarted::BySsh { hosts, program } => {
+                let is_forwarded = asked.listen.is_none_or(|listen| listen.ip().is_loopback());
+                let port = is_forwarded.then(|| fleet.port());
+                let started = SshAgents::start(hosts, program, fleet.join_file(), port);
+                Ok(Started::BySsh(started.map_err(RunError::Ssh)?))
+            }
+            #[cfg(not(feature = "cluster"))]
+            AgentsStarted::InKubernetes(_) => Err(RunError::NoKubernetes),
+            #[cfg(feature = "cluster")]
+            AgentsStarted::InKubernetes(pods) => {
+                let parts = self.job_parts(asked, pods);
+                let failed = |why: &AgentJobError| RunError::AgentJob(why.to_string());
+                let mut job = AgentJob::claim(&parts).await.map_err(|why| failed(&why))?;
+                let count = asked.count();
+                let text = format!("{count} agents are started in {}", job.place());
+                self.events.report(Event::Notice(text)).await;
+                let mut shutdown = self.shutdown.clone();
+                let started = tokio::select! {
+                    started = job.start(&parts, fleet.join_file()) => started.map_err(|why| failed(&why)),
+                    () = shutdown.wait_for_stop() => Err(RunError::AgentsNotAwaited),
+                };
+                if let Err(why) = started {
+                    self.warn(job.end(self.folder.path()).await).await;
+                    return Err(why);
+                }
+                Ok(Started::InKubernetes(Box::new(job)))
+            }
         }
-    };
-    let agents = RunAgents {
-        fleet,
-        _ssh: ssh,
-        _file: file,
-    };
-    let mut shutdown = shutdown.clone();
-    let members = tokio::select! {
-        members = agents.fleet.wait_for_all(asked.wait) => members.map_err(|why| agents.with_ssh(why))?,
-        why = agents._ssh.failure() => return Err(RunError::Ssh(why)),
-        () = shutdown.wait_for_stop() => return Err(RunError::AgentsNotAwaited),
-    };
-    note_hosts(folder, &members)?;
-    Ok(Some(agents))
+    }
+
+    #[cfg(feature = "cluster")]
+    fn job_parts<'p>(
+        &'p self,
+        asked: &Agents,
+        pods: &'p waggle_spec::AgentPods,
+    ) -> kubernetes::JobParts<'p> {
+        let created = self.request.created_folder.clone();
+        kubernetes::JobParts {
+            pods,
+            study: &self.request.study.name,
+            study_file: &self.request.study_file,
+            run_folder: self.folder.path(),
+            created: created.map(|folder| (folder, self.request.system.name.clone())),
+            wait: asked.wait,
+        }
+    }
+
+    #[cfg(feature = "cluster")]
+    async fn warn(self, problems: Vec<String>) {
+        for problem in problems {
+            self.events.report(Event::Warning(problem)).await;
+        }
+    }
 }
 
 impl RunAgents {
@@ -102,17 +182,83 @@ impl RunAgents {
         members.iter().map(|member| member.host.cpus).collect()
     }
 
-    fn with_ssh(&self, why: FleetError) -> RunError {
-        match self._ssh.words() {
+    /// The hosts of all agents, once they have joined.
+    async fn joined(
+        &self,
+        asked: &Agents,
+        shutdown: &Shutdown,
+    ) -> Result<Vec<AgentHostInfo>, RunError> {
+        let mut shutdown = shutdown.clone();
+        let members = tokio::select! {
+            members = self.fleet.wait_for_all(asked.wait) => {
+                members.map_err(|why| self.with_words_of_ssh(why))?
+            }
+            why = self.ssh_failure() => return Err(RunError::Ssh(why)),
+            () = shutdown.wait_for_stop() => return Err(RunError::AgentsNotAwaited),
+        };
+        let mut hosts: Vec<AgentHostInfo> = members.iter().map(host_info).collect();
+        self.add_places(&mut hosts).await?;
+        Ok(hosts)
+    }
+
+    #[cfg(not(feature = "cluster"))]
+    #[expect(clippy::unused_async, reason = "with Kubernetes it asks the cluster")]
+    async fn add_places(&self, _hosts: &mut [AgentHostInfo]) -> Result<(), RunError> {
+        Ok(())
+    }
+
+    /// Notes where the pods are.
+    #[cfg(feature = "cluster")]
+    async fn add_places(&self, hosts: &mut [AgentHostInfo]) -> Result<(), RunError> {
+        if let Started::InKubernetes(job) = &self.started {
+            let places = job.places().await;
+            let places = places.map_err(|why| RunError::AgentJob(why.to_string()))?;
+            for (host, pod) in hosts.iter_mut().zip(places) {
+                host.pod = Some(pod);
+            }
+        }
+        Ok(())
+    }
+
+    async fn ssh_failure(&self) -> String {
+        match &self.started {
+            Started::BySsh(ssh) => ssh.failure().await,
+            _ => std::future::pending().await,
+        }
+    }
+
+    fn with_words_of_ssh(&self, why: FleetError) -> RunError {
+        let words = match &self.started {
+            Started::BySsh(ssh) => ssh.words(),
+            _ => None,
+        };
+        match words {
             None => RunError::Agents(why),
             Some(words) => RunError::Ssh(format!("{why}; {words}")),
+        }
+    }
+
+    /// Ends all agents; of a cluster also what was made for them.
+    #[cfg_attr(
+        not(feature = "cluster"),
+        expect(
+            clippy::unused_async,
+            unused_variables,
+            reason = "with Kubernetes it waits"
+        )
+    )]
+    pub(crate) async fn end(self, gathering: Gathering<'_>) {
+        #[cfg(feature = "cluster")]
+        if let Started::InKubernetes(job) = self.started {
+            // Agents end by themselves, so that their logs are whole.
+            drop(self.fleet);
+            gathering.warn(job.end(gathering.folder.path()).await).await;
         }
     }
 }
 
 /// Notes the hosts in `run.json`; those of a run that is resumed must be the same.
-fn note_hosts(folder: &RunFolder, members: &[FleetMember]) -> Result<(), RunError> {
-    let hosts: Vec<AgentHostInfo> = members.iter().map(host_info).collect();
+fn note_hosts(folder: &RunFolder, hosts: Vec<AgentHostInfo>) -> Result<(), RunError> {
     let begun = folder.info();
     let machines = |hosts: &[AgentHostInfo]| -> Vec<(String, u32)> {
         let hosts = hosts.iter();
@@ -151,6 +297,7 @@ fn host_info(member: &FleetMember) -> AgentHostInfo {
         cpu_model,
         cpus,
         cpu_quota,
+        pod: None,
         is_same_program: member.is_same_program,
     }
 }

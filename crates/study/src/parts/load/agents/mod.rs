@@ -6,6 +6,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use waggle_spec::{AgentsStarted, LoadModel};
 
+mod kubernetes;
+
+use self::kubernetes::{AgentPods, agent_pods};
 use super::workers::limit_by_connections;
 use crate::{
     at::{At, Bounds, Key, Place},
@@ -14,11 +17,12 @@ use crate::{
     tree::quote,
 };
 
-/// Agents: waggle on other hosts, where each makes its share of the load. Exactly one of `count` and `ssh` is given.
+/// Agents: waggle on other hosts, where each makes its share of the load. Either `ssh` or `count` is given, and that with `kubernetes` if
+/// pods are agents.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Agents {
-    /// So many are started by hand, with `waggle agent` and the file that the run writes.
+    /// How many. Without `kubernetes` they are started by hand, with `waggle agent` and the file that the run writes.
     #[schemars(range(min = 1, max = 1_000))]
     pub count: Key<u32>,
     /// Hosts on which the run starts an agent each by ssh, e.g. `load-1` or `bench@load-2`; a name of ssh's configuration is one, too. No
@@ -27,8 +31,10 @@ pub(crate) struct Agents {
     pub ssh: Key<Vec<At<String>>>,
     /// With `ssh`: the program there; waggle by default. It must be the same build as here.
     pub program: Key<String>,
+    /// With `count`: they are the pods of an Indexed Job.
+    pub kubernetes: Key<AgentPods>,
     /// Where the run takes in agents, `ADDRESS:PORT` of this machine. By default a free port of 127.0.0.1, which agents on other hosts
-    /// reach only by ssh.
+    /// reach only by ssh; of a run within a pod a port of that.
     pub listen: Key<String>,
     /// How agents reach it, each a `HOST` or `HOST:PORT`, tried in order; the address of `listen` by default.
     #[schemars(length(min = 1, max = 10))]
@@ -54,16 +60,12 @@ pub(crate) fn agents(
     let At { place, value: keys } = given;
     refuse_this_machine(checker, place, study);
     let started = started(checker, given);
-    let listen = match keys.listen.content() {
-        None if keys.listen.is_invalid() => None,
-        None => Some(SocketAddr::from(([127, 0, 0, 1], 0))),
-        Some(listen) => parse_listen(checker, listen),
-    };
+    let listen = (keys.listen).check(|listen| parse_listen(checker, listen));
     let advertise = keys.advertise.value().map_or_else(Vec::new, Clone::clone);
     let advertise: Vec<Option<String>> = advertise
         .iter()
         .map(|host| {
-            name(
+            check_name(
                 checker,
                 host,
                 "a HOST or HOST:PORT, e.g. runner.example:7600",
@@ -116,17 +118,27 @@ fn started(
                 let mistake = program.key_mistake("belongs to agents.ssh");
                 checker.report(mistake.with_expected("count alone"));
             }
-            return Some(AgentsStarted::ByHand { count: count.value });
+            let pods = (keys.kubernetes).check(|pods| agent_pods(checker, pods, count.value))?;
+            return Some(match pods {
+                None => AgentsStarted::ByHand { count: count.value },
+                Some(pods) => AgentsStarted::InKubernetes(Box::new(pods)),
+            });
         }
         (Key::Missing, Key::Given(hosts)) => {
+            if let Some(pods) = keys.kubernetes.place() {
+                let mistake = pods.key_mistake("belongs to agents.count");
+                checker.report(mistake.with_expected("ssh alone"));
+            }
             let expected = "a host as ssh takes it, e.g. bench@load-1";
             let hosts: Vec<_> = (hosts.value.iter())
-                .map(|host| name(checker, host, expected))
+                .map(|host| check_name(checker, host, expected))
                 .collect();
             let program = match keys.program.content() {
                 None if keys.program.is_invalid() => None,
                 None => Some("waggle".to_owned()),
-                Some(program) => name(checker, program, "a name or path of the program there"),
+                Some(program) => {
+                    check_name(checker, program, "a name or path of the program there")
+                }
             };
             return Some(AgentsStarted::BySsh {
                 hosts: hosts.into_iter().collect::<Option<_>>()?,
@@ -136,7 +148,8 @@ fn started(
         (Key::Given(_), Key::Given(_)) => "has both count and ssh",
         (Key::Missing, Key::Missing) => "lacks the key \"count\" or \"ssh\"",
     };
-    let expected = "count of agents that are started by hand, or the hosts for ssh";
+    let expected =
+        "count of agents that are started by hand or in kubernetes, or the hosts for ssh";
     checker.report(place.key_mistake(why).with_expected(expected));
     None
 }
@@ -151,7 +164,7 @@ fn parse_listen(checker: &mut Checker<'_>, At { place, value }: &At<String>) -> 
 }
 
 /// A name that is no flag of a program, and has no spaces.
-fn name(
+fn check_name(
     checker: &mut Checker<'_>,
     At { place, value }: &At<String>,
     expected: &str,

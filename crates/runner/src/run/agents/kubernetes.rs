@@ -1,0 +1,347 @@
+//! Agents as the pods of an Indexed Job: made, waited for, asked where they are, and removed with all that the run has made.
+
+use std::{
+    env, fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serde_json::json;
+use tokio::time::timeout;
+use waggle_agents::JoinFile;
+use waggle_cluster::{
+    Access, AccessError, Claim, ClaimError, Created, Holder, IndexedJob, Kind, Ledger,
+    MountedSecret, Namespace, ObjectError, Place, PodShape, PullPolicy, Spread, Toleration,
+    WaitLimits,
+};
+use waggle_results::{NodeInfo, PodInfo, private_file};
+use waggle_spec::{AgentPods, AgentSpread, ImagePull};
+
+/// The folder of the pods' logs, in the run folder.
+const LOGS: &str = "agents";
+/// Where pods have the file by which they join.
+const JOIN_FOLDER: &str = "/var/run/waggle";
+const JOIN_FILE: &str = "agents.join";
+/// Longest part of a run's name in the names of its objects.
+const NAME_MAX: usize = 40;
+const LEASE: Duration = Duration::from_secs(60);
+/// A run that is longer than this is not expected to end.
+const JOB_AT_MOST: Duration = Duration::from_secs(14 * 24 * 3600);
+/// How long Kubernetes keeps what a run has left.
+const KEPT: Duration = Duration::from_secs(4 * 3600);
+/// How long an object may take to be gone, and how long reading of logs may take in all.
+const REMOVAL_AT_MOST: Duration = Duration::from_secs(60);
+const LOGS_AT_MOST: Duration = Duration::from_secs(30);
+
+/// Why agents do not run in a cluster.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AgentJobError {
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    #[error(transparent)]
+    Claim(#[from] ClaimError),
+    #[error(transparent)]
+    Object(#[from] ObjectError),
+    #[error(transparent)]
+    NotRunning(#[from] waggle_cluster::NotRunning),
+    #[error(transparent)]
+    Api(#[from] waggle_cluster::ApiError),
+}
+
+/// The Job of a run's agents, and all that belongs to it.
+#[derive(Debug)]
+pub(super) struct AgentJob {
+    access: Access,
+    ledger: Ledger,
+    claim: Option<Claim>,
+    job: String,
+    wait: Duration,
+}
+
+/// What the Job is made of.
+pub(super) struct JobParts<'a> {
+    pub(super) pods: &'a AgentPods,
+    pub(super) study: &'a str,
+    /// Beside which a kubeconfig is.
+    pub(super) study_file: &'a Path,
+    pub(super) run_folder: &'a Path,
+    /// Where it is noted what is made; `None`: nowhere.
+    pub(super) created: Option<(PathBuf, String)>,
+    pub(super) wait: Duration,
+}
+
+/// Whether this process is in a pod that has a service account.
+pub(super) fn is_in_pod() -> bool {
+    env::var_os("KUBERNETES_SERVICE_HOST").is_some()
+}
+
+impl AgentJob {
+    /// Claims the namespace; nothing else is made yet.
+    pub(super) async fn claim(parts: &JobParts<'_>) -> Result<Self, AgentJobError> {
+        let pods = parts.pods;
+        let access = match (&pods.kubeconfig, &pods.context) {
+            (None, None) if is_in_pod() => Access::in_cluster().await?,
+            (file, context) => {
+                let file = file.as_ref().map(|file| beside(parts.study_file, file));
+                Access::load(file.as_deref(), context.as_deref()).await?
+            }
+        };
+        let place = parts.created.clone();
+        let place = place.map(|(folder, system)| Place { folder, system });
+        let run = object_name(parts.run_folder);
+        let mut ledger = Ledger::new(access.clone(), place.as_ref(), &run);
+        let given = pods.namespace.clone();
+        let namespace = given.unwrap_or_else(|| access.origin.namespace.clone());
+        let namespace = match pods.makes_namespace {
+            true => Namespace::Made(namespace),
+            false => Namespace::Given(namespace),
+        };
+        let holder = Holder {
+            host: rustix::system::uname()
+                .nodename()
+                .to_string_lossy()
+                .into_owned(),
+            lease: LEASE,
+        };
+        let claim = Claim::acquire(&mut ledger, &namespace, &holder).await;
+        let claim = match claim {
+            Ok(claim) => claim,
+            Err(why) => {
+                ledger.delete_all(REMOVAL_AT_MOST).await;
+                return Err(why.into());
+            }
+        };
+        Ok(Self {
+            job: format!("waggle-{run}"),
+            access,
+            ledger,
+            claim: Some(claim),
+            wait: parts.wait,
+        })
+    }
+
+    /// Makes the Job, and waits until its pods run.
+    pub(super) async fn start(
+        &mut self,
+        parts: &JobParts<'_>,
+        join: &JoinFile,
+    ) -> Result<(), AgentJobError> {
+        let namespace = self.namespace();
+        let facts = [("study", parts.study)];
+        self.ledger.anchor(&namespace, &facts).await?;
+        let name = format!("{}-join", self.job);
+        let secret = json!({
+            "metadata": { "name": name },
+            "stringData": { JOIN_FILE: join.text() },
+        });
+        let secret: Created = (self.ledger)
+            .create(Kind::Secret, Some(&namespace), secret)
+            .await?;
+        let job = indexed_job(&self.job, parts.pods, &secret.name).manifest();
+        (self.ledger)
+            .create(Kind::Job, Some(&namespace), job)
+            .await?;
+        let limits = WaitLimits {
+            total: self.wait,
+            ..WaitLimits::default()
+        };
+        let running = (self.access).watch_pods(&namespace, &self.job, limits, |_, _| {});
+        running.await?;
+        Ok(())
+    }
+
+    /// `namespace load of https://…`
+    pub(super) fn place(&self) -> String {
+        format!(
+            "namespace {} of {}",
+            self.namespace(),
+            self.access.origin.server
+        )
+    }
+
+    fn namespace(&self) -> String {
+        let claim = self.claim.as_ref();
+        claim.map_or_else(String::new, |claim| claim.namespace.clone())
+    }
+
+    /// Where the pods are, in the order of their numbers.
+    pub(super) async fn places(&self) -> Result<Vec<PodInfo>, AgentJobError> {
+        let mut places = self.access.placement(&self.namespace(), &self.job).await?;
+        places.sort_by_key(|place| place.index);
+        let mut infos = Vec::with_capacity(places.len());
+        for place in places {
+            let facts = match &place.node {
+                Some(node) => self.access.node_facts(node, self.ledger.run()).await,
+                None => continue,
+            };
+            let (node, unknown) = match facts {
+                Ok(facts) => (Some(node_info(&facts)), None),
+                Err(why) => (None, Some(why.to_string())),
+            };
+            infos.push(PodInfo {
+                pod: place.pod,
+                namespace: self.namespace(),
+                node_name: place.node.unwrap_or_default(),
+                image: place.image,
+                image_digest: place.image_digest,
+                qos_class: place.qos_class,
+                restarts: place.restarts,
+                node,
+                unknown,
+            });
+        }
+        Ok(infos)
+    }
+
+    /// Notes the logs of the pods and the events of the namespace in the run folder, then removes all; what is still there is returned.
+    pub(super) async fn end(mut self, run_folder: &Path) -> Vec<String> {
+        let mut problems = Vec::new();
+        let keeping = self.keep_logs(run_folder);
+        match timeout(LOGS_AT_MOST, keeping).await {
+            Ok(Ok(())) => {}
+            Ok(Err(why)) => problems.push(format!("logs of agents are not kept: {why}")),
+            Err(_) => problems.push("logs of agents could not be read in time".to_owned()),
+        }
+        let left = self.ledger.delete_all(REMOVAL_AT_MOST).await;
+        problems.extend(left.iter().map(ToString::to_string));
+        // The lease is renewed until it is deleted.
+        self.claim.take();
+        problems
+    }
+
+    async fn keep_logs(&self, run_folder: &Path) -> Result<(), String> {
+        let namespace = self.namespace();
+        let folder = run_folder.join(LOGS);
+        let pods = self.access.pod_statuses(&namespace, &self.job).await;
+        let pods = pods.map_err(|why| why.to_string())?;
+        if pods.is_empty() {
+            return Ok(());
+        }
+        let failed = |why: io::Error| why.to_string();
+        private_file::create_folder(&folder).map_err(failed)?;
+        for pod in pods {
+            let log = self.access.logs(&namespace, &pod.name, false).await;
+            let text = log.unwrap_or_else(|why| format!("the log cannot be read: {why}\n"));
+            private_file::write_file(&folder.join(format!("{}.log", pod.name)), text)
+                .map_err(failed)?;
+        }
+        let events = self.access.events(&namespace).await;
+        let events = events.map_err(|why| why.to_string())?;
+        let lines: String = events.iter().map(event_line).collect();
+        private_file::write_file(&folder.join("events.txt"), lines).map_err(failed)
+    }
+}
+
+fn event_line(event: &waggle_cluster::Event) -> String {
+    format!(
+        "{} {} {} {}: {} (×{})\n",
+        event.time, event.severity, event.kind, event.name, event.message, event.count
+    )
+}
+
+/// A file beside the study; `~/` is the home folder.
+fn beside(study_file: &Path, file: &str) -> PathBuf {
+    if let (Some(rest), Some(home)) = (file.strip_prefix("~/"), env::var_os("HOME")) {
+        return PathBuf::from(home).join(rest);
+    }
+    let folder = study_file.parent().unwrap_or(Path::new(""));
+    let file = folder.join(file);
+    fs::canonicalize(&file).unwrap_or(file)
+}
+
+/// The name of a run folder as Kubernetes takes names.
+fn object_name(run_folder: &Path) -> String {
+    let name = run_folder.file_name().unwrap_or_default().to_string_lossy();
+    let letters = name.to_lowercase();
+    let letters = letters
+        .chars()
+        .map(|letter| match letter.is_ascii_alphanumeric() {
+            true => letter,
+            false => '-',
+        });
+    let letters: Vec<char> = letters.collect();
+    // The end has the time of the run.
+    let begin = letters.len().saturating_sub(NAME_MAX);
+    let name: String = letters[begin..].iter().collect();
+    name.trim_matches('-').to_owned()
+}
+
+fn indexed_job(name: &str, pods: &AgentPods, secret: &str) -> IndexedJob {
+    let tolerations = pods.tolerations.iter().map(|given| Toleration {
+        key: given.key.clone(),
+        value: given.value.clone(),
+        effect: given.effect.clone(),
+    });
+    IndexedJob {
+        name: name.to_owned(),
+        pod: PodShape {
+            image: pods.image.clone(),
+            pull_policy: match pods.pull {
+                ImagePull::Always => PullPolicy::Always,
+                ImagePull::IfNotPresent => PullPolicy::IfNotPresent,
+                ImagePull::Never => PullPolicy::Never,
+            },
+            pull_secrets: pods.pull_secrets.clone(),
+            command: vec!["waggle".to_owned()],
+            arguments: ["agent", "--join", &format!("{JOIN_FOLDER}/{JOIN_FILE}")]
+                .map(str::to_owned)
+                .to_vec(),
+            secrets: vec![MountedSecret {
+                secret: secret.to_owned(),
+                folder: JOIN_FOLDER.to_owned(),
+            }],
+            cpus: pods.cpus,
+            memory_bytes: pods.memory_bytes,
+            node_selector: pods.node_selector.clone(),
+            tolerations: tolerations.collect(),
+            ..PodShape::default()
+        },
+        count: pods.count,
+        apart_from: pods.apart_from.clone(),
+        apart_from_namespaces: pods.apart_from_namespaces.clone(),
+        spread: match pods.spread {
+            AgentSpread::OneOnEach => Spread::OneOnEach,
+            AgentSpread::Even => Spread::Even,
+            AgentSpread::Preferred => Spread::Preferred,
+        },
+        deadline: JOB_AT_MOST,
+        kept: KEPT,
+    }
+}
+
+fn node_info(facts: &waggle_cluster::NodeFacts) -> NodeInfo {
+    NodeInfo {
+        kernel: facts.kernel.clone(),
+        os_image: facts.os_image.clone(),
+        kubelet: facts.kubelet.clone(),
+        runtime: facts.runtime.clone(),
+        architecture: facts.architecture.clone(),
+        instance_type: facts.instance_type.clone(),
+        region: facts.region.clone(),
+        zone: facts.zone.clone(),
+        allocatable_cpus: facts.allocatable_cpus,
+        allocatable_memory_bytes: facts.allocatable_memory_bytes,
+        other_pods: facts.other_pods,
+        other_cpus: facts.other_cpus,
+        other_memory_bytes: facts.other_memory_bytes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::object_name;
+
+    #[test]
+    fn names_of_objects_have_the_time_of_the_run() {
+        let check = |folder: &str, expected: &str| {
+            assert_eq!(object_name(Path::new(folder)), expected);
+        };
+        check("runs/shop-20261128T114752Z", "shop-20261128t114752z");
+        check(
+            "runs/a_very_long.name-of-a-study-with-many-words-20261128T114752Z",
+            "study-with-many-words-20261128t114752z",
+        );
+    }
+}
