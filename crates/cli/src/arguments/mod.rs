@@ -1,5 +1,6 @@
 //! Commands and flags of the program (those of `waggle load` in `load`), and the values that are parsed from them.
 
+mod attached;
 mod bad_value;
 mod compare;
 #[cfg(test)]
@@ -17,11 +18,11 @@ use std::{net::SocketAddr, num::NonZero, path::PathBuf, time::Duration};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use waggle_flags::{CompletionsArguments, ManArguments, exit_codes_help};
 
+use self::{attached::Attached, form::Form, load::Load};
 pub(crate) use self::{
     compare::{Compare, RunComparison},
     other_names::FOREIGN_FLAGS,
 };
-use self::{form::Form, load::Load};
 use crate::{output::result_files::OutputFiles, process::exit};
 
 /// Performance studies of REST APIs and of the pipelines behind them.
@@ -43,8 +44,11 @@ pub(crate) enum Command {
     ///
     /// A study and its system are code: their commands, scripts and files run with your rights. Those that others may have written are
     /// refused unless --trust names them; `waggle plan --commands` lists what would be started.
-    #[command(after_long_help = exit_codes_help(&exit::OF_WAGGLE))]
-    Run(Run),
+    #[command(
+        after_long_help = exit_codes_help(&exit::OF_WAGGLE),
+        mut_arg("study", attached::study)
+    )]
+    Run(Box<Run>),
     /// Show what would run, in which order and for how long, without starting anything
     Plan(Plan),
     /// Send a load to one URL, like wrk or oha, with the checks of a trial
@@ -181,6 +185,8 @@ pub(crate) struct Run {
     /// --quick and --pilot
     #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true)]
     pub(crate) resume: Option<Option<PathBuf>>,
+    #[command(flatten)]
+    pub(crate) attached: Attached,
     /// Print only the result, no progress
     #[arg(long, short)]
     pub(crate) quiet: bool,

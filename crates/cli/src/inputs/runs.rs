@@ -124,7 +124,7 @@ pub(crate) fn run_of_study(folder: &Path, study: &str) -> Result<PathBuf> {
 /// What to give in place of a folder that is no run but has runs in it; else empty.
 pub(crate) fn newest_hint(folder: &Path) -> String {
     let mut runs = runs_in(folder).unwrap_or_default();
-    runs.sort_by_cached_key(|run| stamp(run).map(str::to_owned));
+    sort_by_time(&mut runs);
     let newest: Vec<String> = runs
         .iter()
         .rev()
@@ -135,6 +135,11 @@ pub(crate) fn newest_hint(folder: &Path) -> String {
         true => String::new(),
         false => format!("; it has runs in it: {}", newest.join(", ")),
     }
+}
+
+/// The newest last.
+pub(crate) fn sort_by_time(runs: &mut [PathBuf]) {
+    runs.sort_by_cached_key(|run| stamp(run).map(str::to_owned));
 }
 
 /// The time in the name of a run's folder.

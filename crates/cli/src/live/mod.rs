@@ -45,6 +45,15 @@ const DRAW_INTERVAL: Duration = Duration::from_millis(100);
 /// Limit on the wait for the drawing thread, which may hang on a terminal that accepts no output.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// What keys do beside changing the view.
+#[derive(Debug, Clone)]
+pub(crate) struct KeyActions {
+    /// Ends what is shown.
+    pub(crate) end: Interrupts,
+    /// Ends the view alone, if what is shown goes on without it.
+    pub(crate) leave: Option<Interrupts>,
+}
+
 /// The view while it owns the terminal.
 #[derive(Debug)]
 pub(crate) struct Live {
@@ -54,15 +63,16 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Takes the terminal and starts to draw; requests to end go to `interrupts`. The view does not run on `engine_cpus` if there
-    /// are other CPUs.
+    /// Takes the terminal and starts to draw what began at this instant. The view does not run on `engine_cpus` if there are other
+    /// CPUs.
     ///
     /// # Errors
     /// The terminal lacks a capability.
     pub(crate) fn start(
         board: &Shared,
-        interrupts: Interrupts,
+        keys: KeyActions,
         engine_cpus: Vec<usize>,
+        began: Instant,
     ) -> Result<Self> {
         let has_study = board.lock().study.is_some();
         let is_over = Arc::new(AtomicBool::new(false));
@@ -70,8 +80,8 @@ impl Live {
         let mut drawing = Drawing {
             board: board.clone(),
             is_over: Arc::clone(&is_over),
-            interrupts,
-            began: Instant::now(),
+            keys,
+            began,
             paused: None,
             page: Page::default(),
             range: TimeRange::default(),
@@ -116,7 +126,7 @@ impl Drop for Live {
 struct Drawing {
     board: Shared,
     is_over: Arc<AtomicBool>,
-    interrupts: Interrupts,
+    keys: KeyActions,
     began: Instant,
     /// The frozen board and its time while the display is paused.
     paused: Option<(Board, Duration)>,
@@ -176,10 +186,16 @@ impl Drawing {
             range: self.range,
             palette: self.palette,
             is_paused: self.paused.is_some(),
-            asked_to_end: self.interrupts.count(),
+            asked_to_end: self.keys.end.count(),
+            may_leave: self.keys.leave.is_some(),
             with_help: self.with_help,
         };
         screen.draw(|area, buffer| draw::draw(&frame, area, buffer))
+    }
+
+    fn leave_or_end(&self) {
+        let leave = self.keys.leave.as_ref();
+        leave.unwrap_or(&self.keys.end).wait_for_interrupt();
     }
 
     /// Handles keys until the next frame is due.
@@ -202,8 +218,9 @@ impl Drawing {
     fn key(&mut self, key: KeyEvent) {
         let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
-            KeyCode::Char('c' | 'd') if is_control => self.interrupts.wait_for_interrupt(),
-            KeyCode::Char('q' | 'Q') => self.interrupts.wait_for_interrupt(),
+            KeyCode::Char('c') if is_control => self.keys.end.wait_for_interrupt(),
+            KeyCode::Char('d') if is_control => self.leave_or_end(),
+            KeyCode::Char('q' | 'Q') => self.leave_or_end(),
             KeyCode::Char(' ') => {
                 self.paused = match self.paused.take() {
                     Some(_) => None,

@@ -69,6 +69,7 @@ fn frame(model: &ViewModel, page: Page) -> Frame<'_> {
         palette: Palette::Coloured,
         is_paused: false,
         asked_to_end: 0,
+        may_leave: false,
         with_help: false,
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 use waggle_load::{Interval, StepCounts};
 use waggle_report::wording::{causes, findings};
 use waggle_results::{CountsRow, FailureCount};
@@ -35,7 +36,7 @@ pub(super) const FIGURES: [(&str, f64); 5] = [
 ];
 
 /// Title and length of a load.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Title {
     /// `GET http://127.0.0.1:8080/hello`.
     pub(crate) request: String,

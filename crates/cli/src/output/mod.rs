@@ -6,6 +6,7 @@
 #[cfg(test)]
 pub(crate) mod golden;
 pub(crate) mod result_files;
+pub(crate) mod transcript;
 pub(crate) mod values;
 mod wrap;
 
@@ -23,9 +24,10 @@ use self::wrap::wrap;
 /// # Errors
 /// As [`print_result`].
 pub(crate) fn print_text(text: &str) -> Result<()> {
+    transcript::note(text);
     match width() {
-        Some(width) => print_result(&wrap(text, width)),
-        None => print_result(text),
+        Some(width) => write(&wrap(text, width)),
+        None => write(text),
     }
 }
 
@@ -34,6 +36,11 @@ pub(crate) fn print_text(text: &str) -> Result<()> {
 /// # Errors
 /// The result cannot be written, for another reason than a missing reader.
 pub(crate) fn print_result(text: &str) -> Result<()> {
+    transcript::note(text);
+    write(text)
+}
+
+fn write(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(problem) if !is_nobody_there(&problem) => {

@@ -40,16 +40,36 @@ pub(crate) const BUG: u8 = 1;
 /// The code of a program that was ended by Ctrl-C.
 pub(crate) const INTERRUPTED: u8 = 130;
 
+impl Exit {
+    const ALL: [Self; 6] = [
+        Self::Fine,
+        Self::Threshold,
+        Self::NotValid,
+        Self::TrialFailed,
+        Self::Mistake,
+        Self::Interrupted,
+    ];
+
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Fine => 0,
+            Self::Mistake => 2,
+            Self::Threshold => 3,
+            Self::NotValid => 4,
+            Self::TrialFailed => 5,
+            Self::Interrupted => INTERRUPTED,
+        }
+    }
+
+    /// `None`: no result has this code.
+    pub(crate) fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|exit| exit.code() == code)
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(match exit {
-            Exit::Fine => 0,
-            Exit::Mistake => 2,
-            Exit::Threshold => 3,
-            Exit::NotValid => 4,
-            Exit::TrialFailed => 5,
-            Exit::Interrupted => INTERRUPTED,
-        })
+        Self::from(exit.code())
     }
 }
 

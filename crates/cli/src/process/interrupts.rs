@@ -1,12 +1,16 @@
 //! Requests to end the program, by signal or by key: counted, and passed on to the running task.
 
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicBool, AtomicU32, Ordering},
+use std::{
+    future::poll_fn,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+    task::{Context, Poll},
 };
 
-use anyhow::{Context, Result};
-use tokio::signal::unix::{SignalKind, signal};
+use anyhow::{Context as _, Result};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The action of a request to end.
 type End = Box<dyn Fn() + Send>;
@@ -68,6 +72,27 @@ impl Interrupts {
     /// # Errors
     /// The signal handlers cannot be installed.
     pub(crate) fn listen(&self) -> Result<()> {
+        let [terminate, hangup] = ends();
+        self.listen_to(&[SignalKind::interrupt(), terminate, hangup])
+    }
+
+    /// Listens to SIGINT alone.
+    ///
+    /// # Errors
+    /// As [`Self::listen`].
+    pub(crate) fn listen_to_interrupt(&self) -> Result<()> {
+        self.listen_to(&[SignalKind::interrupt()])
+    }
+
+    /// Listens to SIGTERM and SIGHUP.
+    ///
+    /// # Errors
+    /// As [`Self::listen`].
+    pub(crate) fn listen_to_ends(&self) -> Result<()> {
+        self.listen_to(&ends())
+    }
+
+    fn listen_to(&self, kinds: &[SignalKind]) -> Result<()> {
         if self.is_listening.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
@@ -76,29 +101,17 @@ impl Interrupts {
             .enable_all()
             .build()
             .context("cannot start the runtime")?;
-        let kinds = [
-            SignalKind::interrupt(),
-            SignalKind::terminate(),
-            SignalKind::hangup(),
-        ];
         let mut streams = {
             let _inside = runtime.enter();
             kinds
-                .map(signal)
-                .into_iter()
+                .iter()
+                .map(|kind| signal(*kind))
                 .collect::<Result<Vec<_>, _>>()
                 .context("cannot listen to signals")?
         };
         let wait = async move {
             loop {
-                let [interrupt, terminate, hangup] = streams.as_mut_slice() else {
-                    return;
-                };
-                tokio::select! {
-                    _ = interrupt.recv() => {}
-                    _ = terminate.recv() => {}
-                    _ = hangup.recv() => {}
-                }
+                poll_fn(|context| poll_any(&mut streams, context)).await;
                 heard.wait_for_interrupt();
             }
         };
@@ -107,6 +120,19 @@ impl Interrupts {
             .spawn(move || runtime.block_on(wait))
             .context("cannot start the thread that listens to signals")?;
         Ok(())
+    }
+}
+
+fn ends() -> [SignalKind; 2] {
+    [SignalKind::terminate(), SignalKind::hangup()]
+}
+
+/// Ready when one of the signals has come.
+fn poll_any(streams: &mut [Signal], context: &mut Context<'_>) -> Poll<()> {
+    let mut streams = streams.iter_mut();
+    match streams.any(|stream| stream.poll_recv(context).is_ready()) {
+        true => Poll::Ready(()),
+        false => Poll::Pending,
     }
 }
 

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use waggle_load::{Counts, Failure, Failures, Interval};
+use waggle_runner::counts::GeneratorSettings;
 use waggle_spec::TimeKind;
+use waggle_stats::LoadModel;
 
-use super::aggregate::histogram;
+use super::{aggregate::histogram, shape::Shape};
 
 const LENGTH: Duration = Duration::from_millis(250);
 
@@ -26,6 +28,21 @@ pub(crate) const CALM: IntervalSpec = IntervalSpec {
     late: 0,
     us: 500,
 };
+
+/// The shape of a load of such intervals.
+pub(crate) fn shape() -> Shape {
+    Shape {
+        model: LoadModel::Closed,
+        generator: GeneratorSettings::default(),
+        has_stages: false,
+        requests_at_most: None,
+        interval: LENGTH,
+        records_per_request: 0,
+        steps: Vec::new(),
+        good_statuses: vec!["200".to_owned()],
+        tls_hint: |_| "",
+    }
+}
 
 /// A consistent interval.
 pub(crate) fn interval(index: u64, made: IntervalSpec, waiting: &mut u64) -> Interval {

@@ -2,6 +2,7 @@
 //! now. Pure: it shows and writes nothing.
 
 pub(crate) mod aggregate;
+pub(crate) mod forms;
 #[cfg(test)]
 pub(crate) mod generated;
 pub(crate) mod judge;

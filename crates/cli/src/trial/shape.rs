@@ -2,19 +2,25 @@
 
 use std::{sync::Arc, time::Duration};
 
+use serde::{Deserialize, Serialize};
 use waggle_analysis::judge;
 use waggle_load as load;
 use waggle_runner::counts::{GeneratorSettings, TlsObstacle};
 use waggle_stats::LoadModel;
 use waggle_study::{Cell, Scenario, What};
 
-use super::statuses;
+use super::{
+    forms::{GeneratorSettingsForm, LoadModelForm},
+    statuses,
+};
 
 /// The load of one trial, as far as its checks need it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Shape {
+    #[serde(with = "LoadModelForm")]
     pub(crate) model: LoadModel,
     /// What the load asks of the generator.
+    #[serde(with = "GeneratorSettingsForm")]
     pub(crate) generator: GeneratorSettings,
     /// The load has stages, so it is not expected to be steady.
     pub(crate) has_stages: bool,
@@ -27,7 +33,13 @@ pub(crate) struct Shape {
     /// Labels of expected statuses: of the request, or of each step.
     pub(crate) good_statuses: Vec<String>,
     /// Hint that is added to the failure if no connection can be established.
+    #[serde(skip, default = "no_hint")]
     pub(crate) tls_hint: fn(TlsObstacle) -> &'static str,
+}
+
+/// Hints are those of flags; a study has none.
+fn no_hint() -> fn(TlsObstacle) -> &'static str {
+    |_| ""
 }
 
 impl Shape {
@@ -58,7 +70,7 @@ impl Shape {
             records_per_request: cell.records().map_or(0, |records| records.per_request),
             steps,
             good_statuses,
-            tls_hint: |_| "",
+            tls_hint: no_hint(),
         }
     }
 

@@ -13,7 +13,7 @@ use rustix::{
     termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize},
 };
 use waggle_load::NullServer;
-use waggle_testkit::wait_for;
+use waggle_testkit::{wait_for, wait_until};
 
 use crate::workspace::Workspace;
 
@@ -35,7 +35,7 @@ struct Terminal {
     child: Child,
     /// The output so far.
     seen: String,
-    _server: NullServer,
+    _server: Option<NullServer>,
 }
 
 impl Terminal {
@@ -51,18 +51,22 @@ impl Terminal {
     /// A study of such a server: two cells with one trial each.
     fn with_study(workspace: &Workspace) -> Self {
         Self::with_server(workspace, |url| {
-            let study = format!(
-                "study: small\nquestion: Is it shown?\nsystem: {{ url: '{url}' }}\n\
-                 factors: {{ connections: [1, 2] }}\n\
-                 load:\n  model: closed\n  connections: ${{connections}}\n  request: {{ name: get, get: / }}\n\
-                 schedule:\n  warm_up: 1s\n  measure: 10m\n  repeat: 1\n"
-            );
-            std::fs::write(workspace.path().join("small.yaml"), study).unwrap();
+            write_study(workspace, url);
             ["run", "small.yaml"].map(str::to_owned).to_vec()
         })
     }
 
     fn with_server(workspace: &Workspace, command: impl FnOnce(&str) -> Vec<String>) -> Self {
+        let server = start_server();
+        let command = command(&format!("http://{}", server.address()));
+        let command: Vec<&str> = command.iter().map(String::as_str).collect();
+        Self {
+            _server: Some(server),
+            ..Self::start(workspace, &command)
+        }
+    }
+
+    fn start(workspace: &Workspace, command: &[&str]) -> Self {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&ours).unwrap();
         unlockpt(&ours).unwrap();
@@ -79,12 +83,9 @@ impl Terminal {
             ws_ypixel: 0,
         };
         tcsetwinsize(&theirs, size).unwrap();
-        let server = NullServer::start("127.0.0.1:0".parse().unwrap(), ANSWER).unwrap();
-        let command = command(&format!("http://{}", server.address()));
-        let command: Vec<&str> = command.iter().map(String::as_str).collect();
         let terminal = || Stdio::from(theirs.try_clone().unwrap());
         let child = workspace
-            .waggle(&command)
+            .waggle(command)
             .env("TERM", "xterm")
             .stdin(terminal())
             .stdout(terminal())
@@ -96,7 +97,7 @@ impl Terminal {
             theirs: theirs.into(),
             child,
             seen: String::new(),
-            _server: server,
+            _server: None,
         }
     }
 
@@ -133,6 +134,21 @@ impl Terminal {
     }
 }
 
+fn start_server() -> NullServer {
+    NullServer::start("127.0.0.1:0".parse().unwrap(), ANSWER).unwrap()
+}
+
+/// Two cells with one long trial each.
+fn write_study(workspace: &Workspace, url: &str) {
+    let study = format!(
+        "study: small\nquestion: Is it shown?\nsystem: {{ url: '{url}' }}\n\
+         factors: {{ connections: [1, 2] }}\n\
+         load:\n  model: closed\n  connections: ${{connections}}\n  request: {{ name: get, get: / }}\n\
+         schedule:\n  warm_up: 1s\n  measure: 10m\n  repeat: 1\n"
+    );
+    std::fs::write(workspace.path().join("small.yaml"), study).unwrap();
+}
+
 #[test]
 fn keys_end_the_load_and_the_terminal_is_restored() {
     let check = |keys: &str| {
@@ -167,6 +183,40 @@ fn a_run_is_shown_and_a_key_ends_it() {
     let code = terminal.child.wait().unwrap().code();
     assert_eq!(code, Some(130), "{}", terminal.seen);
     assert!(!terminal.is_raw(), "{}", terminal.seen);
+}
+
+#[test]
+fn an_attached_view_is_left_by_a_key_and_another_one_stops_the_run() {
+    let workspace = Workspace::new();
+    let server = start_server();
+    write_study(&workspace, &format!("http://{}", server.address()));
+    let mut run = workspace
+        .waggle(&["run", "small.yaml", "--quiet"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_until("the run is offered", || workspace.stream_socket().is_some());
+    let check = |key: &str, last: &str, code: i32| {
+        let mut terminal = Terminal::start(&workspace, &["run", "--attach"]);
+        terminal.read_until(INTO_VIEW);
+        terminal.read_until("verdict so far");
+        terminal.read_until("succeeded");
+        assert!(terminal.is_raw());
+        terminal.press(key);
+        terminal.read_until(OUT_OF_VIEW);
+        terminal.read_until(last);
+        let ended = terminal.child.wait().unwrap().code();
+        assert_eq!(ended, Some(code), "{}", terminal.seen);
+        assert!(!terminal.is_raw(), "{}", terminal.seen);
+    };
+    check(
+        "q",
+        "the run goes on; it is shown again by: waggle run --attach=",
+        0,
+    );
+    check("\x03", "interrupted before the first trial ended", 130);
+    assert_eq!(run.wait().unwrap().code(), Some(130));
 }
 
 #[test]

@@ -135,6 +135,13 @@ impl Workspace {
         runs.pop().unwrap()
     }
 
+    /// The socket at which a run can be followed.
+    pub(crate) fn stream_socket(&self) -> Option<PathBuf> {
+        let runs = fs::read_dir(self.path().join("runs")).ok()?;
+        let mut sockets = runs.map(|run| run.unwrap().path().join("events.sock"));
+        sockets.find(|socket| socket.exists())
+    }
+
     pub(crate) fn model(&self) -> Model {
         waggle_analysis::model(&Run::read(&self.run_folder()).unwrap())
     }

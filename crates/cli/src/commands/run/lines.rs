@@ -1,19 +1,15 @@
 //! Progress as plain lines: one per second during a load, one in five seconds during a preparation, and one for each finished trial and
 //! each warning.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use waggle_report::wording::{labels, search};
 use waggle_results::{AddedReason, AddedTrial};
-use waggle_runner::Event;
 
-use super::state::State;
-use crate::{
-    output::{
-        self,
-        values::{duration, rate},
-    },
-    trial::sides::Side,
+use super::{progress::Progress, state::State};
+use crate::output::{
+    self,
+    values::{duration, rate},
 };
 
 /// Between two lines of a preparation, which may take an hour.
@@ -22,7 +18,6 @@ const PREPARATION_EVERY: Duration = Duration::from_secs(5);
 /// Prints progress.
 pub(super) struct Lines {
     state: State,
-    began: Instant,
     /// When the progress of a preparation was shown last, since the beginning.
     preparation_shown: Option<Duration>,
 }
@@ -31,23 +26,24 @@ impl Lines {
     pub(super) fn new(state: State) -> Self {
         Self {
             state,
-            began: Instant::now(),
             preparation_shown: None,
         }
     }
 
-    pub(super) fn show(&mut self, event: &Event) {
-        let elapsed = self.began.elapsed();
-        self.state.apply(event, elapsed);
+    /// Shows a step; `elapsed` is the time since the start of the run.
+    /// Returns the line that it printed of what stays.
+    pub(super) fn show(&mut self, progress: &Progress, elapsed: Duration) -> Option<String> {
+        self.state.apply(progress, elapsed);
         let is_due = self
             .preparation_shown
             .is_none_or(|moment| elapsed >= moment + PREPARATION_EVERY);
-        let shows_preparation = matches!(event, Event::Preparing { .. }) && is_due;
+        let shows_preparation = matches!(progress, Progress::Preparing { .. }) && is_due;
         if shows_preparation {
             self.preparation_shown = Some(elapsed);
         }
         if let Some(now) = self.state.running.main_trial()
-            && (shows_preparation || matches!(event, Event::Interval { .. }) && now.has_new_figures)
+            && (shows_preparation
+                || matches!(progress, Progress::Interval { .. }) && now.has_new_figures)
         {
             output::print_progress(&format!(
                 "trial {} of {} · {} · {} left",
@@ -57,25 +53,32 @@ impl Lines {
                 duration(self.state.time_left(elapsed))
             ));
         }
-        if let Some(lasting) = lasting_line(event, &self.state) {
-            output::print_progress(&lasting);
-        }
+        let lasting = lasting_line(progress, &self.state)?;
+        output::print_progress(&lasting);
+        Some(lasting)
+    }
+
+    /// Applies a step that was before, and returns its line, if it is one that stays.
+    pub(super) fn catch_up(&mut self, progress: &Progress, elapsed: Duration) -> Option<String> {
+        self.state.apply(progress, elapsed);
+        lasting_line(progress, &self.state)
     }
 }
 
-/// The line of an event that stays on the screen: finished trials and warnings.
-pub(super) fn lasting_line(event: &Event, state: &State) -> Option<String> {
-    let (_, event) = Side::split(event);
-    match event {
-        Event::RunStarted {
+/// The line of a step that stays on the screen: finished trials and warnings.
+pub(super) fn lasting_line(progress: &Progress, state: &State) -> Option<String> {
+    let (_, progress) = progress.split();
+    match progress {
+        Progress::RunStarted {
             trials,
             already_done,
             ..
         } if *already_done > 0 => Some(resume_line(*trials, *already_done, state)),
-        Event::TrialEnded {
+        Progress::TrialEnded {
             key,
             failure: None,
             goodput_per_s,
+            ..
         } => Some(format!(
             "{:>4}/{}  cell {:>2} repetition {}  {}",
             state.done,
@@ -84,7 +87,7 @@ pub(super) fn lasting_line(event: &Event, state: &State) -> Option<String> {
             key.repetition,
             rate(*goodput_per_s)
         )),
-        Event::TrialEnded {
+        Progress::TrialEnded {
             key,
             failure: Some(reason),
             ..
@@ -92,38 +95,31 @@ pub(super) fn lasting_line(event: &Event, state: &State) -> Option<String> {
             "{:>4}/{}  cell {:>2} repetition {}  failed: {reason}",
             state.done, state.trials, key.cell, key.repetition
         )),
-        Event::TrialsAdded(added) => Some(added_trials(added)),
-        Event::WaitingForServer { url, why, at_most } => Some(format!(
+        Progress::TrialsAdded(added) => Some(added_trials(added)),
+        Progress::WaitingForServer { url, why, at_most } => Some(format!(
             "waiting for {url}: {why} (at most {})",
             waggle_units::format_duration(*at_most)
         )),
-        Event::Calibrating(shape) => Some(format!("calibrating the load generator: {shape}")),
-        Event::Searched(step) => {
-            let level = search::level(state.outline.what?, step.level);
-            let showed = labels::evidence(step.evidence);
-            let why: Vec<String> = step.why.iter().map(search::shortfall).collect();
+        Progress::Calibrating(shape) => Some(format!("calibrating the load generator: {shape}")),
+        Progress::Searched {
+            key,
+            level,
+            evidence,
+            why,
+        } => {
+            let level = search::level(state.outline.what?, *level);
+            let showed = labels::evidence(*evidence);
             let why = match why.is_empty() {
                 true => String::new(),
                 false => format!(": {}", why.join("; ")),
             };
             Some(format!(
                 "           cell {:>2} {level}  {showed}{why}",
-                step.key.cell
+                key.cell
             ))
         }
-        Event::Found {
-            cell, answer, why, ..
-        } => {
-            let place = format!("cell {cell}");
-            let why = why.first().map(search::shortfall);
-            Some(search::sentence(
-                state.outline.what?,
-                answer,
-                why.as_deref(),
-                &place,
-            ))
-        }
-        Event::WaitingForQuiet {
+        Progress::Found { sentence, .. } => Some(sentence.clone()),
+        Progress::WaitingForQuiet {
             other_cores,
             cpus,
             at_most,
@@ -132,8 +128,8 @@ pub(super) fn lasting_line(event: &Event, state: &State) -> Option<String> {
             waiting_for_quiet(*other_cores, *cpus),
             at_most.as_secs_f64().ceil()
         )),
-        Event::Notice(text) => Some(text.clone()),
-        Event::Warning(text) => Some(format!("warning: {text}")),
+        Progress::Notice(text) => Some(text.clone()),
+        Progress::Warning(text) => Some(format!("warning: {text}")),
         _ => None,
     }
 }

@@ -1,47 +1,51 @@
 //! The live view of a run.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use waggle_analysis::trial_so_far;
-use waggle_runner::Event;
 
 use super::{
-    board_updater::{BoardUpdater, Judge, StudyFacts},
-    state::Outline,
+    board_updater::BoardUpdater,
+    progress::{Progress, StudyFacts},
 };
-use crate::{live::Live, output, process::interrupts::Interrupts};
+use crate::{
+    live::{KeyActions, Live},
+    output,
+};
 
 /// Shows a run in the live view.
 pub(super) struct RunView {
     live: Live,
-    began: Instant,
     updater: BoardUpdater,
 }
 
 impl RunView {
-    /// Takes the terminal.
+    /// Takes the terminal; the run began at this instant.
     ///
     /// # Errors
     /// The terminal lacks a capability.
-    pub(super) fn start(
-        facts: StudyFacts,
-        outline: Outline,
-        interrupts: Interrupts,
-    ) -> Result<Self> {
-        let judge: Judge = |folder, key| trial_so_far(folder, key).ok();
-        let updater = BoardUpdater::new(facts, outline, judge);
+    pub(super) fn start(facts: StudyFacts, keys: KeyActions, began: Instant) -> Result<Self> {
+        let updater = BoardUpdater::new(facts);
         Ok(Self {
             // The runner pins this process to the CPUs of the load generator, so the view has no other CPUs.
-            live: Live::start(&updater.board, interrupts, Vec::new())?,
-            began: Instant::now(),
+            live: Live::start(&updater.board, keys, Vec::new(), began)?,
             updater,
         })
     }
 
-    /// Shows an event.
-    pub(super) fn show(&mut self, event: &Event) {
-        self.updater.apply(event, self.began.elapsed());
+    /// Shows a step; `elapsed` is the time since the run began.
+    pub(super) fn show(&mut self, progress: &Progress, elapsed: Duration) {
+        self.updater.apply(progress, elapsed);
+    }
+
+    /// Shows a state from its beginning, in place of what there is.
+    pub(super) fn begin_again(&mut self, facts: StudyFacts) {
+        self.updater.begin_again(facts);
+    }
+
+    /// Shows a line that is not of the run.
+    pub(super) fn note(&mut self, text: &str) {
+        self.updater.note(text);
     }
 
     /// Restores the terminal, and prints the lines that stay.

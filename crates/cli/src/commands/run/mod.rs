@@ -1,13 +1,19 @@
 //! `waggle run`: runs a study and writes its report. The live view (`live_view`, with `board_updater` and `load_title`) or plain
-//! `lines` show its events; both use `state`.
+//! `lines` show its steps (`progress`); both use `state`. `drive` runs it, and offers its steps to other processes as a `stream`, which
+//! `attach` shows.
 
+mod attach;
 mod board_updater;
+mod drive;
 mod lines;
 mod live_view;
 mod load_title;
+mod progress;
 mod remains;
 mod repeated;
+mod resume_command;
 mod state;
+mod stream;
 
 use std::{
     io::ErrorKind,
@@ -16,39 +22,36 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
-use tokio::sync::{mpsc, watch};
 use waggle_analysis::{Model, compare::compare_levels};
 use waggle_report::wording::compare::error as compare_error;
 use waggle_results::WriteError;
-use waggle_runner::{CpuUse, Ended, Event, RunError, RunRequest};
+use waggle_runner::{CpuUse, Ended as RunEnded, RunError, RunRequest};
 use waggle_study::{Source, Study};
 use waggle_system::host::measuring::Measuring;
 
 use self::{
-    board_updater::StudyFacts,
-    lines::Lines,
-    live_view::RunView,
-    state::{Outline, State},
+    drive::Screen,
+    resume_command::resume_command,
+    stream::{message::Ended, offer::Offer},
 };
 use crate::{
     arguments::{DesignChoice, Run, RunComparison},
     commands::{compare, report, system},
-    export::{Export, Exporter, Feed},
+    export::Export,
     inputs::{
         against,
         artifacts::program_folders,
         left_out, runs,
         study::{self, Loaded},
     },
-    live,
-    output::{self, result_files::StandardOutput},
-    process::{exit::Exit, folders, interrupts::Interrupts, priority::out_of_the_way, seed},
+    output::{self, result_files::StandardOutput, transcript},
+    process::{exit::Exit, folders, interrupts::Interrupts, seed},
 };
 
-/// Events that may wait for the screen.
-const EVENTS_MAX: usize = 1024;
-
 pub(crate) fn run(arguments: &Run) -> Result<Exit> {
+    if let Some(given) = &arguments.attached.attach {
+        return attach::run(arguments, given.as_deref());
+    }
     let interrupts = Interrupts::new(|| {});
     let study = arguments.choice.study.display();
     let what = format!("waggle run {study}");
@@ -84,13 +87,7 @@ fn run_once(
     }
     arguments.comparison.files.check(StandardOutput::Taken)?;
     check_metrics(&loaded.study, &arguments.comparison)?;
-    match &arguments.comparison.baseline {
-        Some(baseline) => drop(compare::run_folders(baseline)?),
-        // The files are those of the results over runs.
-        None if arguments.repeated.times.is_some() => {}
-        None if arguments.choice.against.is_empty() => refuse_comparison(&arguments.comparison)?,
-        None => {}
-    }
+    check_comparison(arguments)?;
     let mut new = None;
     let folder = match &arguments.resume {
         Some(Some(folder)) => runs::run_of_study(folder, &loaded.study.name)?,
@@ -122,7 +119,7 @@ fn run_once(
     for line in left_out::lines(&loaded, &left_out) {
         print(&line);
     }
-    let view = view(arguments, &loaded.study, &folder, interrupts)?;
+    let screen = Screen::new(arguments, &loaded.study, &folder, interrupts)?;
     let system_name = loaded.system.name.clone();
     let study_source = loaded.study_source.clone();
     let request = RunRequest {
@@ -130,13 +127,18 @@ fn run_once(
         measuring: Some(Arc::clone(measuring)),
         ..request(arguments, loaded, &folder)?
     };
-    let driven = drive(request, view, export, interrupts);
+    let (driven, offer) = drive::run(request, screen, export, interrupts);
     system::warn_of_own(&system_name);
-    let (ended, exporter) = driven.map_err(|error| {
+    let driven = driven.map_err(|error| {
         let located = with_place(error, arguments, &study_source);
         with_way_on(located, arguments, &folder)
-    })?;
-    let exit = report_run(arguments, &folder, &ended);
+    });
+    let (closed, text) = transcript::keep(|| {
+        let (ended, exporter) = driven?;
+        Ok((report_run(arguments, &folder, &ended), exporter))
+    });
+    tell_end(offer, closed.as_ref().map(|(exit, _)| exit), text);
+    let (exit, exporter) = closed?;
     if let Some(exporter) = exporter {
         exporter.finish(interrupts, print);
     }
@@ -144,6 +146,26 @@ fn run_once(
         exit: exit?,
         folder,
     })
+}
+
+/// Refuses a comparison that cannot be made, before anything is run.
+fn check_comparison(arguments: &Run) -> Result<()> {
+    match &arguments.comparison.baseline {
+        Some(baseline) => drop(compare::run_folders(baseline)?),
+        // The files are those of the results over runs.
+        None if arguments.repeated.times.is_some() => {}
+        None if arguments.choice.against.is_empty() => refuse_comparison(&arguments.comparison)?,
+        None => {}
+    }
+    Ok(())
+}
+
+/// Tells followers how the run ends, and what it has printed.
+fn tell_end(offer: Option<Offer>, closed: Result<&Result<Exit>, &anyhow::Error>, text: String) {
+    if let Some(offer) = offer {
+        let exit = closed.and_then(Result::as_ref);
+        offer.end(&Ended::new(exit, text));
+    }
 }
 
 /// A study without a seed has a new one in each run; a run that is resumed keeps its own.
@@ -158,8 +180,8 @@ fn settle_seed(study: &mut Study, arguments: &Run, folder: &Path) {
 }
 
 /// Writes the report and prints the result.
-fn report_run(arguments: &Run, folder: &Path, ended: &Ended) -> Result<Exit> {
-    if matches!(ended, Ended::Interrupted) && nothing_finished(folder) {
+fn report_run(arguments: &Run, folder: &Path, ended: &RunEnded) -> Result<Exit> {
+    if matches!(ended, RunEnded::Interrupted) && nothing_finished(folder) {
         output::print_result(&format!(
             "interrupted before the first trial ended; resume with: {}\n",
             resume_command(arguments, folder)
@@ -169,8 +191,8 @@ fn report_run(arguments: &Run, folder: &Path, ended: &Ended) -> Result<Exit> {
     let (text, model, exit) = report::write_report(folder, arguments.strict)?;
     output::print_text(&format!("{text}\n"))?;
     Ok(match ended {
-        Ended::Finished => compare_run(arguments, folder, &model, exit)?,
-        Ended::Interrupted => {
+        RunEnded::Finished => compare_run(arguments, folder, &model, exit)?,
+        RunEnded::Interrupted => {
             output::print_result(&format!(
                 "interrupted; resume with: {}\n",
                 resume_command(arguments, folder)
@@ -178,43 +200,6 @@ fn report_run(arguments: &Run, folder: &Path, ended: &Ended) -> Result<Exit> {
             Exit::Interrupted
         }
     })
-}
-
-/// The command that runs the rest of a run: with the flags on which its plan depends.
-fn resume_command(arguments: &Run, folder: &Path) -> String {
-    let mut words = run_command(arguments);
-    words.push(format!("--resume={}", folder.display()));
-    let words: Vec<String> = words.iter().map(|word| runs::shell_word(word)).collect();
-    words.join(" ")
-}
-
-/// The words of the command that runs the same plan.
-fn run_command(arguments: &Run) -> Vec<String> {
-    let choice = &arguments.choice;
-    let mut words = vec![
-        "waggle".to_owned(),
-        "run".to_owned(),
-        choice.study.display().to_string(),
-    ];
-    let mut add = |flag: &str, value: &dyn std::fmt::Display| {
-        words.extend([flag.to_owned(), value.to_string()]);
-    };
-    for level in &choice.filter {
-        add("--filter", level);
-    }
-    if let Some(seed) = choice.seed {
-        add("--seed", &seed);
-    }
-    for change in &choice.against {
-        add("--against", change);
-    }
-    if let Some(design) = choice.design {
-        add("--design", &design.name());
-    }
-    words.extend(choice.quick.then(|| "--quick".to_owned()));
-    words.extend(choice.pilot.then(|| "--pilot".to_owned()));
-    words.extend(arguments.idle_poll.then(|| "--idle-poll".to_owned()));
-    words
 }
 
 /// The place in the study of a file that cannot be read.
@@ -340,94 +325,6 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
     })
 }
 
-/// How the progress of a run is shown; the closing table is separate.
-enum View {
-    Quiet,
-    Lines(Box<Lines>),
-    Live(Box<RunView>),
-}
-
-impl View {
-    fn show(&mut self, event: &Event) {
-        match self {
-            Self::Quiet => {}
-            Self::Lines(lines) => lines.show(event),
-            Self::Live(view) => view.show(event),
-        }
-    }
-
-    fn end(self) {
-        match self {
-            Self::Quiet | Self::Lines(_) => {}
-            Self::Live(view) => view.end(),
-        }
-    }
-}
-
-fn view(
-    arguments: &Run,
-    study: &Study,
-    run_folder: &Path,
-    interrupts: &Interrupts,
-) -> Result<View> {
-    let outline = Outline::from_study(study);
-    Ok(if arguments.quiet {
-        View::Quiet
-    } else if !arguments.no_live && live::fits() {
-        let facts = StudyFacts::new(study, run_folder, arguments.idle_poll);
-        View::Live(Box::new(RunView::start(
-            facts,
-            outline,
-            interrupts.clone(),
-        )?))
-    } else {
-        View::Lines(Box::new(Lines::new(State::new(outline))))
-    })
-}
-
-/// Runs to the end or to an interrupt; in both cases the system is stopped. A separate thread shows the progress and adds up what
-/// is exported.
-fn drive(
-    request: RunRequest,
-    view: View,
-    export: Option<Export>,
-    interrupts: &Interrupts,
-) -> Result<(Ended, Option<Exporter>)> {
-    let (sender, receiver) = mpsc::channel::<Event>(EVENTS_MAX);
-    let exporter = export.map(|export| export.start(sender.downgrade()));
-    let exporter = exporter.transpose()?;
-    let feed = exporter
-        .as_ref()
-        .map(|exporter| exporter.feed(&request.run_folder));
-    let shower = std::thread::Builder::new()
-        .name("events".to_owned())
-        .spawn(move || show_events(receiver, feed.as_ref(), view))
-        .context("cannot start the thread that shows the run")?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("cannot start the runtime")?;
-    let (stop, shutdown) = watch::channel(false);
-    interrupts.follow(move || {
-        stop.send_replace(true);
-    });
-    interrupts.listen()?;
-    let ended = runtime.block_on(waggle_runner::run(request, sender, shutdown));
-    shower.join().ok();
-    Ok((ended?, exporter))
-}
-
-fn show_events(mut events: mpsc::Receiver<Event>, feed: Option<&Feed>, mut view: View) {
-    out_of_the_way(&[]);
-    while let Some(event) = events.blocking_recv() {
-        if let Some(feed) = feed {
-            feed.apply(&event);
-        }
-        view.show(&event);
-    }
-    view.end();
-}
-
 fn nothing_finished(folder: &Path) -> bool {
     waggle_results::RunFolder::open(folder)
         .ok()
@@ -437,40 +334,11 @@ fn nothing_finished(folder: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::{io, path::Path};
+    use std::io;
 
-    use clap::Parser;
     use waggle_results::WriteError;
 
-    use super::{Run, RunError, resume_command, with_way_on};
-
-    #[derive(Parser)]
-    struct Flags {
-        #[command(flatten)]
-        run: Run,
-    }
-
-    fn flags(given: &[&str]) -> Run {
-        Flags::parse_from([&["run", "a.yaml"], given].concat()).run
-    }
-
-    #[test]
-    fn a_run_is_resumed_with_the_flags_of_its_plan() {
-        let check = |given: &[&str], expected: &str| {
-            assert_eq!(
-                resume_command(&flags(given), Path::new("runs/a-1")),
-                format!("waggle run a.yaml{expected} --resume=runs/a-1")
-            );
-        };
-        check(&["--no-live", "--strict", "--runs", "there"], "");
-        let plan = "--filter workers=2 --filter size=1 --seed 7 --against workers=3 --design blocks --quick --idle-poll";
-        let words: Vec<&str> = plan.split(' ').collect();
-        check(&words, &format!(" {plan}"));
-        check(
-            &["--filter", "query=it's $a"],
-            " --filter 'query=it'\\''s $a'",
-        );
-    }
+    use super::{RunError, resume_command::tests::flags, with_way_on};
 
     #[test]
     fn a_full_disk_ends_a_run_that_can_be_resumed() {

@@ -15,7 +15,11 @@ use waggle_analysis::history::{HistorySettings, HostScope};
 use waggle_report::wording::{format::plural, history::error};
 use waggle_system::host::measuring::Measuring;
 
-use super::{Finished, resume_command, run_command, run_once};
+use super::{
+    Finished,
+    resume_command::{resume_command, run_command},
+    run_once,
+};
 use crate::{
     arguments::Run,
     commands::history,

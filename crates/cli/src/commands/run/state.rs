@@ -1,15 +1,16 @@
-//! The state of a run, from its events. Pure; `lines` and the live view show it.
+//! The state of a run, from its steps. Pure; `lines` and the live view show it.
 
 use std::time::Duration;
 
 use waggle_load::Interval;
 use waggle_report::wording::{format, labels, operating_points, search};
 use waggle_results::{PhaseName, TrialKey};
-use waggle_runner::Event;
-use waggle_spec::{LevelKind, TimeKind};
-use waggle_study::Study;
+use waggle_spec::TimeKind;
 
-use super::lines::waiting_for_quiet;
+use super::{
+    lines::waiting_for_quiet,
+    progress::{Outline, Progress},
+};
 use crate::{
     output::values::{duration, microseconds, rate},
     trial::{
@@ -17,36 +18,6 @@ use crate::{
         sides::{Side, Sides},
     },
 };
-
-/// The properties of a run before it starts.
-#[derive(Debug, Clone)]
-pub(super) struct Outline {
-    /// Trials of a cell; of a search the most, without those at operating points.
-    pub(super) repeat: u32,
-    /// The most trials of a cell, if it is not `repeat`.
-    repeat_max: u32,
-    /// What a search maximizes.
-    pub(super) what: Option<LevelKind>,
-}
-
-impl Outline {
-    pub(super) fn from_study(study: &Study) -> Self {
-        let of_search = study.search.as_ref().map(|search| search.max_trials);
-        Self {
-            repeat: of_search.unwrap_or(study.repeat),
-            repeat_max: of_search.unwrap_or(study.repeat_max),
-            what: study.search.as_ref().map(|find| find.maximize),
-        }
-    }
-
-    /// `3`, or `3 to 8` if repetitions may be added.
-    pub(super) fn repetitions(&self) -> String {
-        match self.repeat_max > self.repeat {
-            true => format!("{} to {}", self.repeat, self.repeat_max),
-            false => self.repeat.to_string(),
-        }
-    }
-}
 
 /// The state of a run. Pure: the caller passes instants.
 #[derive(Debug)]
@@ -126,40 +97,32 @@ impl State {
         }
     }
 
-    /// Applies an event; `elapsed` is the time since the start.
-    pub(super) fn apply(&mut self, event: &Event, elapsed: Duration) {
-        let (side, event) = Side::split(event);
-        match event {
-            Event::RunStarted {
+    /// Applies a step; `elapsed` is the time since the start.
+    pub(super) fn apply(&mut self, progress: &Progress, elapsed: Duration) {
+        let (side, progress) = progress.split();
+        match progress {
+            Progress::RunStarted {
                 trials,
                 already_done,
                 expected,
+                ..
             } => {
                 (self.trials, self.done, self.expected) = (*trials, *already_done, *expected);
             }
-            Event::TrialStarted {
-                position,
-                key,
-                levels,
-                level,
-                operating_share,
-                ..
-            } => {
-                let searched = self.outline.what.zip(*level);
+            Progress::TrialStarted(trial) => {
+                let searched = self.outline.what.zip(trial.level);
                 let now = Now {
                     level: searched.map(|(what, level)| search::level(what, level)),
-                    operating_share: *operating_share,
-                    ..Now::new(*position, *key, levels)
+                    operating_share: trial.operating_share,
+                    ..Now::new(trial.position, trial.key, &trial.levels)
                 };
                 self.running.start(side, now);
             }
-            Event::Phase {
-                phase, expected, ..
-            } => self.begin_phase(side, *phase, *expected),
-            Event::Interval { interval, .. } => self.add_interval(side, interval),
-            Event::Killed { replica } => self.figures(side, format!("{replica} is killed")),
-            Event::UpAgain { replica, after } => self.figures(side, up_again(replica, *after)),
-            Event::Preparing {
+            Progress::Phase { phase, expected } => self.begin_phase(side, *phase, *expected),
+            Progress::Interval { interval, .. } => self.add_interval(side, interval),
+            Progress::Killed { replica } => self.figures(side, format!("{replica} is killed")),
+            Progress::UpAgain { replica, after } => self.figures(side, up_again(replica, *after)),
+            Progress::Preparing {
                 load,
                 done,
                 sessions,
@@ -168,31 +131,31 @@ impl State {
                 self.fill(load, (*done, *sessions), elapsed);
                 self.figures(side, preparing(load, (*done, *sessions), *retries));
             }
-            Event::WaitingForQuiet {
+            Progress::WaitingForQuiet {
                 other_cores, cpus, ..
             } => self.figures(side, waiting_for_quiet(*other_cores, *cpus)),
-            Event::Draining { visible, accepted } => {
+            Progress::Draining { visible, accepted } => {
                 self.figures(side, format!("{visible} of {accepted} records arrived"))
             }
-            Event::TrialEnded { .. } => {
+            Progress::TrialEnded { .. } => {
                 self.done += 1;
                 self.done_here += 1;
                 self.took = elapsed;
                 self.running.end();
             }
-            Event::TrialsAdded(added) => {
+            Progress::TrialsAdded(added) => {
                 self.trials += u32::try_from(added.len()).unwrap_or(u32::MAX);
             }
-            Event::Found { not_needed, .. } => {
+            Progress::Found { not_needed, .. } => {
                 self.trials = self.trials.saturating_sub(*not_needed);
             }
-            Event::Machine { .. }
-            | Event::Partner(_)
-            | Event::Searched { .. }
-            | Event::Calibrating(_)
-            | Event::WaitingForServer { .. }
-            | Event::Notice(_)
-            | Event::Warning(_) => {}
+            Progress::Machine { .. }
+            | Progress::Partner(_)
+            | Progress::Searched { .. }
+            | Progress::Calibrating(_)
+            | Progress::WaitingForServer { .. }
+            | Progress::Notice(_)
+            | Progress::Warning(_) => {}
         }
     }
 
@@ -326,14 +289,19 @@ mod tests {
     use std::sync::Arc;
 
     use waggle_results::TrialKey;
+    use waggle_spec::LevelKind;
 
     use super::*;
-    use crate::trial::{
-        aggregate::histogram,
-        generated::{CALM, interval as made_interval},
+    use crate::{
+        commands::run::progress::StartedTrial,
+        live::Title,
+        trial::{
+            aggregate::histogram,
+            generated::{CALM, interval as made_interval, shape},
+        },
     };
 
-    fn state_after(events: &[Event]) -> State {
+    fn state_after(events: &[Progress]) -> State {
         let outline = Outline {
             repeat: 3,
             repeat_max: 3,
@@ -346,25 +314,27 @@ mod tests {
         state
     }
 
-    fn started_events() -> Vec<Event> {
+    fn started_events() -> Vec<Progress> {
         let key = TrialKey {
             cell: 7,
             repetition: 2,
         };
         vec![
-            Event::RunStarted {
+            Progress::RunStarted {
                 trials: 36,
                 already_done: 18,
                 expected: Duration::from_secs(100),
+                ended: Vec::new(),
             },
-            Event::TrialStarted {
+            Progress::TrialStarted(Box::new(StartedTrial {
                 position: 19,
                 key,
                 levels: "connections=10 pipelining=50".to_owned(),
                 level: None,
                 operating_share: None,
-                workers: 1,
-            },
+                title: Title::default(),
+                shape: shape(),
+            })),
         ]
     }
 
@@ -372,10 +342,9 @@ mod tests {
     fn the_line_names_cell_phase_and_rate() {
         let check = |event, expected: &str| {
             let mut events = started_events();
-            events.push(Event::Phase {
+            events.push(Progress::Phase {
                 phase: PhaseName::Measure,
                 expected: Some(Duration::from_secs(3)),
-                at_most: Duration::from_secs(3),
             });
             events.push(event);
             assert_eq!(state_after(&events).line(), expected);
@@ -391,7 +360,7 @@ mod tests {
             interval.times[TimeKind::Response]
                 .record_n(12_400, 10)
                 .unwrap();
-            Event::Interval {
+            Progress::Interval {
                 phase: PhaseName::Measure,
                 interval: Arc::new(interval),
             }
@@ -406,7 +375,7 @@ mod tests {
             &format!("{begin} · 45.2k/s, 3.00/s failing  p50 820 µs p99 12.4 ms"),
         );
         check(
-            Event::Draining {
+            Progress::Draining {
                 visible: 10,
                 accepted: 30,
             },
@@ -418,7 +387,7 @@ mod tests {
     fn time_left_has_the_rest_of_a_preparation() {
         let mut state = state_after(&started_events());
         let before = state.time_left(Duration::from_secs(10));
-        let fill = |done| Event::Preparing {
+        let fill = |done| Progress::Preparing {
             load: "fill".to_owned(),
             done,
             sessions: 1_100,
@@ -450,10 +419,11 @@ mod tests {
                 cell: 1,
                 repetition: 3,
             };
-            let ended = Event::TrialEnded {
+            let ended = Progress::TrialEnded {
                 key,
                 failure: None,
                 goodput_per_s: 1.0,
+                judged: None,
             };
             state.apply(&ended, Duration::from_secs(ended_at));
         }

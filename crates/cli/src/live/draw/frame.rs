@@ -37,5 +37,7 @@ pub(in crate::live) struct Frame<'a> {
     pub(in crate::live) is_paused: bool,
     /// Number of requests to end.
     pub(in crate::live) asked_to_end: u32,
+    /// What is shown goes on without the view.
+    pub(in crate::live) may_leave: bool,
     pub(in crate::live) with_help: bool,
 }

@@ -147,13 +147,18 @@ fn named_keys(frame: &Frame<'_>) -> Vec<Key> {
         style: BOLD,
     };
     let end = match frame.asked_to_end {
+        _ if frame.may_leave => "leave",
         0 => "end",
         _ if frame.study.is_some() => "ending",
         1 => "end now",
         _ => "quit",
     };
     let pause = if frame.is_paused { "resume" } else { "pause" };
-    let mut keys = vec![bold("q", end), bold("space", pause)];
+    let mut keys = vec![bold("q", end)];
+    if frame.may_leave && frame.asked_to_end == 0 {
+        keys.push(bold("Ctrl-C", "stop the run"));
+    }
+    keys.push(bold("space", pause));
     for (key, name, page) in pages(frame) {
         let style = if frame.page == page {
             frame.palette.colour(RATE).patch(BOLD)
@@ -181,7 +186,7 @@ fn named_keys(frame: &Frame<'_>) -> Vec<Key> {
 }
 
 /// Keys and their actions; a text without a key is a sentence.
-fn help_lines(frame: &Frame<'_>) -> [(&'static str, &'static str); 7] {
+fn help_lines(frame: &Frame<'_>) -> Vec<(&'static str, &'static str)> {
     let (end, pages) = match frame.study {
         None => (
             "end, with the result so far; again: end now",
@@ -192,15 +197,25 @@ fn help_lines(frame: &Frame<'_>) -> [(&'static str, &'static str); 7] {
             ("1 2 3 4, tab", "overview, response times, details, cells"),
         ),
     };
-    [
-        ("q, Ctrl-C", end),
+    let ends = match frame.may_leave {
+        true => vec![
+            ("q", "leave the view; the run goes on"),
+            (
+                "Ctrl-C",
+                "stop the run; finished trials are kept, it can be resumed",
+            ),
+        ],
+        false => vec![("q, Ctrl-C", end)],
+    };
+    let others = [
         ("space", "pause the display; the load continues"),
         pages,
         ("w", "the whole load, or its last minute"),
         ("?", "this help"),
         ("", ""),
         ("", "Metrics and verdict are those of a load that ends now."),
-    ]
+    ];
+    ends.into_iter().chain(others).collect()
 }
 
 /// The help box in the middle of the screen.

@@ -201,6 +201,7 @@ how_tos! {
     how_to_plan_repetitions: "repetitions.md",
     how_to_read_the_report: "report.md",
     how_to_load_a_running_server: "running-server.md",
+    how_to_follow_a_run: "attach.md",
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Progress of a running load: lines, the live view, or nothing.
 
+use std::time::Instant;
+
 use waggle_load::Interval;
 use waggle_report::wording::format::plain;
 
@@ -8,7 +10,7 @@ use crate::{
         result::{render, summary::Row},
         study::planned::Planned,
     },
-    live::{Board, JudgePace, Live, Shared, Title, ViewModel},
+    live::{Board, JudgePace, KeyActions, Live, Shared, Title, ViewModel},
     output::{self, values::microseconds},
     process::interrupts::Interrupts,
     trial::{phase::Phase, so_far::SoFar},
@@ -84,12 +86,16 @@ impl LiveView {
 
     fn begin(&mut self, planned: &Planned, interrupts: &Interrupts) -> anyhow::Result<()> {
         let engine_cpus = planned.pinned.clone();
+        let keys = KeyActions {
+            end: interrupts.clone(),
+            leave: None,
+        };
         let board = Shared::new(Board {
             study: None,
             trial: ViewModel::new(title(&self.url, planned), &planned.shape),
             partner: None,
         });
-        let live = Live::start(&board, interrupts.clone(), engine_cpus)?;
+        let live = Live::start(&board, keys, engine_cpus, Instant::now())?;
         self.live = Some((live, board));
         Ok(())
     }

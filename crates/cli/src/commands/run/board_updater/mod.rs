@@ -1,63 +1,30 @@
-//! Turns the events of a run into the board of the live view. Finished trials are checked from disk, the running one from its
-//! intervals. Does not use the terminal.
+//! Turns the steps of a run into the board of the live view. The running trial is checked from its intervals. Does not use the
+//! terminal.
 
 #[cfg(test)]
 mod tests;
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::time::Duration;
 
-use waggle_analysis::{SearchStep, TrialSoFar, cell_so_far};
+use waggle_analysis::cell_so_far;
 use waggle_load::Interval;
-use waggle_report::wording::{causes::Place, operating_points, search::level};
-use waggle_results::{PhaseName, TrialKey, finished_trials, run_info};
-use waggle_runner::Event;
-use waggle_stats::{Answer, Evidence};
-use waggle_study::{Cell, Study};
+use waggle_report::wording::{causes::Place, operating_points};
+use waggle_results::{PhaseName, TrialKey};
+use waggle_stats::Evidence;
 
 use super::{
     lines::lasting_line,
-    load_title::title,
-    state::{Outline, State},
+    progress::{CellFacts, Judged, Progress, StartedTrial, StudyFacts},
+    state::State,
 };
 use crate::{
     live::{Board, CellBoard, JudgePace, Mark, PhaseNow, Shared, StudyBoard, TrialNow, ViewModel},
     trial::{
         phase::Phase,
-        shape::Shape,
         sides::{Side, Sides},
         so_far::SoFar,
     },
 };
-
-/// The parts of a study that the view needs.
-pub(super) struct StudyFacts {
-    name: String,
-    question: String,
-    factors: Vec<String>,
-    cells: Vec<Cell>,
-    run_folder: PathBuf,
-    idle_poll: bool,
-}
-
-impl StudyFacts {
-    pub(super) fn new(study: &Study, run_folder: &Path, idle_poll: bool) -> Self {
-        Self {
-            name: study.name.clone(),
-            question: study.question.clone(),
-            factors: study.factors.clone(),
-            cells: study.cells.clone(),
-            run_folder: run_folder.to_path_buf(),
-            idle_poll,
-        }
-    }
-}
-
-/// Checks a finished trial; `None`: it cannot be read.
-pub(super) type Judge = fn(&Path, TrialKey) -> Option<TrialSoFar>;
 
 /// A running trial, with the pace at which it is judged.
 struct Followed {
@@ -65,67 +32,58 @@ struct Followed {
     pace: JudgePace,
 }
 
-/// A trial that starts.
-struct TrialStart {
-    key: TrialKey,
-    level: Option<f64>,
-    operating_share: Option<f64>,
-    workers: usize,
-}
-
 /// Updates the board from the events of a run.
 pub(super) struct BoardUpdater {
     pub(super) board: Shared,
-    judge: Judge,
     state: State,
     facts: StudyFacts,
     running: Sides<Followed>,
-    /// Finished trials, by cell.
-    ended: BTreeMap<u32, Vec<TrialSoFar>>,
     /// Lines that stay on the screen after the view.
     pub(super) lasting: Vec<String>,
 }
 
 impl BoardUpdater {
-    pub(super) fn new(facts: StudyFacts, outline: Outline, judge: Judge) -> Self {
+    pub(super) fn new(facts: StudyFacts) -> Self {
+        Self::on_board(Shared::new(Board::default()), facts)
+    }
+
+    /// Forgets what it was told, and shows this study from its beginning.
+    pub(super) fn begin_again(&mut self, facts: StudyFacts) {
+        *self = Self::on_board(self.board.clone(), facts);
+    }
+
+    fn on_board(board: Shared, facts: StudyFacts) -> Self {
+        let new = Board {
+            study: Some(study_board(&facts)),
+            ..Board::default()
+        };
+        board.update(|board| *board = new);
         Self {
-            board: Shared::new(Board {
-                study: Some(study_board(&facts, &outline)),
-                ..Board::default()
-            }),
-            judge,
-            state: State::new(outline),
+            board,
+            state: State::new(facts.outline.clone()),
             facts,
             running: Sides::default(),
-            ended: BTreeMap::new(),
             lasting: Vec::new(),
         }
     }
 
-    /// Applies an event; `elapsed` is the time since the start of the view.
-    pub(super) fn apply(&mut self, event: &Event, elapsed: Duration) {
-        self.state.apply(event, elapsed);
-        let (side, event) = Side::split(event);
-        match event {
-            Event::RunStarted { already_done, .. } if *already_done > 0 => self.read_ended(),
-            Event::TrialStarted {
-                key,
-                level,
-                operating_share,
-                workers,
-                ..
-            } => self.trial_started(
-                side,
-                TrialStart {
-                    key: *key,
-                    level: *level,
-                    operating_share: *operating_share,
-                    workers: *workers,
-                },
-            ),
-            Event::Phase {
-                phase, expected, ..
-            } if side == Side::First => {
+    /// Shows a line that is not of the run.
+    pub(super) fn note(&self, text: &str) {
+        self.study(|study| study.notes.push(text.to_owned()));
+    }
+
+    /// Applies a step; `elapsed` is the time since the start of the run.
+    pub(super) fn apply(&mut self, progress: &Progress, elapsed: Duration) {
+        self.state.apply(progress, elapsed);
+        let (side, progress) = progress.split();
+        match progress {
+            Progress::RunStarted { ended, .. } => {
+                for trial in ended {
+                    self.trial_ended(trial.key, &trial.judged);
+                }
+            }
+            Progress::TrialStarted(trial) => self.trial_started(side, trial),
+            Progress::Phase { phase, expected } if side == Side::First => {
                 let phase = PhaseNow {
                     phase: *phase,
                     began: elapsed,
@@ -133,27 +91,36 @@ impl BoardUpdater {
                 };
                 self.now(|now| now.phase = Some(phase));
             }
-            Event::Interval { phase, interval } => self.interval(side, *phase, interval),
-            Event::Machine { used, cpus } => {
+            Progress::Interval { phase, interval } => self.interval(side, *phase, interval),
+            Progress::Machine { used, cpus } => {
                 if let Some(followed) = self.running.side_mut(side) {
                     let so_far = &mut followed.so_far;
                     (so_far.cpus, so_far.cpu_count) = (Some(*used), *cpus);
                 }
             }
-            Event::TrialEnded { key, .. } => {
+            Progress::TrialEnded { key, judged, .. } => {
                 self.now_is_over();
-                self.trial_ended(*key);
+                if let Some(judged) = judged {
+                    self.trial_ended(*key, judged);
+                }
             }
-            Event::TrialsAdded(added) => {
+            Progress::TrialsAdded(added) => {
                 for trial in added {
                     self.cell(trial.key.cell, |cell| cell.planned += 1);
                 }
             }
-            Event::Searched(step) => self.on_search_step(step),
-            Event::Found { cell, answer, .. } => self.on_search_answer(*cell, answer),
+            Progress::Searched {
+                key,
+                level,
+                evidence,
+                ..
+            } => self.cell(key.cell, |cell| mark_step(cell, *level, *evidence)),
+            Progress::Found { cell, answer, .. } => {
+                self.cell(*cell, |cell| cell.found = Some(answer.clone()));
+            }
             _ => {}
         }
-        if let Some(line) = lasting_line(event, &self.state) {
+        if let Some(line) = lasting_line(progress, &self.state) {
             self.study(|study| study.notes.push(line.trim().to_owned()));
             self.lasting.push(line);
         }
@@ -199,27 +166,13 @@ impl BoardUpdater {
         self.study(|study| change_cell(study, number, change));
     }
 
-    /// Reads trials of an interrupted run in the same folder.
-    fn read_ended(&mut self) {
-        let folder = &self.facts.run_folder;
-        let info = run_info(folder).ok();
-        let finished = info.and_then(|info| finished_trials(folder, &info).ok());
-        for key in finished.into_iter().flatten() {
-            self.trial_ended(key);
-        }
-    }
-
-    fn trial_started(&mut self, side: Side, start: TrialStart) {
+    fn trial_started(&mut self, side: Side, start: &StartedTrial) {
         let mut cells = self.facts.cells.iter();
         let Some(index) = cells.position(|cell| cell.number == start.key.cell) else {
             return;
         };
-        let mut cell = self.facts.cells[index].clone();
-        if let Some(level) = start.level {
-            cell.load = cell.load.at_level(level);
-        }
-        let shape = Shape::from_cell(&cell, start.workers);
-        let shown = ViewModel::new(title(&cell), &shape);
+        let shape = start.shape.clone();
+        let shown = ViewModel::new(start.title.clone(), &shape);
         let mut so_far = SoFar::new(shape);
         so_far.idle_poll = self.facts.idle_poll;
         so_far.place = Place::Study;
@@ -274,39 +227,15 @@ impl BoardUpdater {
             .update(|board| board.side_mut(side).follow(interval, phase, so_far, pace));
     }
 
-    /// A trial that cannot be read gets no mark; the report explains it.
-    fn trial_ended(&mut self, key: TrialKey) {
-        let Some(trial) = (self.judge)(&self.facts.run_folder, key) else {
-            return;
-        };
-        let ended = self.ended.entry(key.cell).or_default();
-        let verdict = trial.verdict();
-        ended.push(trial);
-        let is_searched = self.state.outline.what.is_some();
-        // Trials of a search have different levels, so they are not repetitions.
-        let so_far = cell_so_far(if is_searched { &[] } else { ended });
+    fn trial_ended(&mut self, key: TrialKey, judged: &Judged) {
         // A step of a search gets its mark from its evidence.
+        let is_searched = self.state.outline.what.is_some();
         let is_step = is_searched && key.repetition <= self.state.outline.repeat;
-        let mark = (!is_step).then_some(Mark::Judged(verdict));
+        let mark = (!is_step).then_some(Mark::Judged(judged.verdict));
         self.cell(key.cell, |cell| {
-            cell.so_far = so_far;
+            cell.so_far = judged.cell_so_far();
             cell.marks.extend(mark);
         });
-    }
-
-    fn on_search_step(&self, step: &SearchStep) {
-        self.cell(step.key.cell, |cell| mark_step(cell, step));
-    }
-
-    fn on_search_answer(&self, cell: u32, answer: &Answer) {
-        let Some(what) = self.state.outline.what else {
-            return;
-        };
-        let text = match answer.holds {
-            Some(held) => level(what, held.level),
-            None => "none".to_owned(),
-        };
-        self.cell(cell, |cell| cell.found = Some(text));
     }
 }
 
@@ -317,16 +246,17 @@ fn change_cell(study: &mut StudyBoard, number: u32, change: impl FnOnce(&mut Cel
     }
 }
 
-fn mark_step(cell: &mut CellBoard, step: &SearchStep) {
-    cell.marks.push(Mark::Tried(step.evidence));
-    if step.evidence == Evidence::Met {
+fn mark_step(cell: &mut CellBoard, level: f64, evidence: Evidence) {
+    cell.marks.push(Mark::Tried(evidence));
+    if evidence == Evidence::Met {
         let before = cell.met.unwrap_or(f64::NEG_INFINITY);
-        cell.met = Some(before.max(step.level));
+        cell.met = Some(before.max(level));
     }
 }
 
-fn study_board(facts: &StudyFacts, outline: &Outline) -> StudyBoard {
-    let cell = |cell: &Cell| cell_board(cell, outline.repeat);
+fn study_board(facts: &StudyFacts) -> StudyBoard {
+    let outline = &facts.outline;
+    let cell = |cell: &CellFacts| cell_board(cell, outline.repeat);
     StudyBoard {
         name: facts.name.clone(),
         question: facts.question.clone(),
@@ -338,11 +268,10 @@ fn study_board(facts: &StudyFacts, outline: &Outline) -> StudyBoard {
     }
 }
 
-fn cell_board(cell: &Cell, planned: u32) -> CellBoard {
-    let levels = cell.levels.iter();
+fn cell_board(cell: &CellFacts, planned: u32) -> CellBoard {
     CellBoard {
         number: cell.number,
-        levels: levels.map(|(_, level)| level.to_string()).collect(),
+        levels: cell.levels.clone(),
         planned,
         marks: Vec::new(),
         so_far: cell_so_far(&[]),

@@ -1,12 +1,17 @@
 //! The board of a run, with generated events.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
-use waggle_stats::{End, Finding, HoldingLevel, Reason, SearchTrial, Verdict};
-use waggle_study::{Named, Source};
+use waggle_analysis::{SearchStep, TrialSoFar};
+use waggle_runner::Event;
+use waggle_stats::{Answer, End, Finding, HoldingLevel, Reason, SearchTrial, Verdict};
+use waggle_study::{Named, Source, Study};
 
 use super::*;
-use crate::trial::generated::{CALM, interval};
+use crate::{
+    commands::run::progress::{EventReader, Judge},
+    trial::generated::{CALM, interval},
+};
 
 const LOAD: &str =
     "load:\n  model: closed\n  connections: ${connections}\n  request: { name: get, get: /a }\n";
@@ -33,9 +38,24 @@ fn study(rest: &str) -> Study {
     waggle_study::read_study(&source, &system).unwrap()
 }
 
-fn test_following(study: &Study, judge: Judge) -> BoardUpdater {
-    let studied = StudyFacts::new(study, Path::new("nowhere"), true);
-    BoardUpdater::new(studied, Outline::from_study(study), judge)
+/// A board with what tells it of events.
+struct Following {
+    reader: EventReader,
+    updater: BoardUpdater,
+}
+
+impl Following {
+    fn apply(&mut self, event: &Event, elapsed: Duration) {
+        let step = self.reader.read(event).unwrap();
+        self.updater.apply(&step, elapsed);
+    }
+}
+
+fn test_following(study: &Study, judge: Judge) -> Following {
+    Following {
+        reader: EventReader::new(study, Path::new("nowhere"), judge),
+        updater: BoardUpdater::new(StudyFacts::new(study, true)),
+    }
 }
 
 /// Trials of cell 2 are overloaded.
@@ -101,11 +121,11 @@ fn board_snapshot(updater: &BoardUpdater) -> StudyBoard {
 
 #[test]
 fn a_trial_that_ends_has_a_mark_and_its_cell_a_verdict() {
-    let mut updater = test_following(&grid(), by_cell);
+    let mut following = test_following(&grid(), by_cell);
     let mut seconds = 0;
     let mut apply = |event: Event| {
         seconds += 1;
-        updater.apply(&event, Duration::from_secs(seconds));
+        following.apply(&event, Duration::from_secs(seconds));
     };
     apply(run_started(0));
     for key in [key(1, 1), key(2, 1), key(1, 2)] {
@@ -113,7 +133,7 @@ fn a_trial_that_ends_has_a_mark_and_its_cell_a_verdict() {
         apply(trial_ended_event(key));
     }
     apply(trial_started_event(key(2, 2)));
-    let board = board_snapshot(&updater);
+    let board = board_snapshot(&following.updater);
     let (first, second) = (&board.cells[0], &board.cells[1]);
     assert_eq!(first.marks, [Mark::Judged(Verdict::Valid); 2]);
     assert_eq!(second.marks, [Mark::Judged(Verdict::Overloaded)]);
@@ -132,16 +152,16 @@ fn a_trial_that_ends_has_a_mark_and_its_cell_a_verdict() {
             .round(),
         1.0
     );
-    assert_eq!(updater.lasting.len(), 3);
+    assert_eq!(following.updater.lasting.len(), 3);
 }
 
 #[test]
 fn a_trial_is_judged_with_what_is_known_of_its_engine_and_its_cpus() {
-    let mut updater = test_following(&grid(), by_cell);
+    let mut following = test_following(&grid(), by_cell);
     // Each worker has at least one connection.
     for (cell, workers) in [(1, 2), (2, 3)] {
-        updater.apply(&trial_started_event(key(cell, 1)), Duration::ZERO);
-        let so_far = &updater.running.main_trial().unwrap().so_far;
+        following.apply(&trial_started_event(key(cell, 1)), Duration::ZERO);
+        let so_far = &following.updater.running.main_trial().unwrap().so_far;
         assert_eq!(
             (so_far.shape.generator.workers, so_far.idle_poll),
             (workers, true)
@@ -151,7 +171,7 @@ fn a_trial_is_judged_with_what_is_known_of_its_engine_and_its_cpus() {
 
 #[test]
 fn both_trials_of_a_duet_are_followed() {
-    let mut updater = test_following(&grid(), by_cell);
+    let mut following = test_following(&grid(), by_cell);
     let partner = |event: Event| Event::Partner(Box::new(event));
     let events = [
         trial_started_event(key(1, 1)),
@@ -161,30 +181,32 @@ fn both_trials_of_a_duet_are_followed() {
         partner(in_phase(PhaseName::Measure, 1)),
     ];
     for event in &events {
-        updater.apply(event, Duration::ZERO);
+        following.apply(event, Duration::ZERO);
     }
-    let succeeded: Vec<u64> = updater
+    let succeeded: Vec<u64> = following
+        .updater
         .running
         .iter()
         .map(|followed| followed.so_far.measured.counts().succeeded)
         .collect();
     assert_eq!(succeeded, [CALM.answers, 2 * CALM.answers]);
-    let now = board_snapshot(&updater).now.unwrap();
+    let now = board_snapshot(&following.updater).now.unwrap();
     assert_eq!((now.cell, now.partner), (0, Some(1)));
-    updater
+    following
+        .updater
         .board
         .update(|board| assert!(board.partner.is_some()));
     for cell in [1, 2] {
-        updater.apply(&trial_ended_event(key(cell, 1)), Duration::ZERO);
+        following.apply(&trial_ended_event(key(cell, 1)), Duration::ZERO);
     }
-    let study = board_snapshot(&updater);
+    let study = board_snapshot(&following.updater);
     assert!(study.now.is_none() && study.cells.iter().all(|cell| cell.marks.len() == 1));
 }
 
 #[test]
 fn only_the_measured_phase_is_in_the_numbers() {
-    let mut updater = test_following(&grid(), by_cell);
-    updater.apply(&trial_started_event(key(1, 1)), Duration::ZERO);
+    let mut following = test_following(&grid(), by_cell);
+    following.apply(&trial_started_event(key(1, 1)), Duration::ZERO);
     for (phase, index) in [
         (PhaseName::WarmUp, 0),
         (PhaseName::Measure, 1),
@@ -192,9 +214,9 @@ fn only_the_measured_phase_is_in_the_numbers() {
         (PhaseName::Recovery, 3),
         (PhaseName::Finish, 4),
     ] {
-        updater.apply(&in_phase(phase, index), Duration::ZERO);
+        following.apply(&in_phase(phase, index), Duration::ZERO);
     }
-    let so_far = &updater.running.main_trial().unwrap().so_far;
+    let so_far = &following.updater.running.main_trial().unwrap().so_far;
     assert_eq!(so_far.measured.counts().succeeded, 2 * CALM.answers);
     assert_eq!(so_far.whole.counts.succeeded, 3 * CALM.answers);
 }
@@ -204,12 +226,12 @@ fn a_search_shows_what_each_level_showed_and_the_answer() {
     let search = "search: { maximize: connections, conditions: ['get.failed == 0'], start: 2 }\n";
     let load = LOAD.replace("  connections: ${connections}\n", "");
     let searched = study(&format!("{search}{load}{SCHEDULE}"));
-    let mut updater = test_following(&searched, by_cell);
-    updater.apply(&run_started(0), Duration::ZERO);
+    let mut following = test_following(&searched, by_cell);
+    following.apply(&run_started(0), Duration::ZERO);
     for (repetition, evidence) in [(1, Evidence::Met), (2, Evidence::NotMet)] {
         let key = key(1, repetition);
-        updater.apply(&trial_started_event(key), Duration::ZERO);
-        updater.apply(&trial_ended_event(key), Duration::ZERO);
+        following.apply(&trial_started_event(key), Duration::ZERO);
+        following.apply(&trial_ended_event(key), Duration::ZERO);
         let step = SearchStep {
             key,
             level: 2.0,
@@ -218,7 +240,7 @@ fn a_search_shows_what_each_level_showed_and_the_answer() {
             why: Vec::new(),
             numbers: Vec::new(),
         };
-        updater.apply(&Event::Searched(step), Duration::ZERO);
+        following.apply(&Event::Searched(step), Duration::ZERO);
     }
     let answer = Answer {
         holds: Some(HoldingLevel {
@@ -240,8 +262,8 @@ fn a_search_shows_what_each_level_showed_and_the_answer() {
         why: Vec::new(),
         not_needed: 0,
     };
-    updater.apply(&event, Duration::ZERO);
-    let board = board_snapshot(&updater);
+    following.apply(&event, Duration::ZERO);
+    let board = board_snapshot(&following.updater);
     let cell = &board.cells[0];
     let tried = [Evidence::Met, Evidence::NotMet].map(Mark::Tried);
     assert_eq!((&cell.marks[..], cell.met), (&tried[..], Some(2.0)));
