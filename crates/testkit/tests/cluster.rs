@@ -7,11 +7,14 @@ use std::{
     io::{Read, Write},
     net::TcpListener,
     path::Path,
-    process::{Child, Command, Output, Stdio},
+    process::{Child, Output, Stdio},
     thread,
 };
 
-use waggle_testkit::{Cluster, cluster::snapshot, wait_for, wait_until};
+use tempfile::TempDir;
+use waggle_testkit::{
+    Cluster, DEADLINE, Process, cluster::snapshot, try_for, wait_for, wait_until,
+};
 
 /// One pod of the box on each node.
 const BOXES: &str = "
@@ -104,11 +107,11 @@ fn pods_run_on_three_nodes_with_distance_rights_and_faults_and_nothing_is_left()
 #[test]
 fn a_cluster_ends_when_its_owner_is_killed() {
     let before = snapshot(NO_CLUSTER);
-    let mut owner = Command::new("sleep").arg("1000000").spawn().unwrap();
-    let cluster = Cluster::start_for(1, owner.id());
+    let folder = TempDir::new().unwrap();
+    let mut owner = Process::start("owner", folder.path(), &["sleep", "1000000"], &[]);
+    let cluster = Cluster::start_for(1, owner.pid());
     cluster.distance("n1", &["1ms"]);
-    owner.kill().unwrap();
-    owner.wait().unwrap();
+    owner.kill();
     nothing_is_left(&before, cluster.name(), cluster.folder());
     wait_until("its folder is removed", || !cluster.folder().exists());
 }
@@ -332,7 +335,7 @@ fn wait_for_state(cluster: &Cluster, node: &str, state: &str) {
 fn nothing_is_left(before: &str, name: &str, folder: &Path) {
     // The kernel removes a network namespace some time after its last process.
     let mut after = String::new();
-    let is_same = waggle_testkit::try_for(waggle_testkit::DEADLINE, || {
+    let is_same = try_for(DEADLINE, || {
         after = snapshot(name);
         (after == before).then_some(())
     });
