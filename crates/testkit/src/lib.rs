@@ -8,6 +8,7 @@
 //! - [`check_page`] compares a generated page of the documentation with the one on disk.
 //! - [`Kafka`], [`Influxdb`], [`Telegraf`] and [`Prometheus`] are the real programs, each in its own folder; [`Proxy`] and
 //!   [`SmallDisk`] make networks and disks fail.
+//! - [`Cluster`] is a Kubernetes cluster with several nodes.
 //!
 //! Programs are searched on `PATH`, then in the cache of `waggle system fetch`. A missing program fails the test, because a
 //! skipped test shows nothing. Everything here panics, as tests do.
@@ -17,6 +18,7 @@
     reason = "a crate for tests: every function panics if a server fails"
 )]
 
+pub mod cluster;
 #[cfg(feature = "faults")]
 pub mod faults;
 mod golden;
@@ -35,6 +37,7 @@ pub mod tls;
 mod wait;
 pub mod writers;
 
+pub use cluster::Cluster;
 pub use golden::check_page;
 pub use lines::Lines;
 pub use listener::{Listener, Socket};

@@ -1,0 +1,3 @@
+module waggle/cluster
+
+go 1.26
