@@ -1,6 +1,7 @@
 //! Commands and flags of the program (those of `waggle load` in `load`), and the values that are parsed from them.
 
 mod bad_value;
+mod cluster;
 mod compare;
 #[cfg(test)]
 mod documented;
@@ -18,6 +19,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use waggle_flags::{CompletionsArguments, ManArguments, exit_codes_help};
 
 pub(crate) use self::{
+    cluster::Cluster,
     compare::{Compare, RunComparison},
     other_names::FOREIGN_FLAGS,
 };
@@ -72,6 +74,9 @@ pub(crate) enum Command {
     /// names it.
     #[command(subcommand)]
     System(System),
+    /// Print what the administrator of a Kubernetes cluster has to allow, as manifests
+    #[command(subcommand)]
+    Cluster(Cluster),
     /// Print a script with which a shell completes the arguments of waggle
     ///
     /// bash: `waggle completions bash > ~/.local/share/bash-completion/completions/waggle`; zsh: into a file `_waggle` in a

@@ -1,5 +1,6 @@
 //! The commands, a file or folder for each.
 
+pub(crate) mod cluster;
 pub(crate) mod compare;
 pub(crate) mod documents;
 pub(crate) mod history;

@@ -311,9 +311,12 @@ fn write_image(
 }
 
 fn write_unschedulable(f: &mut fmt::Formatter<'_>, message: &str) -> fmt::Result {
-    // What is behind it is about pods that could be evicted for it.
-    let message = message.split(" preemption:").next().unwrap_or(message);
-    let message = message.trim_end_matches('.');
+    // What is behind it is about devices and pods that could make room.
+    let end = [" preemption:", " no new claims"]
+        .iter()
+        .filter_map(|words| message.find(words))
+        .min();
+    let message = message[..end.unwrap_or(message.len())].trim_end_matches(['.', ',']);
     write!(f, "no node takes it: {message}")?;
     let advice = ADVICE.iter().filter(|(words, _)| message.contains(words));
     for (_, advice) in advice {

@@ -74,14 +74,31 @@ impl fmt::Display for NotRunning {
             f,
             "{running} of {wanted} pods of {job} run after {seconds} s"
         )?;
-        for stuck in self.stuck.iter().take(NAMED_MAX) {
-            write!(f, "; {stuck}")?;
+        let alike = alike(&self.stuck);
+        for (names, reason) in alike.iter().take(NAMED_MAX) {
+            match names[..] {
+                [] => write!(f, "; {reason}")?,
+                [name] => write!(f, "; pod {name}: {reason}")?,
+                [name, ..] => write!(f, "; pod {name} and {} more: {reason}", names.len() - 1)?,
+            }
         }
-        match self.stuck.len().checked_sub(NAMED_MAX) {
-            Some(rest @ 1..) => write!(f, "; and {rest} more"),
+        match alike.len().checked_sub(NAMED_MAX) {
+            Some(rest @ 1..) => write!(f, "; and {rest} other reasons"),
             _ => Ok(()),
         }
     }
+}
+
+/// The pods that have the same reason, by their names.
+fn alike(all: &[Stuck]) -> Vec<(Vec<&str>, &Reason)> {
+    let mut groups: Vec<(Vec<&str>, &Reason)> = Vec::new();
+    for Stuck { pod, reason } in all {
+        match groups.iter_mut().find(|(_, known)| *known == reason) {
+            Some((names, _)) => names.extend(pod.as_deref()),
+            None => groups.push((pod.as_deref().into_iter().collect(), reason)),
+        }
+    }
+    groups
 }
 
 /// What is known of a Job at one time.

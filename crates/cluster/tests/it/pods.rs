@@ -87,8 +87,8 @@ async fn images() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_node() {
-    let message = "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't match pod anti-affinity rules. preemption: 0/3 nodes \
-                   are available: 3 No preemption victims found for incoming pod.";
+    let message = "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't match pod anti-affinity rules. no new claims to \
+                   deallocate, preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod.";
     let condition = json!({ "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message });
     check(
         "node",
@@ -98,6 +98,20 @@ async fn no_node() {
          agents, or let them share nodes",
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pods_with_the_same_reason_are_named_together() {
+    let lab = Lab::new("alike").await;
+    let job = job(&lab).await;
+    let waiting = json!({ "waiting": { "reason": "ErrImageNeverPull", "message": "not here" } });
+    for index in [0, 1] {
+        lab.pod(&job, index, container(waiting.clone(), "Pending"))
+            .await;
+    }
+    let why = not_running(&lab, &job).await.to_string();
+    let expected = format!("; pod {job}-0 and 1 more: the node does not get the image");
+    assert!(why.contains(&expected), "{why}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
