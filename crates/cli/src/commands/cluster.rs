@@ -7,10 +7,10 @@ use crate::{arguments::Cluster, process::exit::Exit};
 #[cfg(feature = "cluster")]
 pub(crate) fn run(arguments: &Cluster) -> Result<Exit> {
     let text = match arguments {
-        Cluster::Rbac(of) => waggle_cluster::rbac(&of.namespace, of.nodes),
-        Cluster::NetworkPolicy(of) => {
-            let system = of.system_namespace.as_deref();
-            waggle_cluster::network_policy(&of.namespace, system, of.runner_port)
+        Cluster::Rbac(rights) => waggle_cluster::rbac(&rights.namespace, rights.nodes),
+        Cluster::NetworkPolicy(traffic) => {
+            let system = traffic.system_namespace.as_deref();
+            waggle_cluster::network_policy(&traffic.namespace, system, traffic.runner_port)
         }
     };
     crate::output::print_result(&text)?;

@@ -152,7 +152,7 @@ impl Access {
     }
 
     async fn look(&self, namespace: &str, job: &str) -> Result<Look, ApiError> {
-        let call = Call::new(Verb::Get, Kind::Job, Some(namespace)).named(job);
+        let call = Call::new(Verb::Get, Kind::Job, Some(namespace)).name(job);
         let object = self.call(call).await?.value;
         let wanted = object["spec"]["completions"].as_u64().unwrap_or(1);
         let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
@@ -251,19 +251,21 @@ struct Patience {
 impl Patience {
     fn has_ended(&mut self, stuck: &[Stuck], limits: &WaitLimits) -> bool {
         let waits = |hope: Hope| stuck.iter().any(|stuck| stuck.reason.hope() == hope);
-        let waited = |since: &mut Option<Instant>, waits: bool, limit: Duration| {
-            if !waits {
-                *since = None;
-                return false;
-            }
-            since.get_or_insert_with(Instant::now).elapsed() >= limit
-        };
         let ended = [
             waits(Hope::None),
-            waited(&mut self.creation, waits(Hope::Creation), limits.creation),
-            waited(&mut self.image, waits(Hope::Image), limits.image),
-            waited(&mut self.node, waits(Hope::Node), limits.node),
+            is_over(&mut self.creation, waits(Hope::Creation), limits.creation),
+            is_over(&mut self.image, waits(Hope::Image), limits.image),
+            is_over(&mut self.node, waits(Hope::Node), limits.node),
         ];
         ended.contains(&true)
     }
+}
+
+/// Whether something has been waited for so long; `since` is when that began.
+fn is_over(since: &mut Option<Instant>, waits: bool, limit: Duration) -> bool {
+    if !waits {
+        *since = None;
+        return false;
+    }
+    since.get_or_insert_with(Instant::now).elapsed() >= limit
 }

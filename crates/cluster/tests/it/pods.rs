@@ -32,7 +32,7 @@ async fn not_running(lab: &Lab, job: &str) -> NotRunning {
     waited.expect_err("they do not run")
 }
 
-fn running() -> Value {
+fn running_state() -> Value {
     container(
         json!({ "running": { "startedAt": "2026-01-01T00:00:00Z" } }),
         "Running",
@@ -52,7 +52,7 @@ fn container(state: Value, phase: &str) -> Value {
 async fn check(word: &str, status: Value, expected: &str) {
     let lab = Lab::new(word).await;
     let job = job(&lab).await;
-    lab.pod(&job, 0, running()).await;
+    lab.pod(&job, 0, running_state()).await;
     lab.pod(&job, 1, status).await;
     let why = not_running(&lab, &job).await;
     assert_eq!((why.running, why.wanted), (1, 2));
@@ -150,7 +150,7 @@ async fn containers_that_end() {
     let condition = json!({
         "type": "DisruptionTarget", "status": "True", "reason": "DeletionByTaintManager", "message": "Taint manager: deleting",
     });
-    let mut evicted = running();
+    let mut evicted = running_state();
     evicted["phase"] = json!("Failed");
     evicted["conditions"] = json!([condition]);
     check(
@@ -294,9 +294,9 @@ async fn pods_that_come_to_run() {
     });
     let coming = async {
         assert_eq!(heard.recv().await, Some((0, 2)));
-        lab.pod(&job, 0, running()).await;
+        lab.pod(&job, 0, running_state()).await;
         assert_eq!(heard.recv().await, Some((1, 2)));
-        lab.pod(&job, 1, running()).await;
+        lab.pod(&job, 1, running_state()).await;
         assert_eq!(heard.recv().await, Some((2, 2)));
     };
     let (pods, ()) = tokio::join!(waiting, coming);
