@@ -25,7 +25,7 @@ use std::{process::ExitCode, time::Duration};
 
 use anyhow::{Context, Result, bail};
 
-use crate::steps::{Root, Steps};
+use crate::steps::{FEATURES, Root, Steps};
 
 const USAGE: &str = "\
 cargo xtask check [--no-fuzz] [--fuzz-seconds N]   everything below, in this order; what CI runs
@@ -114,6 +114,7 @@ fn clippy(root: &Root) -> Result<()> {
         "clippy",
         "--workspace",
         "--all-targets",
+        FEATURES,
         "--locked",
         "--",
         "--deny=warnings",
@@ -122,7 +123,7 @@ fn clippy(root: &Root) -> Result<()> {
 
 fn docs(root: &Root) -> Result<()> {
     root.cargo_with(
-        &["doc", "--workspace", "--no-deps", "--locked"],
+        &["doc", "--workspace", "--no-deps", "--locked", FEATURES],
         &[("RUSTDOCFLAGS", "--deny=warnings")],
     )
 }

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::steps::{Root, cargo_program};
+use crate::steps::{FEATURES, Root, cargo_program};
 
 /// A test program of the workspace.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(crate) fn build(root: &Root) -> Result<Vec<Program>> {
     let names = packages(root)?;
     let mut cargo = Command::new(cargo_program());
     cargo
-        .args(["test", "--workspace", "--locked", "--no-run"])
+        .args(["test", "--workspace", "--locked", "--no-run", FEATURES])
         .arg("--message-format=json-render-diagnostics")
         .current_dir(root.path())
         .stderr(Stdio::inherit());
@@ -103,10 +103,16 @@ impl Program {
     /// The command that runs all of it.
     pub(crate) fn full_command(&self) -> String {
         let (package, target) = (&self.package, &self.target);
-        let test = format!("cargo test -p {package} {target}");
+        let features = match FEATURES.split_once('=') {
+            Some((_, feature)) if feature.starts_with(&format!("{package}/")) => {
+                format!(" {FEATURES}")
+            }
+            _ => String::new(),
+        };
+        let test = format!("cargo test -p {package}{features} {target}");
         // If one target is named, cargo does not build the examples that its tests start.
         if target.starts_with("--test") {
-            format!("cargo build -p {package} --examples && {test}")
+            format!("cargo build -p {package}{features} --examples && {test}")
         } else {
             test
         }

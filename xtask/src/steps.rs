@@ -16,6 +16,9 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
+/// What is checked and tested: packages have it, a build without it has less.
+pub(crate) const FEATURES: &str = "--features=waggle-cli/cluster";
+
 /// The project's folder.
 pub(crate) struct Root(PathBuf);
 

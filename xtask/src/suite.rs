@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 use crate::{
     outputs,
     programs::{self, Program},
-    steps::{Failure, Root, Steps, in_parallel},
+    steps::{FEATURES, Failure, Root, Steps, in_parallel},
 };
 
 /// Timeout of a part. The first run of the deployment's on a new machine compiles some thousand packages of Go, beside the other parts:
@@ -55,10 +55,14 @@ struct Ended {
 /// Builds and runs all tests, or those of parts whose name contains one of these words.
 pub(crate) fn test(root: &Root, chosen: &[String], steps: &mut Steps) {
     let mut built = Vec::new();
-    steps.run_part("test: build", "cargo test --workspace --no-run", || {
-        built = programs::build(root)?;
-        Ok(())
-    });
+    steps.run_part(
+        "test: build",
+        &format!("cargo test --workspace --no-run {FEATURES}"),
+        || {
+            built = programs::build(root)?;
+            Ok(())
+        },
+    );
     // The longest ones begin first.
     let mut parts = vec![Part::Deploy, Part::Browser];
     built.sort_by_key(|program| !program.target.starts_with("--test"));
@@ -342,7 +346,7 @@ mod tests {
         time::Duration,
     };
 
-    use super::{Part, ended_within};
+    use super::{FEATURES, Part, ended_within};
     use crate::programs::Program;
 
     /// Less than the time that a leftover process would run.
@@ -403,10 +407,11 @@ mod tests {
                 "\nfailures:\n    {name}\n\ntest result: FAILED. 0 passed; 1 failed; 0 ignored\n"
             )
         };
-        let all = "cargo build -p waggle-cli --examples && cargo test -p waggle-cli --test it";
+        let cli = format!("-p waggle-cli {FEATURES}");
+        let all = format!("cargo build {cli} --examples && cargo test {cli} --test it");
         let command = format!("{all} -- --exact load::ends");
         check(&program, &failed("load::ends"), &[&command]);
-        check(&program, "Segmentation fault", &[all]);
+        check(&program, "Segmentation fault", &[&all]);
         let command = r"node --test --test-name-pattern='^it\'\''s drawn \(once\)$' tests/browser/";
         check(&Part::Browser, "not ok 1 - it's drawn (once)\n", &[command]);
         check(

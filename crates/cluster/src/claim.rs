@@ -134,7 +134,7 @@ impl Claim {
     }
 
     /// Waits until the namespace is not this run's any more, and says why.
-    pub async fn lost(&self) -> String {
+    pub async fn loss(&self) -> String {
         let mut lost = self.lost.clone();
         let why = lost.wait_for(Option::is_some).await;
         match why {
@@ -152,7 +152,7 @@ impl Drop for Claim {
 }
 
 async fn check_given(ledger: &Ledger, name: &str) -> Result<(), ClaimError> {
-    let call = Call::new(Verb::Get, Kind::Namespace, None).named(name);
+    let call = Call::new(Verb::Get, Kind::Namespace, None).name(name);
     let object = match ledger.access().call(call).await {
         // The lease below shows whether it is there.
         Err(ApiError::Forbidden { .. }) => return Ok(()),
@@ -183,7 +183,7 @@ async fn make(ledger: &mut Ledger, name: &str) -> Result<(), ClaimError> {
     let Err(ObjectError::Api(ApiError::Conflict { .. })) = made else {
         return made.map(drop).map_err(ClaimError::from);
     };
-    let call = Call::new(Verb::Get, Kind::Namespace, None).named(name);
+    let call = Call::new(Verb::Get, Kind::Namespace, None).name(name);
     let object = ledger.access().call(call).await?.value;
     check_run(&object, ledger.run(), name)?;
     Err(ClaimError::Exists(name.to_owned()))
@@ -205,7 +205,7 @@ async fn take(
             date.duration_since(Timestamp::now())
         });
         if let Some(there) = answer.value["items"].get(0) {
-            if let Some(held) = held(there, namespace, ledger.run(), offset) {
+            if let Some(held) = refusal(there, namespace, ledger.run(), offset) {
                 return Err(held);
             }
             expel(ledger.access(), namespace, there).await?;
@@ -229,7 +229,12 @@ async fn take(
 }
 
 /// That another run holds the lease; `None`: it has expired.
-fn held(lease: &Value, namespace: &str, run: &str, offset: SignedDuration) -> Option<ClaimError> {
+fn refusal(
+    lease: &Value,
+    namespace: &str,
+    run: &str,
+    offset: SignedDuration,
+) -> Option<ClaimError> {
     let spec = &lease["spec"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let seconds = spec["leaseDurationSeconds"].as_i64().unwrap_or_default();
@@ -254,8 +259,8 @@ fn held(lease: &Value, namespace: &str, run: &str, offset: SignedDuration) -> Op
 async fn expel(access: &Access, namespace: &str, lease: &Value) -> Result<(), ClaimError> {
     let metadata = &lease["metadata"];
     let call = Call::new(Verb::Delete, Kind::Lease, Some(namespace))
-        .named(LEASE)
-        .with(json!({
+        .name(LEASE)
+        .body(json!({
             "apiVersion": "v1",
             "kind": "DeleteOptions",
             "preconditions": {
@@ -358,8 +363,8 @@ impl Renewing {
     async fn write(&mut self) -> Result<(), ApiError> {
         self.object["spec"]["renewTime"] = json!(micro_time(Timestamp::now() + self.offset));
         let call = Call::new(Verb::Update, Kind::Lease, Some(&self.namespace))
-            .named(LEASE)
-            .with(self.object.clone());
+            .name(LEASE)
+            .body(self.object.clone());
         self.object = self.access.call(call).await?.value;
         Ok(())
     }

@@ -28,6 +28,6 @@ pub use objects::{
 pub use placement::{Capacity, NodeCapacity, NodeFacts, PodPlace, Unknown};
 pub use pods::{
     ContainerState, ContainerStatus, Event, ExecEnd, ExecError, LogLines, NotRunning, PodStatus,
-    Reason, Stuck, WaitLimits,
+    Reason, Streams, Stuck, WaitLimits,
 };
 pub use rights::{network_policy, rbac};

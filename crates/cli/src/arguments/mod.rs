@@ -2,6 +2,7 @@
 
 mod attached;
 mod bad_value;
+mod cluster;
 mod compare;
 #[cfg(test)]
 mod documented;
@@ -20,6 +21,7 @@ use waggle_flags::{CompletionsArguments, ManArguments, exit_codes_help};
 
 use self::{attached::Attached, form::Form, load::Load};
 pub(crate) use self::{
+    cluster::Cluster,
     compare::{Compare, RunComparison},
     other_names::FOREIGN_FLAGS,
 };
@@ -82,6 +84,9 @@ pub(crate) enum Command {
     /// the same build as the runner's.
     #[command(after_long_help = exit_codes_help(&exit::OF_AGENT))]
     Agent(Agent),
+    /// Print what the administrator of a Kubernetes cluster has to allow, as manifests
+    #[command(subcommand)]
+    Cluster(Cluster),
     /// Print a script with which a shell completes the arguments of waggle
     ///
     /// bash: `waggle completions bash > ~/.local/share/bash-completion/completions/waggle`; zsh: into a file `_waggle` in a

@@ -1,6 +1,7 @@
 //! The commands, a file or folder for each.
 
 pub(crate) mod agent;
+pub(crate) mod cluster;
 pub(crate) mod compare;
 pub(crate) mod documents;
 pub(crate) mod history;

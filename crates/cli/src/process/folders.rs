@@ -22,6 +22,11 @@ pub(crate) fn creation_notes() -> Option<PathBuf> {
     Some(of_user("XDG_STATE_HOME", ".local/state")?.join("created"))
 }
 
+/// Notes of what runs made in Kubernetes clusters, and that is not removed yet.
+pub(crate) fn cluster_notes() -> Option<PathBuf> {
+    Some(of_user("XDG_STATE_HOME", ".local/state")?.join("created-in-clusters"))
+}
+
 /// The processes that measure now, a file each.
 pub(crate) fn measuring() -> Option<PathBuf> {
     Some(of_user("XDG_STATE_HOME", ".local/state")?.join("measuring"))

@@ -60,9 +60,9 @@ impl Credential {
         let output = match output {
             Err(_) => {
                 let seconds = PROGRAM_TIMEOUT.as_secs();
-                return Err(self.failed(format!("did not end within {seconds} s")));
+                return Err(self.failure(format!("did not end within {seconds} s")));
             }
-            Ok(Err(why)) => return Err(self.failed(self.not_started(&why))),
+            Ok(Err(why)) => return Err(self.failure(self.not_started(&why))),
             Ok(Ok(output)) => output,
         };
         if !output.status.success() {
@@ -70,12 +70,12 @@ impl Credential {
             let last = text.lines().rfind(|line| !line.trim().is_empty());
             let said =
                 last.map_or_else(String::new, |line| format!(", and wrote: {}", line.trim()));
-            return Err(self.failed(format!("ended with {}{said}", output.status)));
+            return Err(self.failure(format!("ended with {}{said}", output.status)));
         }
         let given: Result<ExecCredential, _> = serde_json::from_slice(&output.stdout);
         let status = given.ok().and_then(|given| given.status);
         let Some(status) = status else {
-            return Err(self.failed("did not write an ExecCredential with a status".to_owned()));
+            return Err(self.failure("did not write an ExecCredential with a status".to_owned()));
         };
         self.take(status, user)
     }
@@ -85,7 +85,7 @@ impl Credential {
             status.client_certificate_data.is_some() && status.client_key_data.is_some();
         if status.token.is_none() && !has_certificate {
             return Err(
-                self.failed("gave neither a token nor a certificate with its key".to_owned())
+                self.failure("gave neither a token nor a certificate with its key".to_owned())
             );
         }
         user.token = status.token.map(Into::into);
@@ -97,7 +97,7 @@ impl Credential {
             None => Ok(None),
             Some(Ok(until)) => Ok(Some(until)),
             Some(Err(_)) => {
-                Err(self.failed("gave an expirationTimestamp that is no time".to_owned()))
+                Err(self.failure("gave an expirationTimestamp that is no time".to_owned()))
             }
         }
     }
@@ -108,7 +108,7 @@ impl Credential {
         if exec.provide_cluster_info {
             let cluster = serde_json::to_value(&exec.cluster);
             spec["cluster"] = cluster
-                .map_err(|why| self.failed(format!("cannot be told of the cluster: {why}")))?;
+                .map_err(|why| self.failure(format!("cannot be told of the cluster: {why}")))?;
         }
         let info = json!({
             "apiVersion": exec.api_version.as_deref().unwrap_or("client.authentication.k8s.io/v1"),
@@ -140,7 +140,7 @@ impl Credential {
         }
     }
 
-    fn failed(&self, why: String) -> AccessError {
+    fn failure(&self, why: String) -> AccessError {
         AccessError::Credentials {
             place: self.place.clone(),
             program: self.program.clone(),

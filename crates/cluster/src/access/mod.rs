@@ -182,7 +182,7 @@ impl Access {
             return Ok(list["items"].get_mut(0).map(Value::take));
         }
         match self
-            .call(Call::new(Verb::Get, kind, namespace).named(name))
+            .call(Call::new(Verb::Get, kind, namespace).name(name))
             .await
         {
             Err(why) if why.is_not_found() => Ok(None),

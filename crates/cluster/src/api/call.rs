@@ -60,7 +60,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    pub(crate) fn named(mut self, name: &'a str) -> Self {
+    pub(crate) fn name(mut self, name: &'a str) -> Self {
         self.name = Some(name);
         self
     }
@@ -75,7 +75,7 @@ impl<'a> Call<'a> {
         self
     }
 
-    pub(crate) fn with(mut self, body: Value) -> Self {
+    pub(crate) fn body(mut self, body: Value) -> Self {
         self.body = Some(body);
         self
     }

@@ -65,11 +65,13 @@ impl IndexedJob {
         if !self.apart_from.is_empty() {
             apart.push(not_beside(&self.apart_from, &self.apart_from_namespaces));
         }
-        let own = Pairs::from([("batch.kubernetes.io/job-name".into(), self.name.clone())]);
+        let agents = Pairs::from([("batch.kubernetes.io/job-name".into(), self.name.clone())]);
         match self.spread {
-            Spread::OneOnEach => apart.push(not_beside(&own, &[])),
-            Spread::Even => spec["topologySpreadConstraints"] = spread(&own, "DoNotSchedule"),
-            Spread::Preferred => spec["topologySpreadConstraints"] = spread(&own, "ScheduleAnyway"),
+            Spread::OneOnEach => apart.push(not_beside(&agents, &[])),
+            Spread::Even => spec["topologySpreadConstraints"] = spread(&agents, "DoNotSchedule"),
+            Spread::Preferred => {
+                spec["topologySpreadConstraints"] = spread(&agents, "ScheduleAnyway")
+            }
         }
         if !apart.is_empty() {
             spec["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] =

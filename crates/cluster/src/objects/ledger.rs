@@ -126,7 +126,7 @@ impl Ledger {
             uid: None,
         });
         self.write()?;
-        let call = Call::new(Verb::Create, kind, namespace).with(manifest);
+        let call = Call::new(Verb::Create, kind, namespace).body(manifest);
         let answer = self.access.call(call).await;
         let object = match answer {
             Ok(answer) => answer.value,

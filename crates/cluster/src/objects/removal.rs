@@ -118,8 +118,8 @@ fn deletion<'a>(made: &'a Made, uid: Option<&str>) -> Call<'a> {
         options["preconditions"] = json!({ "uid": uid });
     }
     Call::new(Verb::Delete, made.kind, made.namespace.as_deref())
-        .named(&made.name)
-        .with(options)
+        .name(&made.name)
+        .body(options)
 }
 
 /// What an object that is being deleted waits for.

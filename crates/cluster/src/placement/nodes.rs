@@ -68,7 +68,7 @@ impl Access {
     /// # Errors
     /// They may not be read, or the API does not answer.
     pub async fn node_facts(&self, node: &str, run: &str) -> Result<NodeFacts, Unknown> {
-        let call = Call::new(Verb::Get, Kind::Node, None).named(node);
+        let call = Call::new(Verb::Get, Kind::Node, None).name(node);
         let object = self.call(call).await.map_err(unknown)?.value;
         let on_node = Call::new(Verb::List, Kind::Pod, None)
             .option("fieldSelector", format!("spec.nodeName={node}"));
@@ -132,23 +132,10 @@ impl Capacity {
     /// How many pods of this size fit, at most so many on one node.
     #[must_use]
     pub fn room_for(&self, cpus: u32, memory_bytes: u64, on_one_node: u32) -> u32 {
-        let fits = |node: &NodeCapacity| {
-            let by_cpus = node.free_cpus / f64::from(cpus.max(1));
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "bytes of a machine's memory are below 2^53"
-            )]
-            let by_memory = node.free_memory_bytes / memory_bytes.max(1) as f64;
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "the cast saturates, and a node has few CPUs"
-            )]
-            let count = by_cpus.min(by_memory).max(0.0) as u32;
-            count.min(on_one_node)
-        };
         let usable = self.nodes.iter().filter(|node| node.is_schedulable);
-        usable.map(fits).sum()
+        usable
+            .map(|node| node.room_for(cpus, memory_bytes).min(on_one_node))
+            .sum()
     }
 
     /// Free CPUs of all nodes that take pods.
@@ -156,6 +143,24 @@ impl Capacity {
     pub fn free_cpus(&self) -> f64 {
         let usable = self.nodes.iter().filter(|node| node.is_schedulable);
         usable.map(|node| node.free_cpus).sum()
+    }
+}
+
+impl NodeCapacity {
+    fn room_for(&self, cpus: u32, memory_bytes: u64) -> u32 {
+        let by_cpus = self.free_cpus / f64::from(cpus.max(1));
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "bytes of a machine's memory are below 2^53"
+        )]
+        let by_memory = self.free_memory_bytes / memory_bytes.max(1) as f64;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "the cast saturates, and a node has few CPUs"
+        )]
+        let count = by_cpus.min(by_memory).max(0.0) as u32;
+        count
     }
 }
 
@@ -169,13 +174,13 @@ impl Requests {
             return;
         }
         self.pods += 1;
-        self.cpus += requested(pod, "cpu");
-        self.memory_bytes += requested(pod, "memory");
+        self.cpus += sum_requests(pod, "cpu");
+        self.memory_bytes += sum_requests(pod, "memory");
     }
 }
 
 /// What the scheduler counts: the sum of the containers or the largest of those before them, and the pod's overhead.
-fn requested(pod: &Value, resource: &str) -> f64 {
+fn sum_requests(pod: &Value, resource: &str) -> f64 {
     let spec = &pod["spec"];
     let of_container = |container: &Value| quantity(&container["resources"]["requests"][resource]);
     let all = |key: &str| spec[key].as_array().into_iter().flatten().map(of_container);

@@ -29,6 +29,13 @@ pub struct ExecEnd {
     pub stderr: String,
 }
 
+/// The streams of a program in a pod.
+pub struct Streams<'a> {
+    /// Is sent until its end.
+    pub stdin: Option<&'a mut (dyn AsyncRead + Send + Unpin)>,
+    pub stdout: &'a mut (dyn AsyncWrite + Send + Unpin),
+}
+
 /// Why a program in a pod did not run to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecError {
@@ -61,7 +68,7 @@ pub enum ExecError {
 }
 
 impl Access {
-    /// Runs a command in the only container of a pod: `stdin` is sent until its end, what it writes goes to `stdout`.
+    /// Runs a command in the only container of a pod.
     ///
     /// # Errors
     /// It may not or cannot be run, a stream breaks, or it does not end within the limit. A command that ends with a code other than 0
@@ -71,10 +78,7 @@ impl Access {
         namespace: &str,
         pod: &str,
         command: &[&str],
-        streams: (
-            Option<&mut (dyn AsyncRead + Send + Unpin)>,
-            &mut (dyn AsyncWrite + Send + Unpin),
-        ),
+        streams: Streams<'_>,
         limit: Duration,
     ) -> Result<ExecEnd, ExecError> {
         let program = command.first().copied().unwrap_or_default();
@@ -92,17 +96,14 @@ impl Access {
         namespace: &str,
         running: &Running,
         command: &[&str],
-        (stdin, stdout): (
-            Option<&mut (dyn AsyncRead + Send + Unpin)>,
-            &mut (dyn AsyncWrite + Send + Unpin),
-        ),
+        streams: Streams<'_>,
     ) -> Result<ExecEnd, ExecError> {
         let call = Call::new(Verb::Create, Kind::Pod, Some(namespace))
-            .named(&running.pod)
+            .name(&running.pod)
             .part("exec");
         let pods: Api<Pod> = Api::namespaced(self.client_for(&call).await?, namespace);
         let parameters = AttachParams {
-            stdin: stdin.is_some(),
+            stdin: streams.stdin.is_some(),
             max_stdin_buf_size: Some(BUFFER_BYTES),
             max_stdout_buf_size: Some(BUFFER_BYTES),
             ..AttachParams::default()
@@ -111,7 +112,7 @@ impl Access {
             .exec(&running.pod, command.iter().copied(), &parameters)
             .await;
         let process = process.map_err(|why| running.not_connected(why, call.target()))?;
-        running.follow(process, stdin, stdout).await
+        running.follow(process, streams).await
     }
 }
 
@@ -126,8 +127,7 @@ impl Running {
     async fn follow(
         &self,
         mut process: AttachedProcess,
-        stdin: Option<&mut (dyn AsyncRead + Send + Unpin)>,
-        stdout: &mut (dyn AsyncWrite + Send + Unpin),
+        Streams { stdin, stdout }: Streams<'_>,
     ) -> Result<ExecEnd, ExecError> {
         let status = process.take_status().expect("it is taken once");
         let (into, from, errors) = (process.stdin(), process.stdout(), process.stderr());

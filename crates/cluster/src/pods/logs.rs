@@ -115,6 +115,6 @@ fn text(line: &[u8]) -> String {
 
 fn log<'a>(namespace: &'a str, pod: &'a str) -> Call<'a> {
     Call::new(Verb::Get, Kind::Pod, Some(namespace))
-        .named(pod)
+        .name(pod)
         .part("log")
 }

@@ -8,7 +8,7 @@ mod status;
 mod wait;
 
 pub use events::Event;
-pub use exec::{ExecEnd, ExecError};
+pub use exec::{ExecEnd, ExecError, Streams};
 pub use logs::LogLines;
 pub use reason::{Reason, Stuck};
 pub use status::{ContainerState, ContainerStatus, PodStatus};

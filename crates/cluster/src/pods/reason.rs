@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::status::{ContainerState, PodStatus};
+use super::status::{ContainerState, ContainerStatus, PodStatus};
 use crate::api::ApiError;
 
 /// Reasons of waiting containers that no time changes.
@@ -140,7 +140,7 @@ impl Reason {
         if let Some(ended) = pod
             .containers
             .iter()
-            .find_map(|container| ended(&container.state))
+            .find_map(|container| container_end(&container.state))
         {
             return Some(ended);
         }
@@ -155,12 +155,7 @@ impl Reason {
             let message = message.clone();
             return Some(Self::Unschedulable { message });
         }
-        let waiting = pod.containers.iter().find_map(|container| {
-            let ContainerState::Waiting { reason, message } = &container.state else {
-                return None;
-            };
-            Some((container, reason.clone(), message.clone()))
-        });
+        let waiting = pod.containers.iter().find_map(waiting_reason);
         Some(match waiting {
             Some((container, reason, message)) if IMAGE_REASONS.contains(&reason.as_str()) => {
                 let image = container.image.clone();
@@ -207,7 +202,17 @@ impl Reason {
     }
 }
 
-fn ended(state: &ContainerState) -> Option<Reason> {
+/// A container that waits, with its reason and message.
+fn waiting_reason(container: &ContainerStatus) -> Option<(&ContainerStatus, String, String)> {
+    match &container.state {
+        ContainerState::Waiting { reason, message } => {
+            Some((container, reason.clone(), message.clone()))
+        }
+        _ => None,
+    }
+}
+
+fn container_end(state: &ContainerState) -> Option<Reason> {
     let ContainerState::Ended {
         code,
         reason,
@@ -311,9 +316,12 @@ fn write_image(
 }
 
 fn write_unschedulable(f: &mut fmt::Formatter<'_>, message: &str) -> fmt::Result {
-    // What is behind it is about pods that could be evicted for it.
-    let message = message.split(" preemption:").next().unwrap_or(message);
-    let message = message.trim_end_matches('.');
+    // What is behind it is about devices and pods that could make room.
+    let end = [" preemption:", " no new claims"]
+        .iter()
+        .filter_map(|words| message.find(words))
+        .min();
+    let message = message[..end.unwrap_or(message.len())].trim_end_matches(['.', ',']);
     write!(f, "no node takes it: {message}")?;
     let advice = ADVICE.iter().filter(|(words, _)| message.contains(words));
     for (_, advice) in advice {

@@ -74,14 +74,31 @@ impl fmt::Display for NotRunning {
             f,
             "{running} of {wanted} pods of {job} run after {seconds} s"
         )?;
-        for stuck in self.stuck.iter().take(NAMED_MAX) {
-            write!(f, "; {stuck}")?;
+        let alike = alike(&self.stuck);
+        for (names, reason) in alike.iter().take(NAMED_MAX) {
+            match names[..] {
+                [] => write!(f, "; {reason}")?,
+                [name] => write!(f, "; pod {name}: {reason}")?,
+                [name, ..] => write!(f, "; pod {name} and {} more: {reason}", names.len() - 1)?,
+            }
         }
-        match self.stuck.len().checked_sub(NAMED_MAX) {
-            Some(rest @ 1..) => write!(f, "; and {rest} more"),
+        match alike.len().checked_sub(NAMED_MAX) {
+            Some(rest @ 1..) => write!(f, "; and {rest} other reasons"),
             _ => Ok(()),
         }
     }
+}
+
+/// The pods that have the same reason, by their names.
+fn alike(all: &[Stuck]) -> Vec<(Vec<&str>, &Reason)> {
+    let mut groups: Vec<(Vec<&str>, &Reason)> = Vec::new();
+    for Stuck { pod, reason } in all {
+        match groups.iter_mut().find(|(_, known)| *known == reason) {
+            Some((names, _)) => names.extend(pod.as_deref()),
+            None => groups.push((pod.as_deref().into_iter().collect(), reason)),
+        }
+    }
+    groups
 }
 
 /// What is known of a Job at one time.
@@ -135,7 +152,7 @@ impl Access {
     }
 
     async fn look(&self, namespace: &str, job: &str) -> Result<Look, ApiError> {
-        let call = Call::new(Verb::Get, Kind::Job, Some(namespace)).named(job);
+        let call = Call::new(Verb::Get, Kind::Job, Some(namespace)).name(job);
         let object = self.call(call).await?.value;
         let wanted = object["spec"]["completions"].as_u64().unwrap_or(1);
         let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
@@ -234,19 +251,21 @@ struct Patience {
 impl Patience {
     fn has_ended(&mut self, stuck: &[Stuck], limits: &WaitLimits) -> bool {
         let waits = |hope: Hope| stuck.iter().any(|stuck| stuck.reason.hope() == hope);
-        let waited = |since: &mut Option<Instant>, waits: bool, limit: Duration| {
-            if !waits {
-                *since = None;
-                return false;
-            }
-            since.get_or_insert_with(Instant::now).elapsed() >= limit
-        };
         let ended = [
             waits(Hope::None),
-            waited(&mut self.creation, waits(Hope::Creation), limits.creation),
-            waited(&mut self.image, waits(Hope::Image), limits.image),
-            waited(&mut self.node, waits(Hope::Node), limits.node),
+            is_over(&mut self.creation, waits(Hope::Creation), limits.creation),
+            is_over(&mut self.image, waits(Hope::Image), limits.image),
+            is_over(&mut self.node, waits(Hope::Node), limits.node),
         ];
         ended.contains(&true)
     }
+}
+
+/// Whether something has been waited for so long; `since` is when that began.
+fn is_over(since: &mut Option<Instant>, waits: bool, limit: Duration) -> bool {
+    if !waits {
+        *since = None;
+        return false;
+    }
+    since.get_or_insert_with(Instant::now).elapsed() >= limit
 }

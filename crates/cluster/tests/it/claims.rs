@@ -115,7 +115,7 @@ async fn a_run_learns_that_its_lease_is_lost() {
     lab.request(Method::DELETE, path, &Value::Null).await;
     lab.request(Method::POST, "coordination.k8s.io/v1/leases", &rival)
         .await;
-    let why = tokio::time::timeout(LIMIT, claim.lost())
+    let why = tokio::time::timeout(LIMIT, claim.loss())
         .await
         .expect("that is seen");
     // The renewal may have come between the two.
@@ -149,7 +149,7 @@ async fn a_lease_is_renewed() {
     assert_eq!(now["spec"]["acquireTime"], begin["spec"]["acquireTime"]);
     // Someone deletes it.
     lab.request(Method::DELETE, path, &Value::Null).await;
-    let why = tokio::time::timeout(LIMIT, claim.lost())
+    let why = tokio::time::timeout(LIMIT, claim.loss())
         .await
         .expect("that is seen");
     assert_eq!(

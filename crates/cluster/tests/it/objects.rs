@@ -181,7 +181,7 @@ async fn an_object_whose_answer_was_lost_is_found_by_its_run() {
     let folder = lab.place().folder.join("shop");
     fs::create_dir_all(&folder).unwrap();
     let entry = |kind: &str, name: &str| json!({ "kind": kind, "namespace": lab.namespace, "name": name, "uid": null });
-    let own = format!("x-{}", lab.run);
+    let name = format!("x-{}", lab.run);
     let access = lab.access().await;
     let noted = json!({
         "kubeconfig": Lab::admin_kubeconfig(),
@@ -189,10 +189,10 @@ async fn an_object_whose_answer_was_lost_is_found_by_its_run() {
         "server": access.origin.server,
         "run": lab.run,
         "pid": 1,
-        "made": [entry("Lease", "waggle"), entry("Secret", &own), entry("ConfigMap", "never-made")],
+        "made": [entry("Lease", "waggle"), entry("Secret", &name), entry("ConfigMap", "never-made")],
     });
     fs::write(folder.join("1-1.json"), noted.to_string()).unwrap();
-    let secret = json!({ "metadata": { "name": own } });
+    let secret = json!({ "metadata": { "name": name } });
     lab.request(Method::POST, "secrets", &secret).await;
     // Another run has the lease.
     let lease = json!({ "metadata": { "name": "waggle", "labels": { "waggle/run": "other" } } });

@@ -32,7 +32,7 @@ async fn not_running(lab: &Lab, job: &str) -> NotRunning {
     waited.expect_err("they do not run")
 }
 
-fn running() -> Value {
+fn running_state() -> Value {
     container(
         json!({ "running": { "startedAt": "2026-01-01T00:00:00Z" } }),
         "Running",
@@ -52,7 +52,7 @@ fn container(state: Value, phase: &str) -> Value {
 async fn check(word: &str, status: Value, expected: &str) {
     let lab = Lab::new(word).await;
     let job = job(&lab).await;
-    lab.pod(&job, 0, running()).await;
+    lab.pod(&job, 0, running_state()).await;
     lab.pod(&job, 1, status).await;
     let why = not_running(&lab, &job).await;
     assert_eq!((why.running, why.wanted), (1, 2));
@@ -87,8 +87,8 @@ async fn images() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_node() {
-    let message = "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't match pod anti-affinity rules. preemption: 0/3 nodes \
-                   are available: 3 No preemption victims found for incoming pod.";
+    let message = "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't match pod anti-affinity rules. no new claims to \
+                   deallocate, preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod.";
     let condition = json!({ "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message });
     check(
         "node",
@@ -98,6 +98,20 @@ async fn no_node() {
          agents, or let them share nodes",
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pods_with_the_same_reason_are_named_together() {
+    let lab = Lab::new("alike").await;
+    let job = job(&lab).await;
+    let waiting = json!({ "waiting": { "reason": "ErrImageNeverPull", "message": "not here" } });
+    for index in [0, 1] {
+        lab.pod(&job, index, container(waiting.clone(), "Pending"))
+            .await;
+    }
+    let why = not_running(&lab, &job).await.to_string();
+    let expected = format!("; pod {job}-0 and 1 more: the node does not get the image");
+    assert!(why.contains(&expected), "{why}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -136,7 +150,7 @@ async fn containers_that_end() {
     let condition = json!({
         "type": "DisruptionTarget", "status": "True", "reason": "DeletionByTaintManager", "message": "Taint manager: deleting",
     });
-    let mut evicted = running();
+    let mut evicted = running_state();
     evicted["phase"] = json!("Failed");
     evicted["conditions"] = json!([condition]);
     check(
@@ -280,9 +294,9 @@ async fn pods_that_come_to_run() {
     });
     let coming = async {
         assert_eq!(heard.recv().await, Some((0, 2)));
-        lab.pod(&job, 0, running()).await;
+        lab.pod(&job, 0, running_state()).await;
         assert_eq!(heard.recv().await, Some((1, 2)));
-        lab.pod(&job, 1, running()).await;
+        lab.pod(&job, 1, running_state()).await;
         assert_eq!(heard.recv().await, Some((2, 2)));
     };
     let (pods, ()) = tokio::join!(waiting, coming);

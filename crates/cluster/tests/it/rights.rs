@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 use waggle_cluster::{
     Access, ApiError, Claim, ClaimError, Holder, Kind, Ledger, Namespace, ObjectError, Reason,
-    WaitLimits, rbac,
+    Streams, WaitLimits, rbac,
 };
 
 use crate::{manifests, server::Lab};
@@ -101,13 +101,22 @@ async fn steps(lab: &Lab, access: &Access, ledger: &mut Ledger) -> Result<(), St
         why => return Err(why.to_string()),
     }
     let mut output = Vec::new();
+    let streams = Streams {
+        stdin: None,
+        stdout: &mut output,
+    };
     let ended = access
-        .exec(namespace, "none", &["true"], (None, &mut output), LIMIT)
+        .exec(namespace, "none", &["true"], streams, LIMIT)
         .await;
     let why = ended.unwrap_err().to_string();
     if !why.contains("not found") {
         return Err(why);
     }
+    renewal(lab, &claim).await
+}
+
+/// A lease that is not renewable is lost.
+async fn renewal(lab: &Lab, claim: &Claim) -> Result<(), String> {
     let renewed = async {
         let path = "coordination.k8s.io/v1/leases/waggle";
         loop {
@@ -119,7 +128,7 @@ async fn steps(lab: &Lab, access: &Access, ledger: &mut Ledger) -> Result<(), St
         }
     };
     tokio::select! {
-        why = claim.lost() => Err(why),
+        why = claim.loss() => Err(why),
         () = renewed => Ok(()),
     }
 }

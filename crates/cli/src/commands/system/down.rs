@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{
-    left_behind,
+    clusters, left_behind,
     shared::print_line,
     state::{State, SystemStatus},
 };
@@ -39,6 +39,7 @@ pub(crate) fn run_down(system: &str) -> Result<Exit> {
     let state = State::open(system)?;
     // A system of this machine is stopped whatever becomes of what is left in another.
     let left = left_behind::remove(system);
+    let left = join(left, clusters::remove(system));
     match state.lock_holder()? {
         SystemStatus::No if !matches!(left, Ok(false)) => {}
         SystemStatus::No => {
@@ -59,6 +60,15 @@ pub(crate) fn run_down(system: &str) -> Result<Exit> {
         }
     }
     left.map(|_| Exit::Fine)
+}
+
+/// Whether something was removed from a system or from a cluster; an error of either.
+fn join(from_systems: Result<bool>, from_clusters: Result<bool>) -> Result<bool> {
+    match (from_systems, from_clusters) {
+        (Ok(is_any), Ok(is_more)) => Ok(is_any || is_more),
+        (Err(why), Err(further)) => Err(why.context(format!("{further:#}"))),
+        (Err(why), _) | (_, Err(why)) => Err(why),
+    }
 }
 
 /// Ends the process, and waits until its folder is gone.

@@ -1,5 +1,6 @@
 //! `waggle system`: fetches, starts and stops a system without a study.
 
+mod clusters;
 mod down;
 mod fetch;
 mod left_behind;

@@ -1,5 +1,6 @@
 //! `waggle system`: fetching artifacts, and running a system without a study.
 
+mod cluster_rights;
 pub(crate) mod clusters;
 mod digests;
 mod external_components;
