@@ -49,6 +49,7 @@ pub use servers::{
     process::{Process, free_port},
     programs::program,
     prometheus::Prometheus,
+    server_folder::server_folder,
     small_disk::SmallDisk,
     telegraf::Telegraf,
 };

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use waggle_cluster::{Access, Ledger, Place};
-use waggle_testkit::{Process, free_port, program, tls::Authority};
+use waggle_testkit::{Process, free_port, program, server_folder, tls::Authority};
 
 const ADMIN_TOKEN: &str = "token-of-the-admin";
 /// How soon the tests' controllers notice a deletion.
@@ -48,7 +48,7 @@ pub(crate) struct Lab {
 
 impl Server {
     fn start() -> Self {
-        let folder = TempDir::with_prefix("apiserver-").expect("a folder");
+        let folder = server_folder("apiserver-");
         let (etcd, etcd_url) = start_etcd(&folder);
         let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
         let authority = Authority::new("cluster");

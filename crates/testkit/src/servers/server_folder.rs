@@ -17,7 +17,7 @@ const REMOVE: &str =
     r#"while read -r folder; do set -- "$@" "$folder"; done; sleep 1; rm -rf -- "$@""#;
 
 /// Creates a folder. It is removed when it is dropped, and at the latest a second after the end of this program.
-pub(crate) fn server_folder(prefix: &str) -> TempDir {
+pub fn server_folder(prefix: &str) -> TempDir {
     static REMOVER: Mutex<Option<ChildStdin>> = Mutex::new(None);
     let folder = TempDir::with_prefix(prefix).expect("a folder");
     let mut remover = REMOVER.lock().expect("no holder panics");
