@@ -174,6 +174,19 @@ fn run_load(fleet: &Fleet, job: &Job, agents: usize) -> Outcome {
     running.join().unwrap()
 }
 
+/// Each key was sent once in each of the two loads, which are the same.
+fn check_keys(mut keys: Vec<u64>) {
+    keys.sort_unstable();
+    let pairs: Vec<&[u64]> = keys.chunks(2).collect();
+    assert!(pairs.iter().all(|pair| pair[0] == pair[1]), "{keys:?}");
+    assert!(pairs.windows(2).all(|next| next[0][0] < next[1][0]));
+    let workers = keys
+        .iter()
+        .map(|key| worker_and_sequence(*key).unwrap().0)
+        .max();
+    assert_eq!((keys.len(), workers), (2_000, Some(3)));
+}
+
 #[test]
 fn agents_make_one_load_and_end_with_the_run() {
     let mut run = Run::start(3);
@@ -230,17 +243,7 @@ fn agents_make_one_load_and_end_with_the_run() {
             assert!(clock.drift_ppm.abs() <= clock.drift_bound_ppm, "{clock:?}");
         }
     }
-    // Each key was sent once in each of the two loads, which are the same.
-    let mut keys = keys.lock().unwrap().clone();
-    keys.sort_unstable();
-    let pairs: Vec<&[u64]> = keys.chunks(2).collect();
-    assert!(pairs.iter().all(|pair| pair[0] == pair[1]), "{keys:?}");
-    assert!(pairs.windows(2).all(|next| next[0][0] < next[1][0]));
-    let workers = keys
-        .iter()
-        .map(|key| worker_and_sequence(*key).unwrap().0)
-        .max();
-    assert_eq!((keys.len(), workers), (2_000, Some(3)));
+    check_keys(keys.lock().unwrap().clone());
 
     drop(run);
     for agent in agents {

@@ -4,8 +4,8 @@ use hdrhistogram::Histogram;
 use waggle_metrics::Metric;
 use waggle_results as results;
 use waggle_results::{
-    BackgroundLoadInfo, CountsRow, FaultInfo, GeneratorInfo, GeneratorPartInfo, LedgerInfo,
-    MachineInfo, PhaseName, RunInfo, Trial, TrialEnd, TrialInfo,
+    AgentInfo, BackgroundLoadInfo, CountsRow, FaultInfo, GeneratorInfo, GeneratorPartInfo,
+    LedgerInfo, MachineInfo, PhaseName, RunInfo, Trial, TrialEnd, TrialInfo,
 };
 use waggle_spec::{LoadKind, Threshold, TimeKind};
 use waggle_stats::{
@@ -135,7 +135,12 @@ pub(crate) fn trial(view: &TrialView<'_>, info: &RunInfo, machine: Option<Machin
 /// The agents that made the load, as they are judged.
 fn agents(info: &TrialInfo) -> Vec<Agent> {
     let count = u32::try_from(info.agents.len()).unwrap_or(u32::MAX);
-    let agents = info.agents.iter().map(|agent| Agent {
+    let agents = info.agents.iter();
+    agents.map(|agent| agent_facts(agent, count)).collect()
+}
+
+fn agent_facts(agent: &AgentInfo, count: u32) -> Agent {
+    Agent {
         nth: NthAgent {
             number: agent.number,
             of: count,
@@ -145,8 +150,7 @@ fn agents(info: &TrialInfo) -> Vec<Agent> {
         clock_error_us: agent.clock_error_ms * 1e3,
         drift_ppm: agent.drift_ppm,
         drift_bound_ppm: agent.drift_bound_ppm,
-    });
-    agents.collect()
+    }
 }
 
 /// The worker thread of each background load. How late it sends is of no other load, and it waits for its CPU at the cost of its

@@ -1,5 +1,6 @@
 //! Commands and flags of the program (those of `waggle load` in `load`), and the values that are parsed from them.
 
+mod agent;
 mod attached;
 mod bad_value;
 mod cluster;
@@ -19,12 +20,13 @@ use std::{net::SocketAddr, num::NonZero, path::PathBuf, time::Duration};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use waggle_flags::{CompletionsArguments, ManArguments, exit_codes_help};
 
-use self::{attached::Attached, form::Form, load::Load};
 pub(crate) use self::{
+    agent::Agent,
     cluster::Cluster,
     compare::{Compare, RunComparison},
     other_names::FOREIGN_FLAGS,
 };
+use self::{attached::Attached, form::Form, load::Load};
 use crate::{output::result_files::OutputFiles, process::exit};
 
 /// Performance studies of REST APIs and of the pipelines behind them.
@@ -295,19 +297,6 @@ pub(crate) struct History {
     pub(crate) all_hosts: bool,
     #[command(flatten)]
     pub(crate) files: OutputFiles,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Agent {
-    /// The file by which agents join the run; - is standard input
-    #[arg(long, value_name = "FILE")]
-    pub(crate) join: PathBuf,
-    /// The agent's number, counted from 1 [default: of a pod of an Indexed Job its index + 1, else the next one that is free]
-    #[arg(long, value_name = "N")]
-    pub(crate) number: Option<NonZero<usize>>,
-    /// How long to try to reach the runner
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse::duration)]
-    pub(crate) wait: Duration,
 }
 
 #[derive(Debug, Args)]

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod agents;
 mod closed_pipes;
 mod commands;
 mod compare;

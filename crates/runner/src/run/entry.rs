@@ -2,7 +2,7 @@
 //!
 //! The thread is pinned to the load's CPUs, and so is the rest of this process: the system has its own.
 
-use std::{fs, path::Path, sync::Arc, thread};
+use std::{sync::Arc, thread};
 
 use tokio::{
     runtime,
@@ -35,7 +35,7 @@ use crate::{
         info::Inventory,
         networks,
         request::{CpuUse, Ended, RunRequest},
-        schedule,
+        resumption, schedule,
         schedule::Series,
         version_programs::VersionPrograms,
     },
@@ -106,11 +106,18 @@ fn on_this_thread(
     })
 }
 
-async fn prepare_and_run(
-    request: &RunRequest,
-    events: &Events,
-    shutdown: &Shutdown,
-) -> Result<Ended, RunError> {
+/// What is read and found before anything is started.
+struct Inputs {
+    records: RecordFiles,
+    tls: Transports,
+    tokens: Option<TokenSource>,
+    programs: VersionPrograms,
+    allowed: Vec<usize>,
+    shares: Shares,
+    limiter: Limiter,
+}
+
+async fn read_inputs(request: &RunRequest) -> Result<Inputs, RunError> {
     names_exist(request)?;
     let records = RecordFiles::read(&request.study, &request.study_file)?;
     let tls = Transports::read(&request.system, &request.study_file)?;
@@ -124,6 +131,35 @@ async fn prepare_and_run(
     let limiter = limiter(request, &shares)?;
     cool_down::check_sensors(&request.study).await?;
     networks::check_networks(&request.study)?;
+    Ok(Inputs {
+        records,
+        tls,
+        tokens,
+        programs,
+        allowed,
+        shares,
+        limiter,
+    })
+}
+
+#[expect(
+    clippy::too_many_lines,
+    reason = "what a run has, in the order in which it comes and goes"
+)]
+async fn prepare_and_run(
+    request: &RunRequest,
+    events: &Events,
+    shutdown: &Shutdown,
+) -> Result<Ended, RunError> {
+    let Inputs {
+        records,
+        tls,
+        tokens,
+        programs,
+        allowed,
+        shares,
+        limiter,
+    } = read_inputs(request).await?;
     // Kept until the last trial is over.
     let idle_poll = start_idle_poll(request).await?;
     let clocks = CpuClocks {
@@ -155,19 +191,17 @@ async fn prepare_and_run(
     let is_pinned = request.cpus == CpuUse::Shared && !has_halves && is_here;
     let _pinned = is_pinned.then(|| Pinned::pin(&shares.load()));
     let run_info = folder.info();
+    let basis = request.calibration_file.as_ref().map(|file| Basis {
+        study: &request.study,
+        system: &request.system,
+        records: &records,
+        shares: &shares,
+        host: &run_info.host,
+        file,
+    });
     // What this machine could send says nothing of agents on others.
-    let calibration = match request.calibration_file.as_ref().filter(|_| is_here) {
-        Some(file) => {
-            let basis = Basis {
-                study: &request.study,
-                system: &request.system,
-                records: &records,
-                shares: &shares,
-                host: &run_info.host,
-                file,
-            };
-            calibration::calibrate(basis, events, shutdown).await
-        }
+    let calibration = match basis.filter(|_| is_here) {
+        Some(basis) => calibration::calibrate(basis, events, shutdown).await,
         None => Calibration::default(),
     };
     let quiet = QuietWaits::new(&request.plan);
@@ -365,7 +399,7 @@ async fn open(
     };
     if request.resume {
         let folder = RunFolder::open(&request.run_folder)?;
-        is_the_same(request, &folder, &inventory)?;
+        resumption::check_same(request, &folder, &inventory)?;
         return Ok(folder);
     }
     let info = info::run_info(request, records, inventory);
@@ -393,99 +427,4 @@ fn is_on_this_machine(system: &System) -> bool {
                 .flat_map(|port| &port.at)
                 .any(Address::is_on_this_machine),
         })
-}
-
-/// Letters of a line of a study that an error shows.
-const SHOWN_LINE_MAX: usize = 80;
-
-/// Trials of one run are comparable only if nothing has changed in between.
-fn is_the_same(
-    request: &RunRequest,
-    folder: &RunFolder,
-    inventory: &Inventory,
-) -> Result<(), RunError> {
-    let different = |what| RunError::Different {
-        folder: request.run_folder.clone(),
-        what,
-        line: None,
-    };
-    let texts = [
-        ("the study", "study.yaml", &request.study_text),
-        ("the system", "system.yaml", &request.system_text),
-    ];
-    for (what, name, now) in texts {
-        let then = read(&request.run_folder, name)?;
-        if then != *now {
-            return Err(RunError::Different {
-                folder: request.run_folder.clone(),
-                what,
-                line: first_difference(&then, now),
-            });
-        }
-    }
-    let begun = folder.info();
-    let scenario_then = begun
-        .scenario
-        .as_ref()
-        .and_then(|scenario| scenario.file.as_ref());
-    if scenario_then != info::scenario_file(&request.study).as_ref() {
-        return Err(different("the scenario's file"));
-    }
-    let (then, now) = (&begun.host, &inventory.host);
-    let same_cpus = then.load_cpus == now.load_cpus && then.system_cpus == now.system_cpus;
-    if (&then.name, &then.cpu_model, then.cpus) != (&now.name, &now.cpu_model, now.cpus)
-        || !same_cpus
-    {
-        return Err(different("the machine"));
-    }
-    if then.idle_poll != now.idle_poll {
-        return Err(different("the option --idle-poll"));
-    }
-    if begun.components != inventory.components {
-        return Err(different("a component's version"));
-    }
-    if begun.versions != info::versions(request) {
-        return Err(different("what is compared, --against or --design,"));
-    }
-    if begun.seed != request.study.seed {
-        return Err(different("the seed"));
-    }
-    let same_schedule = begun.schedule == info::schedule(&request.study, &request.study.cells[0]);
-    if begun.cells != info::cell_infos(&request.study)
-        || begun.derived != request.study.derived
-        || begun.planned_order() != info::order(&request.plan)
-        || begun.search != request.study.search
-        || !same_schedule
-    {
-        return Err(different("the choice of trials"));
-    }
-    Ok(())
-}
-
-/// Where two texts first differ: `line 7 was "repeat: 3" and is "repeat: 5"`.
-fn first_difference(then: &str, now: &str) -> Option<String> {
-    let lines = then.lines().count().max(now.lines().count());
-    let nth_line = |text: &str, line: usize| text.lines().nth(line).map(str::to_owned);
-    let line = (0..lines).find(|line| nth_line(then, *line) != nth_line(now, *line))?;
-    let shown = |text: &str| match nth_line(text, line) {
-        Some(content) if content.trim().is_empty() => "empty".to_owned(),
-        Some(content) => {
-            let cut: String = content.trim().chars().take(SHOWN_LINE_MAX).collect();
-            format!("{cut:?}")
-        }
-        None => "not there".to_owned(),
-    };
-    Some(format!(
-        "line {} was {} and is {}",
-        line + 1,
-        shown(then),
-        shown(now)
-    ))
-}
-
-fn read(folder: &Path, name: &str) -> Result<String, RunError> {
-    fs::read_to_string(folder.join(name)).map_err(|problem| RunError::CannotCompare {
-        folder: folder.to_path_buf(),
-        problem,
-    })
 }

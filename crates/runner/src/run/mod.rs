@@ -13,6 +13,7 @@ mod networks;
 pub(crate) mod remains;
 mod repetitions;
 pub(crate) mod request;
+mod resumption;
 pub(crate) mod schedule;
 mod search;
 mod version_programs;

@@ -121,7 +121,16 @@ async fn check_requests<L: Load>(load: &mut L, job: Job, sent: Sent<'_>) -> Resu
     let job = Job { seed, ..job };
     let What::Scenario(scenario) = &job.what else {
         // One request represents all: they differ in their records only.
-        let outcome = send_once(load, job, (1, sent.agent), until).await?;
+        let outcome = send_once(
+            load,
+            job,
+            OneTry {
+                requests: 1,
+                agent: sent.agent,
+                until,
+            },
+        )
+        .await?;
         let wrong = kinds(&outcome).map(|kinds| kinds + &credentials_hint(&outcome, sent.what));
         return verdict(wrong, outcome.totals.succeeded, 1);
     };
@@ -143,7 +152,16 @@ async fn check_requests<L: Load>(load: &mut L, job: Job, sent: Sent<'_>) -> Resu
             seed: seed.wrapping_sub(number),
             ..job.clone()
         };
-        let outcome = send_once(load, job, (requests, sent.agent), until).await?;
+        let outcome = send_once(
+            load,
+            job,
+            OneTry {
+                requests,
+                agent: sent.agent,
+                until,
+            },
+        )
+        .await?;
         let failures = StepFailures {
             names: &scenario.steps,
             outcome: &outcome,
@@ -160,12 +178,23 @@ async fn check_requests<L: Load>(load: &mut L, job: Job, sent: Sent<'_>) -> Resu
     Ok(())
 }
 
+/// So many requests, sent once.
+struct OneTry {
+    requests: u64,
+    /// Counted from 1.
+    agent: usize,
+    until: Instant,
+}
+
 /// Sends this many requests over one connection of an agent, session after session.
 async fn send_once<L: Load>(
     load: &mut L,
     job: Job,
-    (requests, agent): (u64, usize),
-    until: Instant,
+    OneTry {
+        requests,
+        agent,
+        until,
+    }: OneTry,
 ) -> Result<Outcome, Failure> {
     let job = Job {
         model: LoadModel::Closed {

@@ -37,6 +37,7 @@ pub(crate) struct CellRow<'a> {
 }
 
 /// One cell; `None` if something in it is wrong, which is reported.
+#[expect(clippy::too_many_lines, reason = "a line or two a part")]
 pub(crate) fn cell(
     checker: &mut Checker<'_>,
     raw: &mut raw::Study,

@@ -1,6 +1,5 @@
 //! Runs of studies from the file to the report, each file with one part of a study or one way to run it.
 
-mod agents;
 mod attach;
 mod background;
 mod calibration;

@@ -1,7 +1,7 @@
 //! The agents that made the load: their hosts, their clocks and their starts.
 
 use waggle_analysis::Model;
-use waggle_results::{AgentHostInfo, AgentInfo};
+use waggle_results::{AgentHostInfo, AgentInfo, NodeInfo, PodInfo};
 
 use crate::words::{
     fact::Fact,
@@ -28,23 +28,7 @@ fn hosts_text(hosts: &[AgentHostInfo]) -> String {
     let mut machines: Vec<&str> = hosts.iter().map(|host| host.machine.as_str()).collect();
     machines.sort_unstable();
     machines.dedup();
-    let each = hosts.iter().map(|host| {
-        let quota = host.cpu_quota.map_or_else(String::new, |quota| {
-            format!(
-                ", at most {} of them at a time",
-                format::three_digits(quota)
-            )
-        });
-        let program = match host.is_same_program {
-            true => "",
-            false => ", of another architecture than the runner",
-        };
-        format!(
-            "{} {} ({} × {}{quota}{program})",
-            host.number, host.name, host.cpus, host.cpu_model
-        )
-    });
-    let each: Vec<String> = each.collect();
+    let each: Vec<String> = hosts.iter().map(host_text).collect();
     let kernels = match (machines.len(), hosts.len()) {
         (1, 1) => String::new(),
         (1, _) => "; all on one kernel".to_owned(),
@@ -52,6 +36,59 @@ fn hosts_text(hosts: &[AgentHostInfo]) -> String {
         (kernels, _) => format!("; on {kernels} kernels"),
     };
     format!("{}{kernels}", each.join(", "))
+}
+
+fn host_text(host: &AgentHostInfo) -> String {
+    let quota = host.cpu_quota.map(format::three_digits);
+    let quota = quota.map_or_else(String::new, |quota| {
+        format!(", at most {quota} of them at a time")
+    });
+    let program = match host.is_same_program {
+        true => "",
+        false => ", of another architecture than the runner",
+    };
+    let place = host.pod.as_ref().map_or_else(String::new, pod_text);
+    let (number, name, cpus) = (host.number, &host.name, host.cpus);
+    format!(
+        "{number} {name} ({cpus} × {}{quota}{program}{place})",
+        host.cpu_model
+    )
+}
+
+/// Where a pod is, and what else is there.
+fn pod_text(pod: &PodInfo) -> String {
+    let image = pod.image_digest.as_ref().unwrap_or(&pod.image);
+    let class = pod.qos_class.as_deref().unwrap_or("class not known");
+    let node = match (&pod.node, &pod.unknown) {
+        (Some(node), _) => node_text(node),
+        (None, Some(why)) => format!("facts of the node are not known: {why}"),
+        (None, None) => "facts of the node are not known".to_owned(),
+    };
+    format!(
+        "; pod {} of {} on node {}, {class}, {}, image {image}; {node}",
+        pod.pod,
+        pod.namespace,
+        pod.node_name,
+        format::plural(u64::from(pod.restarts), "restart")
+    )
+}
+
+fn node_text(node: &NodeInfo) -> String {
+    let machine = [&node.instance_type, &node.zone];
+    let machine: Vec<&str> = machine.iter().filter_map(|text| text.as_deref()).collect();
+    let machine = match machine.is_empty() {
+        true => String::new(),
+        false => format!("{}, ", machine.join(" in ")),
+    };
+    format!(
+        "{machine}kernel {}, {}, kubelet {}; {} of the node's {} CPUs were asked for by {} that are not of the run",
+        node.kernel,
+        node.runtime,
+        node.kubelet,
+        format::three_digits(node.other_cpus),
+        format::three_digits(node.allocatable_cpus),
+        format::plural(u64::from(node.other_pods), "pod")
+    )
 }
 
 fn clocks(agents: &[&AgentInfo]) -> String {
@@ -95,17 +132,10 @@ const WALL_CLOCK_OFF_MS: f64 = 1_000.0;
 
 /// How far apart agents sent their first requests, in the worst trial.
 fn starts(model: &Model) -> Option<Fact> {
-    let spreads = model.trials.iter().filter_map(|trial| {
-        let firsts = trial
-            .info
-            .agents
-            .iter()
-            .filter_map(|agent| agent.first_sent_ms);
-        let firsts: Vec<f64> = firsts.collect();
-        let earliest = firsts.iter().copied().reduce(f64::min)?;
-        let latest = firsts.iter().copied().reduce(f64::max)?;
-        (firsts.len() > 1).then_some(latest - earliest)
-    });
+    let spreads = model
+        .trials
+        .iter()
+        .filter_map(|trial| spread(&trial.info.agents));
     let most = spreads.reduce(f64::max)?;
     let shown = Unit::Time.show(most * 1e3);
     Some((
@@ -114,4 +144,14 @@ fn starts(model: &Model) -> Option<Fact> {
             "at one instant in the clock of each; first requests at most {shown} apart, by what each had to send first"
         ),
     ))
+}
+
+/// From the first request of the first agent to that of the last one.
+fn spread(agents: &[AgentInfo]) -> Option<f64> {
+    let firsts: Vec<f64> = (agents.iter())
+        .filter_map(|agent| agent.first_sent_ms)
+        .collect();
+    let earliest = firsts.iter().copied().reduce(f64::min)?;
+    let latest = firsts.iter().copied().reduce(f64::max)?;
+    (firsts.len() > 1).then_some(latest - earliest)
 }

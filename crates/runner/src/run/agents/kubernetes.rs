@@ -82,7 +82,9 @@ impl AgentJob {
         let access = match (&pods.kubeconfig, &pods.context) {
             (None, None) if is_in_pod() => Access::in_cluster().await?,
             (file, context) => {
-                let file = file.as_ref().map(|file| beside(parts.study_file, file));
+                let file = file
+                    .as_ref()
+                    .map(|file| path_beside(parts.study_file, file));
                 Access::load(file.as_deref(), context.as_deref()).await?
             }
         };
@@ -240,7 +242,7 @@ fn event_line(event: &waggle_cluster::Event) -> String {
 }
 
 /// A file beside the study; `~/` is the home folder.
-fn beside(study_file: &Path, file: &str) -> PathBuf {
+fn path_beside(study_file: &Path, file: &str) -> PathBuf {
     if let (Some(rest), Some(home)) = (file.strip_prefix("~/"), env::var_os("HOME")) {
         return PathBuf::from(home).join(rest);
     }

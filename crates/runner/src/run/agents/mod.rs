@@ -85,7 +85,7 @@ pub(crate) async fn gather_agents(gathering: Gathering<'_>) -> Result<Option<Run
     let fleet = Arc::new(fleet);
     let started = gathering.start(asked, &fleet).await?;
     let agents = RunAgents { fleet, started };
-    let joined = agents.joined(asked, gathering.shutdown).await;
+    let joined = agents.wait_until_joined(asked, gathering.shutdown).await;
     match joined.and_then(|hosts| note_hosts(gathering.folder, hosts)) {
         Ok(()) => Ok(Some(agents)),
         Err(why) => {
@@ -124,7 +124,9 @@ impl Gathering<'_> {
                 let is_forwarded = asked.listen.is_none_or(|listen| listen.ip().is_loopback());
                 let port = is_forwarded.then(|| fleet.port());
                 let started = SshAgents::start(hosts, program, fleet.join_file(), port);
-                Ok(Started::BySsh(started.map_err(RunError::Ssh)?))
+                Ok(Started::BySsh(
+                    started.map_err(|why| RunError::Ssh(why.to_string()))?,
+                ))
             }
             #[cfg(not(feature = "cluster"))]
             AgentsStarted::InKubernetes(_) => Err(RunError::NoKubernetes),
@@ -183,7 +185,7 @@ impl RunAgents {
     }
 
     /// The hosts of all agents, once they have joined.
-    async fn joined(
+    async fn wait_until_joined(
         &self,
         asked: &Agents,
         shutdown: &Shutdown,
@@ -260,12 +262,6 @@ impl RunAgents {
 /// Notes the hosts in `run.json`; those of a run that is resumed must be the same.
 fn note_hosts(folder: &RunFolder, hosts: Vec<AgentHostInfo>) -> Result<(), RunError> {
     let begun = folder.info();
-    let machines = |hosts: &[AgentHostInfo]| -> Vec<(String, u32)> {
-        let hosts = hosts.iter();
-        hosts
-            .map(|host| (host.cpu_model.clone(), host.cpus))
-            .collect()
-    };
     if !begun.agents.is_empty() && machines(&begun.agents) != machines(&hosts) {
         return Err(RunError::Different {
             folder: folder.path().to_path_buf(),
@@ -276,6 +272,14 @@ fn note_hosts(folder: &RunFolder, hosts: Vec<AgentHostInfo>) -> Result<(), RunEr
     let here = waggle_agents::machine_id();
     let is_one_here = hosts.iter().any(|host| host.machine == here);
     Ok(folder.set_agents(hosts, is_one_here)?)
+}
+
+/// What must not change within a run.
+fn machines(hosts: &[AgentHostInfo]) -> Vec<(&str, u32)> {
+    let hosts = hosts.iter();
+    hosts
+        .map(|host| (host.cpu_model.as_str(), host.cpus))
+        .collect()
 }
 
 fn host_info(member: &FleetMember) -> AgentHostInfo {

@@ -1,7 +1,7 @@
 //! Agents that are started by ssh: one process of ssh for each host, as long as the run lives.
 
 use std::{
-    io::{BufRead, BufReader, Write},
+    io::{self, BufRead, BufReader, Write},
     os::unix::process::CommandExt,
     process::{Child, Command, Stdio},
     sync::{Arc, Mutex, PoisonError},
@@ -31,6 +31,14 @@ const OPTIONS: [&str; 4] = [
     "ServerAliveCountMax=3",
 ];
 
+/// Why ssh was not started.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot start ssh to {host}: {problem}")]
+pub(super) struct SshError {
+    host: String,
+    problem: io::Error,
+}
+
 /// The processes of ssh; they end when this is dropped.
 #[derive(Debug, Default)]
 pub(super) struct SshAgents(Vec<SshAgent>);
@@ -50,7 +58,7 @@ impl SshAgents {
         program: &str,
         join: &JoinFile,
         port: Option<u16>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, SshError> {
         let mut agents = Vec::with_capacity(hosts.len());
         for (number, host) in (1_u32..).zip(hosts) {
             agents.push(start_on(host, program, number, join, port)?);
@@ -109,7 +117,7 @@ fn start_on(
     number: u32,
     join: &JoinFile,
     port: Option<u16>,
-) -> Result<SshAgent, String> {
+) -> Result<SshAgent, SshError> {
     let mut command = Command::new("ssh");
     for option in OPTIONS {
         command.args(["-o", option]);
@@ -120,7 +128,7 @@ fn start_on(
             .arg(format!("127.0.0.1:{port}:127.0.0.1:{port}"));
     }
     // A shell splits what follows the host: the program is quoted, and the rest has no special letters.
-    let remote = format!("{} agent --join - --number {number}", quoted(program));
+    let remote = format!("{} agent --join - --number {number}", shell_word(program));
     command
         .args(["--", host, &remote])
         // An interrupt from the terminal is waggle's to handle.
@@ -128,7 +136,10 @@ fn start_on(
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let failed = |problem| format!("cannot start ssh to {host}: {problem}");
+    let failed = |problem| SshError {
+        host: host.to_owned(),
+        problem,
+    };
     let mut process = command.spawn().map_err(failed)?;
     let lines = Arc::new(Mutex::new(Vec::new()));
     let outputs = process.stdout.take().zip(process.stderr.take());
@@ -147,28 +158,29 @@ fn start_on(
 }
 
 /// A word of a shell.
-fn quoted(word: &str) -> String {
+fn shell_word(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Keeps the last lines of an output, in a thread that ends with it.
-fn keep_lines(from: impl std::io::Read + Send + 'static, lines: Arc<Mutex<Vec<String>>>) {
-    thread::spawn(move || {
-        let mut from = BufReader::new(from);
-        let mut line = Vec::new();
-        while let Ok(1..) = from.read_until(b'\n', &mut line) {
-            line.truncate(LINE_MAX_BYTES);
-            let text = String::from_utf8_lossy(&line).trim().to_owned();
-            line.clear();
-            let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
-            if !text.is_empty() {
-                lines.push(text);
-            }
-            if lines.len() > LINES_MAX {
-                lines.remove(0);
-            }
+fn keep_lines(from: impl io::Read + Send + 'static, lines: Arc<Mutex<Vec<String>>>) {
+    thread::spawn(move || read_lines(BufReader::new(from), &lines));
+}
+
+fn read_lines(mut from: impl BufRead, lines: &Mutex<Vec<String>>) {
+    let mut line = Vec::new();
+    while let Ok(1..) = from.read_until(b'\n', &mut line) {
+        line.truncate(LINE_MAX_BYTES);
+        let text = String::from_utf8_lossy(&line).trim().to_owned();
+        line.clear();
+        let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if !text.is_empty() {
+            lines.push(text);
         }
-    });
+        if lines.len() > LINES_MAX {
+            lines.remove(0);
+        }
+    }
 }
 
 impl Drop for SshAgents {
@@ -187,11 +199,11 @@ impl Drop for SshAgents {
 
 #[cfg(test)]
 mod tests {
-    use super::quoted;
+    use super::shell_word;
 
     #[test]
     fn a_program_is_one_word() {
-        assert_eq!(quoted("/opt/my tools/waggle"), "'/opt/my tools/waggle'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(shell_word("/opt/my tools/waggle"), "'/opt/my tools/waggle'");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
     }
 }

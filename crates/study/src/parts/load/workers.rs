@@ -2,14 +2,14 @@
 
 use waggle_spec::{LoadKind, LoadModel};
 
-use super::{
-    Load,
-    agents::{Agents, limit_generators},
-};
+use super::{Load, agents::Agents};
 use crate::{
     at::{At, Key},
     check::Checker,
 };
+
+/// Most generators that are processes of this machine.
+const PROCESSES_MAX: u32 = 10;
 
 /// Load worker threads; each needs a connection of its own, and each generator needs a worker.
 pub(crate) fn load_workers(
@@ -41,7 +41,7 @@ pub(crate) fn generators(
     limit_generators(checker, &keys.generators, agents, model)
 }
 
-pub(super) fn limit_by_connections(
+fn limit_by_connections(
     checker: &mut Checker<'_>,
     model: &LoadModel,
     key: &str,
@@ -56,5 +56,49 @@ pub(super) fn limit_by_connections(
     if *value > most {
         let mistake = place.mistake(format!("is {value} with {most} {word}"));
         checker.report(mistake.with_expected(format!("at most as many {key} as {word}")));
+    }
+}
+
+/// How many generators make the load: as many as there are agents, unless the load says fewer.
+fn limit_generators(
+    checker: &mut Checker<'_>,
+    given: &Key<u32>,
+    agents: &Key<Agents>,
+    model: &LoadModel,
+) -> u32 {
+    let Some(agents) = agents.content() else {
+        if let Some(At { place, value }) = given.content()
+            && *value > PROCESSES_MAX
+        {
+            let mistake = place.mistake(format!("is {value}, on this machine"));
+            let expected = format!("at most {PROCESSES_MAX}, or agents on other hosts");
+            checker.report(mistake.with_expected(expected));
+        }
+        return given.value().copied().unwrap_or(1);
+    };
+    let (most, place) = match (&agents.value.count, &agents.value.ssh) {
+        (Key::Given(count), _) => (count.value, &count.place),
+        (_, Key::Given(hosts)) => {
+            let hosts_count = u32::try_from(hosts.value.len()).unwrap_or(u32::MAX);
+            (hosts_count, &hosts.place)
+        }
+        _ => return given.value().copied().unwrap_or(1),
+    };
+    match given.content() {
+        None => {
+            let all = At {
+                place: place.clone(),
+                value: most,
+            };
+            limit_by_connections(checker, model, "agents", &all);
+            most
+        }
+        Some(At { place, value }) => {
+            if *value > most {
+                let mistake = place.mistake(format!("is {value} with {most} agents"));
+                checker.report(mistake.with_expected("at most as many generators as agents"));
+            }
+            *value
+        }
     }
 }

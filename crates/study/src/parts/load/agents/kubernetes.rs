@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use waggle_spec::{AgentSpread, AgentToleration, ImagePull};
 
-use super::check_name;
+use super::names::check_name;
 use crate::{
     at::{At, Key},
     check::Checker,

@@ -4,12 +4,15 @@ use std::{net::SocketAddr, time::Duration};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use waggle_spec::{AgentsStarted, LoadModel};
+use waggle_spec::AgentsStarted;
 
 mod kubernetes;
+mod names;
 
-use self::kubernetes::{AgentPods, agent_pods};
-use super::workers::limit_by_connections;
+use self::{
+    kubernetes::{AgentPods, agent_pods},
+    names::check_name,
+};
 use crate::{
     at::{At, Bounds, Key, Place},
     check::Checker,
@@ -46,10 +49,6 @@ pub(crate) struct Agents {
 const WAIT: Bounds = Bounds(Duration::from_secs(1), Duration::from_secs(24 * 3600));
 const WAIT_DEFAULT: Duration = Duration::from_secs(300);
 const LISTEN: &str = "ADDRESS:PORT of this machine, e.g. 10.0.0.5:7600, or 127.0.0.1:0";
-/// Longest name of a host or program.
-const NAME_MAX_BYTES: usize = 255;
-/// Most generators that are processes of this machine.
-const PROCESSES_MAX: u32 = 10;
 
 /// `None`: something in it is wrong, which is reported.
 pub(crate) fn agents(
@@ -59,7 +58,7 @@ pub(crate) fn agents(
 ) -> Option<waggle_spec::Agents> {
     let At { place, value: keys } = given;
     refuse_this_machine(checker, place, study);
-    let started = started(checker, given);
+    let started = agents_started(checker, given);
     let listen = (keys.listen).check(|listen| parse_listen(checker, listen));
     let advertise = keys.advertise.value().map_or_else(Vec::new, Clone::clone);
     let advertise: Vec<Option<String>> = advertise
@@ -107,7 +106,7 @@ fn refuse_this_machine(checker: &mut Checker<'_>, place: &Place, study: &raw::St
     }
 }
 
-fn started(
+fn agents_started(
     checker: &mut Checker<'_>,
     At { place, value: keys }: &At<Agents>,
 ) -> Option<AgentsStarted> {
@@ -161,66 +160,4 @@ fn parse_listen(checker: &mut Checker<'_>, At { place, value }: &At<String>) -> 
         checker.report(mistake.with_expected(LISTEN));
     }
     address
-}
-
-/// A name that is no flag of a program, and has no spaces.
-fn check_name(
-    checker: &mut Checker<'_>,
-    At { place, value }: &At<String>,
-    expected: &str,
-) -> Option<String> {
-    let is_name = (1..=NAME_MAX_BYTES).contains(&value.len())
-        && !value.starts_with('-')
-        && !value
-            .chars()
-            .any(|letter| letter.is_whitespace() || letter.is_control());
-    if !is_name {
-        let mistake = place.mistake(format!("is {}", quote(value)));
-        checker.report(mistake.with_expected(expected));
-    }
-    is_name.then(|| value.clone())
-}
-
-/// How many generators make the load: as many as there are agents, unless the load says fewer.
-pub(crate) fn limit_generators(
-    checker: &mut Checker<'_>,
-    given: &Key<u32>,
-    agents: &Key<Agents>,
-    model: &LoadModel,
-) -> u32 {
-    let Some(agents) = agents.content() else {
-        if let Some(At { place, value }) = given.content()
-            && *value > PROCESSES_MAX
-        {
-            let mistake = place.mistake(format!("is {value}, on this machine"));
-            let expected = format!("at most {PROCESSES_MAX}, or agents on other hosts");
-            checker.report(mistake.with_expected(expected));
-        }
-        return given.value().copied().unwrap_or(1);
-    };
-    let (most, place) = match (&agents.value.count, &agents.value.ssh) {
-        (Key::Given(count), _) => (count.value, &count.place),
-        (_, Key::Given(hosts)) => {
-            let hosts_count = u32::try_from(hosts.value.len()).unwrap_or(u32::MAX);
-            (hosts_count, &hosts.place)
-        }
-        _ => return given.value().copied().unwrap_or(1),
-    };
-    match given.content() {
-        None => {
-            let all = At {
-                place: place.clone(),
-                value: most,
-            };
-            limit_by_connections(checker, model, "agents", &all);
-            most
-        }
-        Some(At { place, value }) => {
-            if *value > most {
-                let mistake = place.mistake(format!("is {value} with {most} agents"));
-                checker.report(mistake.with_expected("at most as many generators as agents"));
-            }
-            *value
-        }
-    }
 }
