@@ -104,10 +104,10 @@ pub(super) fn agent_pods(
     let tolerations = tolerations
         .iter()
         .map(|given| toleration(checker, &given.value));
-    let tolerations: Option<Vec<_>> = tolerations.collect();
+    let tolerations: Vec<Option<_>> = tolerations.collect();
     let spaces = keys.apart_from_namespaces.value();
     let spaces = spaces.map_or_else(Vec::new, Clone::clone);
-    let spaces: Option<Vec<_>> = spaces
+    let spaces: Vec<Option<_>> = spaces
         .iter()
         .map(|given| namespace_name(checker, given))
         .collect();
@@ -130,9 +130,9 @@ pub(super) fn agent_pods(
         cpus: keys.cpus.or_default(1)?,
         memory_bytes: memory?.0,
         node_selector: labels(&keys.node_selector),
-        tolerations: tolerations?,
+        tolerations: tolerations.into_iter().collect::<Option<_>>()?,
         apart_from: labels(&keys.apart_from),
-        apart_from_namespaces: spaces?,
+        apart_from_namespaces: spaces.into_iter().collect::<Option<_>>()?,
         spread: keys.spread.or_default(AgentSpread::default())?,
     })
 }
