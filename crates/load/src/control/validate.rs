@@ -18,8 +18,10 @@ use crate::{
     transport::settings::Transport,
 };
 
-/// Keys have digits for this many workers.
+/// Keys of records have digits for this many workers.
 const WORKERS_MAX: usize = 900;
+/// Of all generators together, in a load without records.
+const WORKERS_WITHOUT_RECORDS_MAX: usize = 10_000;
 /// A higher rate is a mistake: a worker would spend its time on the due instants alone.
 const RATE_MAX_PER_S: f64 = 1e7;
 /// Shorter intervals would cost more to hand over than they are worth.
@@ -54,8 +56,8 @@ pub enum StartError {
         "requests carry {first} and {other} records; with key stamps all must carry the same number"
     )]
     UnequalRecords { first: u32, other: u32 },
-    #[error("the load needs between 1 and {WORKERS_MAX} workers, not {0}")]
-    Workers(usize),
+    #[error("the load needs between 1 and {most} workers, not {workers}")]
+    Workers { workers: usize, most: usize },
     #[error("the load needs at least one connection")]
     NoConnection,
     #[error("pipelining must be at least 1")]
@@ -115,8 +117,9 @@ pub(crate) fn check(job: &Job) -> Result<(), StartError> {
     if job.targets.is_empty() {
         return Err(StartError::NoTarget);
     }
-    if job.workers.is_empty() || job.workers.len() > WORKERS_MAX {
-        return Err(StartError::Workers(job.workers.len()));
+    let (workers, most) = (job.workers.len(), workers_max(&job.what));
+    if !(1..=most).contains(&workers) {
+        return Err(StartError::Workers { workers, most });
     }
     if job.interval.as_millis() < INTERVAL_MIN_MS {
         return Err(StartError::Interval);
@@ -134,6 +137,17 @@ pub(crate) fn check(job: &Job) -> Result<(), StartError> {
             check_protocol(&job.transport, requests)
         }
         What::Scenario(scenario) => check_scenario(job, scenario),
+    }
+}
+
+fn workers_max(what: &What) -> usize {
+    match what {
+        What::Requests { requests, .. }
+            if requests.iter().all(|request| request.slots.is_empty()) =>
+        {
+            WORKERS_WITHOUT_RECORDS_MAX
+        }
+        What::Requests { .. } | What::Scenario(_) => WORKERS_MAX,
     }
 }
 

@@ -11,3 +11,5 @@ pub(crate) mod link;
 mod message;
 pub(crate) mod replacement;
 pub(crate) mod serve;
+#[cfg(test)]
+mod simulation;

@@ -8,7 +8,7 @@ use waggle_spec::{StepTimes, Times};
 
 use super::{
     counters::counters,
-    histogram::{add_times, empty_times, growing_histogram, histogram},
+    histogram::{add_times, empty_times, growing_histogram},
     request_outcomes::RequestOutcomes,
 };
 use crate::{
@@ -156,7 +156,7 @@ impl GeneratorInterval {
             engine_cpu_wanted_busiest: Duration::ZERO,
             engine_run_queue_wait: Duration::ZERO,
             engine_time_slices: 0,
-            lag: histogram(),
+            lag: growing_histogram(),
         }
     }
 }

@@ -32,11 +32,11 @@ fn impossible_jobs_are_refused() {
     check(|job| job.targets.clear(), "the load has no target address");
     check(
         |job| job.workers.clear(),
-        "the load needs between 1 and 900 workers, not 0",
+        "the load needs between 1 and 10000 workers, not 0",
     );
     check(
-        |job| job.workers = vec![None; 901],
-        "the load needs between 1 and 900 workers, not 901",
+        |job| job.workers = vec![None; 10_001],
+        "the load needs between 1 and 10000 workers, not 10001",
     );
     check(
         |job| job.model = closed_model(0, 1),
