@@ -169,6 +169,7 @@ fn request([study, system, run]: [&Path; 3]) -> Result<RunRequest, Box<dyn std::
         end_load: None,
         program_folders: folders,
         artifacts_folder: None,
+        cluster_notes_folder: None,
         created_folder: std::env::var_os("CREATED").map(PathBuf::from),
         snapshots_folder: std::env::var_os("SNAPSHOTS").map(PathBuf::from),
         supervisor: program,

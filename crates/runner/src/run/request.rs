@@ -36,6 +36,8 @@ pub struct RunRequest {
     pub snapshots_folder: Option<PathBuf>,
     /// Where it is noted what is made in systems that run already, until it is removed; `None`: it is not.
     pub created_folder: Option<PathBuf>,
+    /// Where it is noted what is made in Kubernetes clusters, until it is removed; `None`: it is not.
+    pub cluster_notes_folder: Option<PathBuf>,
     /// File of calibration results, kept between runs; `None`: the engine is not calibrated.
     pub calibration_file: Option<PathBuf>,
     /// A program that calls [`waggle_system::supervise()`] with its arguments when its first one is `__supervise`, and

@@ -266,6 +266,7 @@ impl Bench {
             artifacts_folder: None,
             snapshots_folder: None,
             created_folder: None,
+            cluster_notes_folder: None,
             supervisor: "none".into(),
             calibration_file: None,
             idle_poll: false,

@@ -309,6 +309,7 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
         program_folders: program_folders(&program, &loaded.trust),
         artifacts_folder: folders::artifacts(),
         created_folder: folders::creation_notes(),
+        cluster_notes_folder: folders::cluster_notes(),
         snapshots_folder: Some(runs::kept_folder(&arguments.runs).join("snapshots")),
         supervisor: program,
         // A smoke test needs no calibration.

@@ -18,7 +18,7 @@ use waggle_spec::{Agents, AgentsStarted};
 use waggle_system::shutdown::Shutdown;
 
 #[cfg(feature = "cluster")]
-use self::kubernetes::{AgentJob, AgentJobError};
+use self::kubernetes::AgentJob;
 use self::ssh::SshAgents;
 use crate::{event::Event, event_sender::Events, run::request::RunRequest, trial::error::RunError};
 
@@ -84,8 +84,8 @@ pub(crate) async fn gather_agents(gathering: Gathering<'_>) -> Result<Option<Run
     tokio::spawn(show_notices(notices, gathering.events.clone()));
     let fleet = Arc::new(fleet);
     let started = gathering.start(asked, &fleet).await?;
-    let agents = RunAgents { fleet, started };
-    let joined = agents.wait_until_joined(asked, gathering.shutdown).await;
+    let mut agents = RunAgents { fleet, started };
+    let joined = agents.wait_until_joined(asked, gathering).await;
     match joined.and_then(|hosts| note_hosts(gathering.folder, hosts)) {
         Ok(()) => Ok(Some(agents)),
         Err(why) => {
@@ -133,20 +133,11 @@ impl Gathering<'_> {
             #[cfg(feature = "cluster")]
             AgentsStarted::InKubernetes(pods) => {
                 let parts = self.job_parts(asked, pods);
-                let failed = |why: &AgentJobError| RunError::AgentJob(why.to_string());
-                let mut job = AgentJob::claim(&parts).await.map_err(|why| failed(&why))?;
+                let job = AgentJob::claim(&parts).await;
+                let job = job.map_err(|why| RunError::AgentJob(why.to_string()))?;
                 let count = asked.count();
                 let text = format!("{count} agents are started in {}", job.place());
                 self.events.report(Event::Notice(text)).await;
-                let mut shutdown = self.shutdown.clone();
-                let started = tokio::select! {
-                    started = job.start(&parts, fleet.join_file()) => started.map_err(|why| failed(&why)),
-                    () = shutdown.wait_for_stop() => Err(RunError::AgentsNotAwaited),
-                };
-                if let Err(why) = started {
-                    self.warn(job.end(self.folder.path()).await).await;
-                    return Err(why);
-                }
                 Ok(Started::InKubernetes(Box::new(job)))
             }
         }
@@ -158,13 +149,18 @@ impl Gathering<'_> {
         asked: &Agents,
         pods: &'p waggle_spec::AgentPods,
     ) -> kubernetes::JobParts<'p> {
-        let created = self.request.created_folder.clone();
+        let notes = self.request.cluster_notes_folder.clone();
+        // By which `waggle system down` finds them. A server by its URL has no name.
+        let system = match &self.request.system.external {
+            Some(_) => "agents".to_owned(),
+            None => self.request.system.name.clone(),
+        };
         kubernetes::JobParts {
             pods,
             study: &self.request.study.name,
             study_file: &self.request.study_file,
             run_folder: self.folder.path(),
-            created: created.map(|folder| (folder, self.request.system.name.clone())),
+            created: notes.map(|folder| (folder, system)),
             wait: asked.wait,
         }
     }
@@ -186,11 +182,22 @@ impl RunAgents {
 
     /// The hosts of all agents, once they have joined.
     async fn wait_until_joined(
-        &self,
+        &mut self,
         asked: &Agents,
-        shutdown: &Shutdown,
+        gathering: Gathering<'_>,
     ) -> Result<Vec<AgentHostInfo>, RunError> {
-        let mut shutdown = shutdown.clone();
+        let mut shutdown = gathering.shutdown.clone();
+        #[cfg(feature = "cluster")]
+        if let (Started::InKubernetes(job), AgentsStarted::InKubernetes(pods)) =
+            (&mut self.started, &asked.started)
+        {
+            let parts = gathering.job_parts(asked, pods);
+            let started = tokio::select! {
+                started = job.start(&parts, self.fleet.join_file()) => started,
+                () = shutdown.wait_for_stop() => return Err(RunError::AgentsNotAwaited),
+            };
+            started.map_err(|why| RunError::AgentJob(why.to_string()))?;
+        }
         let members = tokio::select! {
             members = self.fleet.wait_for_all(asked.wait) => {
                 members.map_err(|why| self.with_words_of_ssh(why))?

@@ -155,6 +155,7 @@ fn request(planned: &Planned, environment: Environment<'_>) -> Result<RunRequest
         artifacts_folder: folders::artifacts(),
         snapshots_folder: None,
         created_folder: None,
+        cluster_notes_folder: None,
         // A quick load is not calibrated.
         calibration_file: None,
         supervisor: program,
