@@ -157,10 +157,10 @@ fn record_spread(histogram: &mut hdrhistogram::Histogram<u64>) {
 /// Ten agents, an interval a second: 15,000 requests of each in it.
 #[test]
 fn a_scenario_of_a_hundred_steps_stays_below_a_megabyte_per_second() {
-    let (one, hundred) = (interval_bytes(0), interval_bytes(100));
+    let (request, scenario) = (interval_bytes(0), interval_bytes(100));
     assert!(
         10 * hundred < 1_000_000,
         "{one} bytes, {hundred} with steps"
     );
-    assert!(one < 10_000, "{one} bytes");
+    assert!(request < 10_000, "{request} bytes");
 }
