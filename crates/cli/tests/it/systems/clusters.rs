@@ -230,6 +230,8 @@ pub(crate) fn contains(folder: &Path, text: &str) -> bool {
     let mut paths = entries.map(|entry| entry.unwrap().path());
     paths.any(|path| match path.is_dir() {
         true => contains(&path, text),
+        // A run that was killed leaves its socket.
+        false if !path.is_file() => false,
         false => String::from_utf8_lossy(&fs::read(&path).unwrap()).contains(text),
     })
 }

@@ -343,7 +343,7 @@ mod tests {
         check("runs/shop-20261128T114752Z", "shop-20261128t114752z");
         check(
             "runs/a_very_long.name-of-a-study-with-many-words-20261128T114752Z",
-            "study-with-many-words-20261128t114752z",
+            "a-study-with-many-words-20261128t114752z",
         );
     }
 }
