@@ -1,5 +1,7 @@
 //! `waggle system`: fetching artifacts, and running a system without a study.
 
+#[cfg(feature = "cluster-tests")]
+mod agents_in_cluster;
 mod cluster_rights;
 pub(crate) mod clusters;
 mod digests;
