@@ -4,7 +4,6 @@
 //! took, the agent read its clock between the two instants; so the offset lies within half of the round trip of the middle.
 
 use rustix::time::{ClockId, clock_gettime};
-use serde::{Deserialize, Serialize};
 
 /// Nanoseconds of this machine's monotonic clock, which the load engine uses too.
 pub(crate) fn monotonic_ns() -> u64 {
@@ -23,7 +22,7 @@ fn nanoseconds(clock: ClockId) -> u64 {
 }
 
 /// How far an agent's clock is ahead of the runner's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockReading {
     /// The runner's monotonic clock in the middle of the reading.
     pub instant_ns: u64,
@@ -64,7 +63,7 @@ impl Exchange {
 }
 
 /// What is known of an agent's clock during a load.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClockError {
     pub before: ClockReading,
     pub after: ClockReading,

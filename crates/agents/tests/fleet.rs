@@ -11,7 +11,7 @@ use std::{
 
 use tokio::{runtime, sync::mpsc};
 use waggle_agents::{
-    AgentError, AgentOptions, Asked, Fleet, FleetError, JoinFile, Notice, run_agent,
+    AgentError, AgentOptions, Asked, Fleet, FleetError, FleetMember, JoinFile, Notice, run_agent,
 };
 use waggle_load::{
     BodyCheck, Expect, Generators, Job, KEY_DIGITS, Limits, Outcome, Prepared, Slot, Stamp, Target,
@@ -45,6 +45,10 @@ impl Run {
         let (sender, notices) = mpsc::channel(NOTICES);
         let fleet = Fleet::start(&asked, sender).unwrap();
         Self { fleet, notices }
+    }
+
+    fn wait_for_all(&self) -> Result<Vec<FleetMember>, FleetError> {
+        wait(self.fleet.wait_for_agents(self.fleet.agents(), WAIT))
     }
 
     fn address(&self) -> SocketAddr {
@@ -191,7 +195,7 @@ fn check_keys(mut keys: Vec<u64>) {
 fn agents_make_one_load_and_end_with_the_run() {
     let mut run = Run::start(3);
     let agents: Vec<Agent> = (0..3).map(|_| run.join()).collect();
-    let members = wait(run.fleet.wait_for_all(WAIT)).unwrap();
+    let members = run.wait_for_all().unwrap();
     let numbers: Vec<usize> = members.iter().map(|member| member.number).collect();
     assert_eq!(numbers, [1, 2, 3]);
     assert!(members.iter().all(|member| member.is_same_program));
@@ -306,7 +310,7 @@ fn agents_that_are_not_there_are_waited_for_and_counted() {
     let mut run = Run::start(2);
     let agent = run.join();
     run.notice("agent 1 of 2 joined");
-    let error = wait(run.fleet.wait_for_all(Duration::from_millis(10))).unwrap_err();
+    let error = wait(run.fleet.wait_for_agents(2, Duration::from_millis(10))).unwrap_err();
     let text = error.to_string();
     assert!(
         text.starts_with("1 of 2 agents had joined after 0 s: 1 ("),
@@ -345,7 +349,7 @@ fn a_lost_agent_ends_the_load_by_name_and_another_one_takes_its_place() {
     let near = run.join();
     run.notice("agent 1 of 2 joined");
     let far = run.join_through(&proxy);
-    wait(run.fleet.wait_for_all(WAIT)).unwrap();
+    run.wait_for_all().unwrap();
     let (server, _) = key_server();
     let links = run.fleet.open(1..=2).unwrap();
     let mut running = Generators::start(&job(server.address, u64::MAX), links).unwrap();
@@ -365,14 +369,19 @@ fn a_lost_agent_ends_the_load_by_name_and_another_one_takes_its_place() {
     run.notice("is lost: its connection was closed");
     let lost = far.end().unwrap_err();
     assert!(lost.contains("was lost: "), "{lost}");
-    let error = run.fleet.open([2]).unwrap_err();
-    assert!(
-        matches!(error, FleetError::Agent { number: 2, .. }),
-        "{error}"
-    );
+    let error = run.fleet.open([2]).unwrap_err().to_string();
+    let name = run.fleet.members()[0].host.name.clone();
+    let lost = format!("({name}): it is lost: its connection was closed");
+    assert_eq!(error, format!("agent 2 of 2 {lost}"));
+    // A load of the first one alone does not wait for it.
+    let first = wait(run.fleet.wait_for_agents(1, Duration::from_millis(10)));
+    assert_eq!(first.unwrap().len(), 1);
+    let error = wait(run.fleet.wait_for_agents(2, Duration::from_millis(10))).unwrap_err();
+    let lost = format!("; agent 2 ({name}) is lost: its connection was closed");
+    assert!(error.to_string().ends_with(&lost), "{error}");
 
     let again = run.join();
-    wait(run.fleet.wait_for_all(WAIT)).unwrap();
+    run.wait_for_all().unwrap();
     let outcome = run_load(&run.fleet, &job(server.address, 100), 2);
     assert_eq!(outcome.totals.succeeded, 100);
     drop(run);
@@ -384,7 +393,7 @@ fn an_agent_that_says_nothing_is_lost() {
     let mut run = Run::start(1);
     let proxy = Proxy::start();
     let agent = run.join_through(&proxy);
-    wait(run.fleet.wait_for_all(WAIT)).unwrap();
+    run.wait_for_all().unwrap();
     proxy.set(Link::Swallow);
     run.notice("is lost: it has said nothing for 10 s");
     proxy.set(Link::Open);
@@ -397,7 +406,7 @@ fn a_distance_widens_the_bound_and_the_offset_stays_within_it() {
     let proxy = Proxy::start();
     proxy.set(Link::Slow(Duration::from_millis(5)));
     let agent = run.join_through(&proxy);
-    wait(run.fleet.wait_for_all(WAIT)).unwrap();
+    run.wait_for_all().unwrap();
     let load = wait(run.fleet.begin_load(1)).unwrap();
     let (server, _) = key_server();
     let outcome = run_load(&run.fleet, &job(server.address, 100), 1);
@@ -413,5 +422,23 @@ fn a_distance_widens_the_bound_and_the_offset_stays_within_it() {
     }
     assert!(clock.error_ns >= 5_000_000, "{clock:?}");
     drop(run);
+    assert_eq!(agent.end(), Ok(()));
+}
+
+#[test]
+fn a_load_that_was_given_up_leaves_no_reading_to_the_next_one() {
+    let run = Run::start(1);
+    let proxy = Proxy::start();
+    let agent = run.join_through(&proxy);
+    run.wait_for_all().unwrap();
+    proxy.set(Link::Slow(Duration::from_millis(20)));
+    // What was on its way comes at once, so that this reading is better than those to come.
+    drop(wait(run.fleet.begin_load(1)).unwrap());
+    let links = run.fleet.open([1]).unwrap();
+    assert!(
+        links[0].round_trip >= Duration::from_millis(40),
+        "{links:?}"
+    );
+    drop((links, run));
     assert_eq!(agent.end(), Ok(()));
 }

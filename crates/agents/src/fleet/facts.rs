@@ -2,10 +2,8 @@
 
 use std::{fmt, io, net::SocketAddr, time::Duration};
 
-use serde::{Deserialize, Serialize};
-
 use crate::{
-    clocks::{ClockError, ClockReading},
+    clocks::ClockError,
     host::{CpuThrottle, HostFacts},
     tls::TlsError,
 };
@@ -62,7 +60,7 @@ impl fmt::Display for Notice {
 }
 
 /// An agent that has joined.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FleetMember {
     /// Counted from 1.
     pub number: usize,
@@ -81,10 +79,6 @@ pub struct AgentUse {
     pub throttle: Option<CpuThrottle>,
 }
 
-/// The readings of a load that goes on, of each agent.
-#[derive(Debug)]
-pub struct LoadUse(pub(super) Vec<(FleetMember, ClockReading, Option<CpuThrottle>)>);
-
 /// Why a load cannot be made by agents.
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {
@@ -99,9 +93,11 @@ pub enum FleetError {
     Thread(io::Error),
     #[error("{agents} agents: a run has 1 to {AGENTS_MAX}")]
     Count { agents: usize },
-    #[error("{}", missing_text(joined, *of, *after))]
+    #[error("{}", missing_text(joined, lost, *of, *after))]
     Missing {
         joined: Vec<String>,
+        /// Those that were there, with the reason.
+        lost: Vec<String>,
         of: usize,
         after: Duration,
     },
@@ -121,14 +117,15 @@ fn in_brackets(name: &str) -> String {
     }
 }
 
-fn missing_text(joined: &[String], total: usize, after: Duration) -> String {
+fn missing_text(joined: &[String], lost: &[String], total: usize, after: Duration) -> String {
     let joined_of = joined.len();
     let known = match joined.is_empty() {
         true => String::new(),
         false => format!(": {}", joined.join(", ")),
     };
+    let lost: String = lost.iter().map(|lost| format!("; {lost}")).collect();
     format!(
-        "{joined_of} of {total} agents had joined after {} s{known}",
+        "{joined_of} of {total} agents had joined after {} s{known}{lost}",
         after.as_secs()
     )
 }

@@ -12,7 +12,7 @@ use tokio_rustls::server::TlsStream;
 
 use super::{
     facts::{FleetMember, Notice},
-    shared::Shared,
+    shared::{Loss, Shared},
 };
 use crate::{
     clocks::{ClockReading, Exchange, best_reading, monotonic_ns, unix_ns},
@@ -112,7 +112,10 @@ pub(super) fn leave(shared: &Shared, member: &FleetMember, why: &str) {
         let mut places = shared.places();
         let place = &mut places[member.number - 1];
         place.member = None;
-        place.lost = Some(why.to_owned());
+        place.lost = Some(Loss {
+            name: member.host.name.clone(),
+            why: why.to_owned(),
+        });
         places.iter().filter(|place| place.member.is_some()).count()
     };
     // Those who wait for its connections need not.

@@ -35,7 +35,7 @@ use crate::{
 };
 
 use facts::AGENTS_MAX;
-pub use facts::{AgentUse, Asked, FleetError, FleetMember, LoadUse, Notice};
+pub use facts::{AgentUse, Asked, FleetError, FleetMember, Notice};
 use member::Member;
 use shared::{Place, Shared};
 
@@ -64,6 +64,37 @@ impl fmt::Debug for Fleet {
         f.debug_struct("Fleet")
             .field("join", &self.join)
             .finish_non_exhaustive()
+    }
+}
+
+/// What was read of each agent before a load that goes on. When it is dropped, loads have readings of their own again.
+pub struct LoadUse {
+    shared: Arc<Shared>,
+    before: Vec<Before>,
+}
+
+/// What was read of an agent before a load.
+#[derive(Debug)]
+struct Before {
+    member: FleetMember,
+    clock: ClockReading,
+    throttle: Option<CpuThrottle>,
+}
+
+impl fmt::Debug for LoadUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("LoadUse").field(&self.before).finish()
+    }
+}
+
+impl Drop for LoadUse {
+    fn drop(&mut self) {
+        let mut places = self.shared.places();
+        for before in &self.before {
+            if let Some(member) = &mut places[before.member.number - 1].member {
+                member.end_load();
+            }
+        }
     }
 }
 
@@ -151,24 +182,39 @@ impl Fleet {
         self.shared.of
     }
 
-    /// Waits until all agents are there.
+    /// Waits until the first agents are there, as many as make a load.
     ///
     /// # Errors
-    /// They are not after this time; the text names those that are.
-    pub async fn wait_for_all(&self, at_most: Duration) -> Result<Vec<FleetMember>, FleetError> {
+    /// They are not after this time; the text names those that are, and those that are lost.
+    pub async fn wait_for_agents(
+        &self,
+        agents: usize,
+        at_most: Duration,
+    ) -> Result<Vec<FleetMember>, FleetError> {
         let mut joined = self.shared.joined.subscribe();
-        let total = self.shared.of;
-        let all = joined.wait_for(|joined| *joined == total);
-        if timeout(at_most, all).await.is_err() {
-            let members = self.members();
-            let named = |member: &FleetMember| format!("{} ({})", member.number, member.host.name);
-            return Err(FleetError::Missing {
-                joined: members.iter().map(named).collect(),
-                of: total,
-                after: at_most,
-            });
+        let are_there = |_: &usize| self.shared.are_there(agents);
+        let is_late = timeout(at_most, joined.wait_for(are_there)).await.is_err();
+        let mut members = self.members();
+        members.retain(|member| member.number <= agents);
+        if !is_late && members.len() >= agents {
+            return Ok(members);
         }
-        Ok(self.members())
+        let named = |member: &FleetMember| format!("{} ({})", member.number, member.host.name);
+        Err(FleetError::Missing {
+            joined: members.iter().map(named).collect(),
+            lost: self.losses(agents),
+            of: agents,
+            after: at_most,
+        })
+    }
+
+    /// Those of the first agents that were there and are lost, with the reason.
+    fn losses(&self, agents: usize) -> Vec<String> {
+        let places = self.shared.places();
+        let first = (1..).zip(places.iter().take(agents));
+        first
+            .filter_map(|(number, place)| place.loss_text(number))
+            .collect()
     }
 
     /// Reads the clocks of the first agents, as many as make a load, which begins now.
@@ -176,9 +222,12 @@ impl Fleet {
     /// # Errors
     /// An agent is lost or does not answer.
     pub async fn begin_load(&self, agents: usize) -> Result<LoadUse, FleetError> {
-        let mut all = Vec::with_capacity(agents);
+        let mut load = LoadUse {
+            shared: Arc::clone(&self.shared),
+            before: Vec::with_capacity(agents),
+        };
         for number in 1..=agents {
-            let before = self.read_clock(number).await?;
+            let clock = self.read_clock(number).await?;
             let throttle = self.throttle(number).await?;
             let mut places = self.shared.places();
             let member = places[number - 1].member.as_mut();
@@ -186,10 +235,14 @@ impl Fleet {
                 drop(places);
                 return Err(self.lost_error(number));
             };
-            member.begin_load(before);
-            all.push((member.info.clone(), before, throttle));
+            member.begin_load(clock);
+            load.before.push(Before {
+                member: member.info.clone(),
+                clock,
+                throttle,
+            });
         }
-        Ok(LoadUse(all))
+        Ok(load)
     }
 
     /// Reads the clocks again after the load.
@@ -197,9 +250,9 @@ impl Fleet {
     /// # Errors
     /// An agent is lost or does not answer.
     pub async fn end_load(&self, load: &LoadUse) -> Result<Vec<AgentUse>, FleetError> {
-        let mut uses = Vec::with_capacity(load.0.len());
-        for (member, before, throttled_before) in &load.0 {
-            let number = member.number;
+        let mut uses = Vec::with_capacity(load.before.len());
+        for before in &load.before {
+            let number = before.member.number;
             let after = self.read_clock(number).await?;
             let throttle = self.throttle(number).await?;
             let between = {
@@ -208,10 +261,10 @@ impl Fleet {
                 known.map(Member::end_load).unwrap_or_default()
             };
             uses.push(AgentUse {
-                member: member.clone(),
-                clock: clock_error(*before, &between, after),
+                member: before.member.clone(),
+                clock: clock_error(before.clock, &between, after),
                 throttle: throttle
-                    .zip(*throttled_before)
+                    .zip(before.throttle)
                     .map(|(after, before)| after.difference(before)),
             });
         }
@@ -291,10 +344,8 @@ impl Fleet {
 
     fn name(&self, number: usize) -> String {
         let places = self.shared.places();
-        let member = places
-            .get(number - 1)
-            .and_then(|place| place.member.as_ref());
-        member.map_or_else(|| "lost".to_owned(), |member| member.info.host.name.clone())
+        let name = places.get(number - 1).and_then(Place::name);
+        name.unwrap_or("lost").to_owned()
     }
 
     fn lost_error(&self, number: usize) -> FleetError {

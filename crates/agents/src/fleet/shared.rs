@@ -38,8 +38,30 @@ pub(super) struct Shared {
 #[derive(Default)]
 pub(super) struct Place {
     pub(super) member: Option<Member>,
-    /// Why the last one is lost.
-    pub(super) lost: Option<String>,
+    pub(super) lost: Option<Loss>,
+}
+
+/// The last agent of a place that is free.
+#[derive(Clone)]
+pub(super) struct Loss {
+    /// Of its host.
+    pub(super) name: String,
+    pub(super) why: String,
+}
+
+impl Place {
+    /// The name of the host of the agent that is there, or was.
+    pub(super) fn name(&self) -> Option<&str> {
+        let member = self.member.as_ref().map(|member| &member.info.host.name);
+        let name = member.or(self.lost.as_ref().map(|loss| &loss.name));
+        name.map(String::as_str)
+    }
+
+    /// `agent 2 (n2) is lost: …`; `None`: an agent is there, or none ever was.
+    pub(super) fn loss_text(&self, number: usize) -> Option<String> {
+        let Loss { name, why } = self.lost.as_ref().filter(|_| self.member.is_none())?;
+        Some(format!("agent {number} ({name}) is lost: {why}"))
+    }
 }
 
 impl Shared {
@@ -51,6 +73,13 @@ impl Shared {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether so many of the first agents are there.
+    pub(super) fn are_there(&self, agents: usize) -> bool {
+        let places = self.places();
+        let mut first = places.iter().take(agents);
+        first.all(|place| place.member.is_some())
+    }
+
     /// Notices are for people: if too many wait, the rest is lost.
     pub(super) fn notice(&self, notice: Notice) {
         self.notices.try_send(notice).ok();
@@ -58,13 +87,11 @@ impl Shared {
 
     pub(super) fn error(&self, number: usize, why: impl Into<String>) -> FleetError {
         let places = self.places();
-        let member = places
-            .get(number - 1)
-            .and_then(|place| place.member.as_ref());
+        let name = places.get(number - 1).and_then(Place::name);
         FleetError::Agent {
             number,
             of: self.of,
-            name: member.map_or_else(String::new, |member| member.info.host.name.clone()),
+            name: name.unwrap_or_default().to_owned(),
             why: why.into(),
         }
     }
@@ -75,7 +102,7 @@ impl Shared {
         let place = places.get(number - 1)?;
         match place.member {
             Some(_) => None,
-            None => place.lost.clone(),
+            None => place.lost.as_ref().map(|loss| loss.why.clone()),
         }
     }
 }

@@ -232,8 +232,10 @@ fn agents_are_started_by_ssh_with_nothing_secret_in_its_arguments() {
     let mut command = workspace.waggle(&["run", "study.yaml"]);
     let ran = Process::start(command.env("PATH", path)).output();
     let said = output_text(&ran);
+    // Both fail; which of the two is the first to be seen is not known.
+    let reason = |host| format!("ssh to {host} ended with exit code 255: no route to host");
     assert!(
-        said.contains("ssh to load-1 ended with exit code 255: no route to host"),
+        said.contains(&reason("load-1")) || said.contains(&reason("bench@load-2")),
         "{said}"
     );
     assert_eq!(ran.status.code(), Some(2), "{said}");

@@ -60,7 +60,7 @@ impl Access {
         Ok(text.lines().map(str::to_owned).collect())
     }
 
-    /// Follows a log, from this line on (counted from 0): the API has no place in a log by which it could be resumed.
+    /// Follows a log from its beginning: the API has no place in a log by which it could be resumed.
     ///
     /// # Errors
     /// As [`Access::logs`].

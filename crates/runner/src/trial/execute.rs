@@ -7,6 +7,7 @@ use std::{
 };
 
 use tokio::time::Instant;
+use waggle_agents::FleetError;
 use waggle_load::Outcome;
 use waggle_results::{PhaseName, TrialInfo};
 use waggle_study::Preparation;
@@ -37,6 +38,8 @@ use crate::{
 
 /// Timeout for collecting the results.
 const COLLECT_AT_MOST: Duration = Duration::from_secs(60);
+/// How long a lost agent may take to join again before a trial.
+const REJOIN_AT_MOST: Duration = Duration::from_secs(30);
 
 impl<'a> Trial<'a> {
     /// Runs every phase up to the collection of results. Loads that were aborted are left in `aborted`.
@@ -109,6 +112,7 @@ impl<'a> Trial<'a> {
         phases: &mut Phases,
         info: &mut TrialInfo,
     ) -> Result<(), Stop> {
+        self.wait_for_agents(&environment.load).await?;
         let is_restored = self.context.is_restored();
         self.bring_up(environment, phases, is_restored).await?;
         self.prepare(environment, phases, info).await?;
@@ -119,6 +123,23 @@ impl<'a> Trial<'a> {
             self.smoke_check(environment, phases).await?;
         }
         self.meet_partner(phases).await
+    }
+
+    /// Waits a moment for agents that are lost, which may be started again.
+    async fn wait_for_agents(&self, load: &impl Load) -> Result<(), Stop> {
+        let Some(fleet) = load.fleet() else {
+            return Ok(());
+        };
+        let agents = self.context.cell.generators as usize;
+        let mut shutdown = self.shutdown.clone();
+        let joined = tokio::select! {
+            biased;
+            () = shutdown.wait_for_stop() => return Err(Stop::Interrupted),
+            joined = fleet.wait_for_agents(agents, REJOIN_AT_MOST) => joined,
+        };
+        let failed = |why: FleetError| Abort::from(Failure::new(why.to_string()));
+        let joined = joined.map_err(|why| failed(why).into_stop(PhaseName::Up));
+        joined.map(|_| ())
     }
 
     /// Returns when a trial that runs at the same time fails.

@@ -3,7 +3,7 @@
 use std::{fmt::Display, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
-use waggle_agents::{Fleet, FleetMember};
+use waggle_agents::FleetMember;
 use waggle_load::{
     Action, Failures, Flow, Job, Outcome, Repeat, Rounds, Scenario, What, WhileCaptured,
 };
@@ -41,25 +41,39 @@ impl Trial<'_> {
         environment: &mut TrialEnvironment<D, L, W>,
         phases: &mut Phases,
     ) -> Result<(), Stop> {
-        let allowed = Allowed::limit(AT_MOST + job::finish(self.context.cell) + SPARE);
+        let fleet = environment.load.fleet();
+        let senders: Vec<Sender> = match &fleet {
+            None => vec![Sender::default()],
+            Some(fleet) => {
+                let members = fleet.members().into_iter();
+                // Those that make the load.
+                let members = members.take(self.context.cell.generators as usize);
+                members.map(Sender::from).collect()
+            }
+        };
+        let each = AT_MOST + job::finish(self.context.cell);
+        let count = u32::try_from(senders.len()).unwrap_or(u32::MAX);
+        let allowed = Allowed::limit(each.saturating_mul(count) + SPARE);
         let smoke_check = async {
             let (driver, http) = (&environment.driver, &environment.http);
             self.ensure_token(driver, http).await?;
-            let fleet = environment.load.fleet();
-            let names: Vec<String> = match &fleet {
-                None => vec![String::new()],
-                Some(fleet) => (fleet.members().iter()).map(from_agent).collect(),
-            };
-            for (agent, name) in (1..).zip(names) {
+            for Sender {
+                agent,
+                name,
+                is_here,
+            } in senders
+            {
                 // Its records are marked as neither the trial's nor another check's.
                 let mark = load_content::mark(Clock::start(), self.context.position);
-                let run = match fleet.is_some() {
-                    true => format!("rehearsal{mark}a{agent}"),
-                    false => format!("rehearsal{mark}"),
+                let run = match is_here {
+                    None => format!("rehearsal{mark}"),
+                    Some(_) => format!("rehearsal{mark}a{agent}"),
                 };
                 let kept = &environment.prepared.kept;
                 let job = load_content::job_of(self.context, &environment.driver, &run, kept)?;
-                refuse_loopback(fleet.as_deref(), agent, &job)?;
+                if is_here == Some(false) {
+                    refuse_loopback(&name, &job)?;
+                }
                 // Another seed for each, so that random values differ.
                 let seed = job.seed.wrapping_add(agent as u64 - 1);
                 let job = Job { seed, ..job };
@@ -87,28 +101,46 @@ struct Sent<'a> {
     agent: usize,
 }
 
-fn from_agent(member: &FleetMember) -> String {
-    format!(" from agent {} ({})", member.number, member.host.name)
+/// Who sends a check's requests.
+struct Sender {
+    /// Counted from 1; without agents there is one, which is this process.
+    agent: usize,
+    /// In messages: ` from agent 2 (n2)`.
+    name: String,
+    /// Whether it is on this machine; `None`: it is this process.
+    is_here: Option<bool>,
+}
+
+impl Default for Sender {
+    fn default() -> Self {
+        Self {
+            agent: 1,
+            name: String::new(),
+            is_here: None,
+        }
+    }
+}
+
+impl From<FleetMember> for Sender {
+    fn from(member: FleetMember) -> Self {
+        Self {
+            agent: member.number,
+            name: format!(" from agent {} ({})", member.number, member.host.name),
+            is_here: Some(member.host.machine == waggle_agents::machine_id()),
+        }
+    }
 }
 
 /// An address of this machine's own loopback is another server, or none, on another machine. So is a port that is forwarded to here.
-fn refuse_loopback(fleet: Option<&Fleet>, agent: usize, job: &Job) -> Result<(), Failure> {
-    let members = fleet.map_or_else(Vec::new, Fleet::members);
-    let Some(member) = members.iter().find(|member| member.number == agent) else {
-        return Ok(());
-    };
+fn refuse_loopback(name: &str, job: &Job) -> Result<(), Failure> {
     let mut targets = job.targets.iter();
-    let loopback = targets.find(|target| target.address.ip().is_loopback());
-    match loopback {
-        Some(target) if member.host.machine != waggle_agents::machine_id() => {
-            let (number, name) = (member.number, &member.host.name);
-            Err(Failure::new(format!(
-                "the load goes to {}, which is on each machine itself: agent {number} ({name}) is on another one; a load needs an address \
-                 that its agents reach, and no forwarded port",
-                target.address
-            )))
-        }
-        _ => Ok(()),
+    match targets.find(|target| target.address.ip().is_loopback()) {
+        None => Ok(()),
+        Some(target) => Err(Failure::new(format!(
+            "{SMOKE}{name}: {} is on each machine itself, and the agent is on another one; a load needs an address that its agents reach, \
+             and no forwarded port",
+            target.address
+        ))),
     }
 }
 

@@ -18,7 +18,8 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
     let agents: Vec<&AgentInfo> = trials.flat_map(|trial| &trial.info.agents).collect();
     let mut facts = vec![("Agents", hosts_text(hosts))];
     if !agents.is_empty() {
-        facts.push(("Clocks of agents", clocks(&agents)));
+        let are_delays = model.info.delivery_probe.is_some();
+        facts.push(("Clocks of agents", clocks(&agents, are_delays)));
         facts.extend(starts(model));
     }
     facts
@@ -91,14 +92,19 @@ fn node_text(node: &NodeInfo) -> String {
     )
 }
 
-fn clocks(agents: &[&AgentInfo]) -> String {
+fn clocks(agents: &[&AgentInfo], are_delays: bool) -> String {
     let most = |value: fn(&AgentInfo) -> f64| {
         let values = agents.iter().map(|agent| value(agent).abs());
         Unit::Time.show(values.fold(0.0, f64::max) * 1e3)
     };
+    let included = if are_delays {
+        ", which delays include"
+    } else {
+        ""
+    };
     let mut text = format!(
         "read before, during and after each load by requests and answers: known to within {} when a load began; instants wrong by at most \
-         {}, which delays include",
+         {}{included}",
         most(|agent| agent.offset_bound_ms),
         most(|agent| agent.clock_error_ms)
     );

@@ -473,17 +473,19 @@ fn pinning(info: &RunInfo) -> String {
                 .join(", ")
         }
     };
+    let load = match info.agents.is_empty() {
+        true => format!("load on CPU {}", list(&host.load_cpus)),
+        false => "load by agents, not pinned".to_owned(),
+    };
     if is_external(info) {
-        let load = list(&host.load_cpus);
-        return format!("load on CPU {load}; the external server is not pinned by waggle");
+        return format!("{load}; the external server is not pinned by waggle");
     }
     let external = match &external_components(info)[..] {
         [] => String::new(),
         names => format!("; external and not pinned by waggle: {}", names.join(", ")),
     };
     format!(
-        "load on CPU {}, system on CPU {}{external}",
-        list(&host.load_cpus),
+        "{load}, system on CPU {}{external}",
         list(&host.system_cpus)
     )
 }

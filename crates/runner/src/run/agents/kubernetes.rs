@@ -2,6 +2,7 @@
 
 use std::{
     env, fs, io,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -17,6 +18,8 @@ use waggle_cluster::{
 use waggle_results::{NodeInfo, PodInfo, private_file};
 use waggle_spec::{AgentPods, AgentSpread, ImagePull};
 
+/// In the environment of every pod.
+const SERVICE_HOST: &str = "KUBERNETES_SERVICE_HOST";
 /// The folder of the pods' logs, in the run folder.
 const LOGS: &str = "agents";
 /// Where pods have the file by which they join.
@@ -70,9 +73,21 @@ pub(super) struct JobParts<'a> {
     pub(super) wait: Duration,
 }
 
-/// Whether this process is in a pod that has a service account.
-pub(super) fn is_in_pod() -> bool {
-    env::var_os("KUBERNETES_SERVICE_HOST").is_some()
+/// The address of the API as pods of a cluster have it; `None`: this process is in no pod.
+fn service_host() -> Option<IpAddr> {
+    env::var(SERVICE_HOST).ok()?.parse().ok()
+}
+
+/// The address of this process's own pod, by which it reaches the API: nothing is sent. `None`: it is in no pod.
+pub(super) fn pod_address() -> Option<IpAddr> {
+    let api = service_host()?;
+    let any: IpAddr = match api {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let socket = UdpSocket::bind((any, 0)).ok()?;
+    socket.connect((api, 443)).ok()?;
+    Some(socket.local_addr().ok()?.ip())
 }
 
 impl AgentJob {
@@ -80,7 +95,7 @@ impl AgentJob {
     pub(super) async fn claim(parts: &JobParts<'_>) -> Result<Self, AgentJobError> {
         let pods = parts.pods;
         let access = match (&pods.kubeconfig, &pods.context) {
-            (None, None) if is_in_pod() => Access::in_cluster().await?,
+            (None, None) if service_host().is_some() => Access::in_cluster().await?,
             (file, context) => {
                 let file = file
                     .as_ref()
@@ -166,31 +181,31 @@ impl AgentJob {
         claim.map_or_else(String::new, |claim| claim.namespace.clone())
     }
 
-    /// Where the pods are, in the order of their numbers.
-    pub(super) async fn places(&self) -> Result<Vec<PodInfo>, AgentJobError> {
-        let mut places = self.access.placement(&self.namespace(), &self.job).await?;
-        places.sort_by_key(|place| place.index);
+    /// Where the pods are, each with the number of its agent.
+    pub(super) async fn places(&self) -> Result<Vec<(u32, PodInfo)>, AgentJobError> {
+        let places = self.access.placement(&self.namespace(), &self.job).await?;
         let mut infos = Vec::with_capacity(places.len());
         for place in places {
-            let facts = match &place.node {
-                Some(node) => self.access.node_facts(node, self.ledger.run()).await,
-                None => continue,
+            let (Some(index), Some(node_name)) = (place.index, place.node) else {
+                continue;
             };
+            let facts = self.access.node_facts(&node_name, self.ledger.run()).await;
             let (node, unknown) = match facts {
                 Ok(facts) => (Some(node_info(&facts)), None),
                 Err(why) => (None, Some(why.to_string())),
             };
-            infos.push(PodInfo {
+            let pod = PodInfo {
                 pod: place.pod,
                 namespace: self.namespace(),
-                node_name: place.node.unwrap_or_default(),
+                node_name,
                 image: place.image,
                 image_digest: place.image_digest,
                 qos_class: place.qos_class,
                 restarts: place.restarts,
                 node,
                 unknown,
-            });
+            };
+            infos.push((index + 1, pod));
         }
         Ok(infos)
     }

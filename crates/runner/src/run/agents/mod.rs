@@ -5,8 +5,8 @@ mod kubernetes;
 mod ssh;
 
 use std::{
-    env, fs,
-    net::{IpAddr, SocketAddr},
+    fs,
+    net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -24,8 +24,6 @@ use crate::{event::Event, event_sender::Events, run::request::RunRequest, trial:
 
 /// The file by which agents join, in the run folder.
 const JOIN_FILE: &str = "agents.join";
-/// The address of the runner's pod, if it is in one.
-const POD_ADDRESS: &str = "WAGGLE_POD_IP";
 /// Notices that may wait to be shown.
 const NOTICES_MAX: usize = 1_000;
 
@@ -100,15 +98,18 @@ fn listen_address(asked: &Agents) -> Result<SocketAddr, RunError> {
     if let Some(listen) = asked.listen {
         return Ok(listen);
     }
-    if !matches!(asked.started, AgentsStarted::InKubernetes(_)) {
-        return Ok(SocketAddr::from(([127, 0, 0, 1], 0)));
+    match asked.started {
+        AgentsStarted::ByHand { .. } | AgentsStarted::BySsh { .. } => {
+            Ok(SocketAddr::from(([127, 0, 0, 1], 0)))
+        }
+        #[cfg(not(feature = "cluster"))]
+        AgentsStarted::InKubernetes(_) => Err(RunError::NoKubernetes),
+        #[cfg(feature = "cluster")]
+        AgentsStarted::InKubernetes(_) => {
+            let address = kubernetes::pod_address().ok_or(RunError::NoListen)?;
+            Ok(SocketAddr::new(address, 0))
+        }
     }
-    // Of a runner in a pod.
-    let address = env::var(POD_ADDRESS).ok();
-    let address = address.and_then(|address| address.parse::<IpAddr>().ok());
-    address
-        .map(|address| SocketAddr::new(address, 0))
-        .ok_or(RunError::NoListen)
 }
 
 impl Gathering<'_> {
@@ -199,7 +200,7 @@ impl RunAgents {
             started.map_err(|why| RunError::AgentJob(why.to_string()))?;
         }
         let members = tokio::select! {
-            members = self.fleet.wait_for_all(asked.wait) => {
+            members = self.fleet.wait_for_agents(self.fleet.agents(), asked.wait) => {
                 members.map_err(|why| self.with_words_of_ssh(why))?
             }
             why = self.ssh_failure() => return Err(RunError::Ssh(why)),
@@ -222,8 +223,10 @@ impl RunAgents {
         if let Started::InKubernetes(job) = &self.started {
             let places = job.places().await;
             let places = places.map_err(|why| RunError::AgentJob(why.to_string()))?;
-            for (host, pod) in hosts.iter_mut().zip(places) {
-                host.pod = Some(pod);
+            for (number, pod) in places {
+                if let Some(host) = hosts.iter_mut().find(|host| host.number == number) {
+                    host.pod = Some(pod);
+                }
             }
         }
         Ok(())
@@ -281,12 +284,14 @@ fn note_hosts(folder: &RunFolder, hosts: Vec<AgentHostInfo>) -> Result<(), RunEr
     Ok(folder.set_agents(hosts, is_one_here)?)
 }
 
-/// What must not change within a run.
+/// What must not change within a run. Agents get their numbers as they join, so the order is another one.
 fn machines(hosts: &[AgentHostInfo]) -> Vec<(&str, u32)> {
-    let hosts = hosts.iter();
-    hosts
-        .map(|host| (host.cpu_model.as_str(), host.cpus))
-        .collect()
+    let machines = hosts
+        .iter()
+        .map(|host| (host.cpu_model.as_str(), host.cpus));
+    let mut machines: Vec<_> = machines.collect();
+    machines.sort_unstable();
+    machines
 }
 
 fn host_info(member: &FleetMember) -> AgentHostInfo {

@@ -16,7 +16,7 @@ use waggle_system::components::supervise::describe;
 /// Lines of ssh and of the agent that are kept, the last ones.
 const LINES_MAX: usize = 5;
 /// Longest line that is kept.
-const LINE_MAX_BYTES: usize = 500;
+const LINE_MAX_BYTES: u64 = 500;
 /// How often it is looked whether ssh has ended.
 const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 /// How long ssh may take to end after its agent, which was told that the run is over.
@@ -66,22 +66,21 @@ impl SshAgents {
         Ok(Self(agents))
     }
 
-    /// Returns when one of them has ended, with the reason.
+    /// Returns when one of them has ended, with the reasons of all that have.
     pub(super) async fn failure(&self) -> String {
-        loop {
-            for (number, agent) in (1..).zip(&self.0) {
-                if let Some(status) = agent.status() {
-                    // Its last words are on their way.
-                    sleep(LOOK_INTERVAL).await;
-                    let (host, total) = (&agent.host, self.0.len());
-                    let last = agent.last_words();
-                    return format!(
-                        "agent {number} of {total}: ssh to {host} ended {status}{last}"
-                    );
-                }
-            }
+        while self.0.iter().all(|agent| agent.status().is_none()) {
             sleep(LOOK_INTERVAL).await;
         }
+        // Their last words are on their way, and what ended one ends others.
+        sleep(LOOK_INTERVAL).await;
+        let ended = (1..).zip(&self.0).filter_map(|(number, agent)| {
+            let (status, last) = (agent.status()?, agent.last_words());
+            let (host, total) = (&agent.host, self.0.len());
+            Some(format!(
+                "agent {number} of {total}: ssh to {host} ended {status}{last}"
+            ))
+        });
+        ended.collect::<Vec<_>>().join("; ")
     }
 
     /// What they have said; `None`: nothing.
@@ -169,8 +168,8 @@ fn keep_lines(from: impl io::Read + Send + 'static, lines: Arc<Mutex<Vec<String>
 
 fn read_lines(mut from: impl BufRead, lines: &Mutex<Vec<String>>) {
     let mut line = Vec::new();
-    while let Ok(1..) = from.read_until(b'\n', &mut line) {
-        line.truncate(LINE_MAX_BYTES);
+    // A longer line comes in pieces.
+    while let Ok(1..) = io::Read::take(&mut from, LINE_MAX_BYTES).read_until(b'\n', &mut line) {
         let text = String::from_utf8_lossy(&line).trim().to_owned();
         line.clear();
         let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);

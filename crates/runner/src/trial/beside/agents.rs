@@ -1,6 +1,6 @@
 //! The agents that make the measured load: their clocks and CPUs before and after it.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use waggle_agents::{AgentUse, Fleet, FleetError, LoadUse};
 use waggle_load::Outcome;
@@ -12,9 +12,6 @@ use crate::{
     trial::beside::companion::{Companion, Follow, Part, View, Work},
     trial::phases::Abort,
 };
-
-/// How long a lost agent may take to join again.
-const REJOIN_AT_MOST: Duration = Duration::from_secs(30);
 
 /// The agents of a load; `None`: it is made here.
 pub(in crate::trial) struct AgentReadings {
@@ -37,7 +34,8 @@ impl<D: Driver, L, W> Companion<D, L, W> for AgentReadings {
     fn start<'t>(&'t mut self, _load: &'t mut L) -> Work<'t, Result<(), Failure>> {
         Box::pin(async {
             if let Some(fleet) = &self.fleet {
-                self.load = Some(begin(fleet, self.agents).await?);
+                let begun = fleet.begin_load(self.agents).await;
+                self.load = Some(begun.map_err(|why| failure(&why))?);
             }
             Ok(())
         })
@@ -72,13 +70,6 @@ impl<D: Driver, L, W> Companion<D, L, W> for AgentReadings {
             Ok(())
         })
     }
-}
-
-/// Waits a moment for agents that are lost, which may be started again.
-async fn begin(fleet: &Fleet, agents: usize) -> Result<LoadUse, Failure> {
-    let joined = fleet.wait_for_all(REJOIN_AT_MOST).await;
-    joined.map_err(|why| failure(&why))?;
-    fleet.begin_load(agents).await.map_err(|why| failure(&why))
 }
 
 fn failure(why: &FleetError) -> Failure {

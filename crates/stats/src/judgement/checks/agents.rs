@@ -21,7 +21,9 @@ const PERIODS_MIN: u64 = 10;
 pub(super) fn agents(facts: &TrialFacts<'_>, findings: &mut Findings) {
     for agent in &facts.agents {
         throttling(agent, findings);
-        drift(agent, findings);
+        if facts.ledger.is_some() {
+            drift(agent, findings);
+        }
     }
 }
 
@@ -43,7 +45,7 @@ fn throttling(agent: &Agent, findings: &mut Findings) {
     }
 }
 
-/// A drift that is not certain is within what the readings allow.
+/// A drift that is not certain is within what the readings allow. Only delays of records are from one clock to another.
 fn drift(agent: &Agent, findings: &mut Findings) {
     if agent.drift_ppm.abs() <= agent.drift_bound_ppm {
         return;
@@ -65,7 +67,7 @@ mod tests {
     use super::agents;
     use crate::{
         judgement::checks::findings::Findings,
-        over_time::trial_facts::{Agent, NthAgent, TrialFacts},
+        over_time::trial_facts::{Agent, Ledger, NthAgent, TrialFacts},
     };
 
     fn agent() -> Agent {
@@ -85,8 +87,14 @@ mod tests {
     /// Numbers of reasons and remarks.
     #[track_caller]
     fn check(agent: Agent, expected: (usize, usize)) {
+        check_with(Some(Ledger::default()), agent, expected);
+    }
+
+    #[track_caller]
+    fn check_with(ledger: Option<Ledger>, agent: Agent, expected: (usize, usize)) {
         let facts = TrialFacts {
             agents: vec![agent],
+            ledger,
             ..TrialFacts::default()
         };
         let mut findings = Findings::default();
@@ -121,5 +129,7 @@ mod tests {
         check(with(-900.0, 10.0), (1, 0));
         check(with(600.0, 200.0), (0, 1));
         check(with(900_000.0, 10.0), (1, 0));
+        // Times of requests are by one clock.
+        check_with(None, with(-900.0, 10.0), (0, 0));
     }
 }
