@@ -73,13 +73,8 @@ impl SshAgents {
         }
         // Their last words are on their way, and what ended one ends others.
         sleep(LOOK_INTERVAL).await;
-        let ended = (1..).zip(&self.0).filter_map(|(number, agent)| {
-            let (status, last) = (agent.status()?, agent.last_words());
-            let (host, total) = (&agent.host, self.0.len());
-            Some(format!(
-                "agent {number} of {total}: ssh to {host} ended {status}{last}"
-            ))
-        });
+        let ended = (1..).zip(&self.0);
+        let ended = ended.filter_map(|(number, agent)| agent.end_text(number, self.0.len()));
         ended.collect::<Vec<_>>().join("; ")
     }
 
@@ -99,6 +94,15 @@ impl SshAgent {
     fn status(&self) -> Option<String> {
         let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
         process.try_wait().ok()?.map(describe)
+    }
+
+    /// `agent 2 of 3: ssh to load-2 ended with exit code 255: no route to host`; `None`: it has not ended.
+    fn end_text(&self, number: usize, total: usize) -> Option<String> {
+        let (status, last) = (self.status()?, self.last_words());
+        let host = &self.host;
+        Some(format!(
+            "agent {number} of {total}: ssh to {host} ended {status}{last}"
+        ))
     }
 
     fn last_words(&self) -> String {
