@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         Command::Supervise(arguments) => return waggle_system::supervise(&arguments.command),
         Command::IdlePoll(arguments) => return waggle_system::idle_poll(&arguments.command),
         Command::Generator => return waggle_runner::generator(),
+        Command::Runner(arguments) => run::pod::run(&arguments),
         Command::NullServer(arguments) => null_server::run(&arguments.command),
     };
     match outcome {

@@ -8,6 +8,7 @@ pub const RUN_LABEL: &str = "waggle/run";
 pub const TRIAL_LABEL: &str = "waggle/trial";
 /// The part that a pod plays, as Kubernetes recommends: `waggle-agent`, `waggle-runner`.
 pub const APP_LABEL: &str = "app.kubernetes.io/name";
+pub(crate) const RUNNER_APP: &str = "waggle-runner";
 pub(crate) const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
 pub(crate) const MANAGER: &str = "waggle";
 

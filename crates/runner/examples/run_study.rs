@@ -170,6 +170,8 @@ fn request([study, system, run]: [&Path; 3]) -> Result<RunRequest, Box<dyn std::
         program_folders: folders,
         artifacts_folder: None,
         cluster_notes_folder: None,
+        in_pod: None,
+        keeps_failed_pods: false,
         created_folder: std::env::var_os("CREATED").map(PathBuf::from),
         snapshots_folder: std::env::var_os("SNAPSHOTS").map(PathBuf::from),
         supervisor: program,

@@ -33,12 +33,14 @@ pub use load::{
     scenario::{Kept, load_scenario},
 };
 pub use probe::SampleLimits;
+#[cfg(feature = "cluster")]
+pub use run::agents::kubernetes::{object_name, path_beside, pod_shape};
 pub use run::{
     cells_left_out::{SystemWithArtifacts, cells_to_leave_out, left_out_numbers},
     entry::run,
     info::{at_start, cell_infos},
     named_files::{NAMED_FILE_MAX_BYTES, files_beside, nearest_file},
     remains::{remove_remains, remove_remains_of_run},
-    request::{ChangedSystem, CpuUse, Ended, RunRequest},
+    request::{ChangedSystem, CpuUse, Ended, InPod, RunRequest},
 };
 pub use trial::error::RunError;

@@ -1,4 +1,4 @@
-//! Where the load of a study is made: by agents on other hosts.
+//! Where the load of a study is made, by agents on other hosts, and where its runner is.
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
@@ -41,14 +41,44 @@ pub enum AgentsStarted {
 #[serde(deny_unknown_fields)]
 pub struct AgentPods {
     pub count: u32,
-    /// The kubeconfig; `None`: that of the environment, or the service account of the runner's pod.
+    pub place: ClusterPlace,
+    /// The namespace is made for the run, and removed with it.
+    pub makes_namespace: bool,
+    pub pod: PodOptions,
+    /// Labels of the pods of the system, which are never on the node of an agent.
+    pub apart_from: BTreeMap<String, String>,
+    pub apart_from_namespaces: Vec<String>,
+    pub spread: AgentSpread,
+}
+
+/// The runner of a study as the pod of a Job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunnerPod {
+    pub place: ClusterPlace,
+    pub pod: PodOptions,
+    /// By which it makes its agents.
+    pub service_account: String,
+    /// How long is waited until it runs.
+    pub wait: Duration,
+}
+
+/// A namespace of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClusterPlace {
+    /// The kubeconfig, relative to the folder of the study; `None`: that of the environment, or the service account of the runner's pod.
     pub kubeconfig: Option<String>,
     /// `None`: the file's own current context.
     pub context: Option<String>,
     /// `None`: that of the context, or of the runner's pod.
     pub namespace: Option<String>,
-    /// The namespace is made for the run, and removed with it.
-    pub makes_namespace: bool,
+}
+
+/// What a pod is made of, and on which nodes it may be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PodOptions {
     pub image: String,
     pub pull: ImagePull,
     /// Secrets with which the image is pulled.
@@ -57,11 +87,7 @@ pub struct AgentPods {
     pub cpus: u32,
     pub memory_bytes: u64,
     pub node_selector: BTreeMap<String, String>,
-    pub tolerations: Vec<AgentToleration>,
-    /// Labels of the pods of the system, which are never on the node of an agent.
-    pub apart_from: BTreeMap<String, String>,
-    pub apart_from_namespaces: Vec<String>,
-    pub spread: AgentSpread,
+    pub tolerations: Vec<PodToleration>,
 }
 
 /// When a node pulls an image.
@@ -89,10 +115,10 @@ pub enum AgentSpread {
     Preferred,
 }
 
-/// A taint of nodes that agents do not mind.
+/// A taint of nodes that a pod does not mind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct AgentToleration {
+pub struct PodToleration {
     pub key: String,
     /// `None`: whatever its value.
     pub value: Option<String>,

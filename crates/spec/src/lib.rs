@@ -18,7 +18,10 @@ mod seconds;
 mod selection;
 mod time_kind;
 
-pub use agents::{AgentPods, AgentSpread, AgentToleration, Agents, AgentsStarted, ImagePull};
+pub use agents::{
+    AgentPods, AgentSpread, Agents, AgentsStarted, ClusterPlace, ImagePull, PodOptions,
+    PodToleration, RunnerPod,
+};
 pub use client_authentication::ClientAuthentication;
 pub use compared_count::{ComparedCount, CountComparison};
 pub use conditions::{Comparison, Threshold};

@@ -72,7 +72,10 @@ pub use oauth2::{Credential, Oauth2, TokenEndpoint};
 pub use origin::{GivenSecret, Origin, TakenValue};
 pub use parameters::parameter_levels;
 pub use parts::{
-    load::{MAX_CONNECTIONS, MAX_RATE_PER_S},
+    load::{
+        MAX_CONNECTIONS, MAX_RATE_PER_S,
+        agents::runner::{RunnerObjection, runner_objection},
+    },
     request::{BODY_MAX_BYTES, MAX_BODY_TEXTS},
     schedule::{MAX_INTERVALS, MAX_PHASE, MIN_STEADY_INTERVALS, MIN_WARM_UP_INTERVALS},
     search::SEARCH_MAX_CONNECTIONS,

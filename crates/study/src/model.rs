@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, net::IpAddr, sync::Arc, time::Duration};
 use waggle_metrics::Unit;
 use waggle_spec::{
     Agents, BestAndWorst, DerivedLevel, ExpectedVerdict, LoadModel, LoadStage, Protocol, Reference,
-    Restart, Scaling, Search, Selection, Threshold, TrialOrder,
+    Restart, RunnerPod, Scaling, Search, Selection, Threshold, TrialOrder,
 };
 use waggle_units::format_size;
 
@@ -60,6 +60,8 @@ pub struct Study {
     pub grow: Option<String>,
     /// What makes the load on other hosts; `None`: it is made on this machine.
     pub agents: Option<Agents>,
+    /// The run is driven from a pod of a cluster; `None`: from this machine, unless it is asked for.
+    pub runner: Option<RunnerPod>,
     /// CPUs of load worker threads, each once; empty: those that the system does not have, or half of all.
     pub load_cpuset: Vec<usize>,
     /// CPUs of the system, each once and none of the load's; empty: those that the load does not have.

@@ -8,11 +8,14 @@ mod compare;
 #[cfg(test)]
 mod documented;
 pub(crate) mod form;
+mod in_cluster;
 pub(crate) mod load;
 pub(crate) mod other_names;
 pub(crate) mod parse;
 #[cfg(test)]
 mod reference;
+mod runner;
+mod schema;
 pub(crate) mod target;
 
 use std::{net::SocketAddr, num::NonZero, path::PathBuf, time::Duration};
@@ -24,7 +27,10 @@ pub(crate) use self::{
     agent::Agent,
     cluster::Cluster,
     compare::{Compare, RunComparison},
+    in_cluster::InCluster,
     other_names::FOREIGN_FLAGS,
+    runner::{Runner, RunnerAction},
+    schema::{Schema, SchemaOf},
 };
 use self::{attached::Attached, form::Form, load::Load};
 use crate::{output::result_files::OutputFiles, process::exit};
@@ -102,6 +108,8 @@ pub(crate) enum Command {
     IdlePoll(Hidden),
     #[command(name = "__generator", hide = true)]
     Generator,
+    #[command(name = "__runner", hide = true)]
+    Runner(Runner),
     #[command(name = "__null-server", hide = true)]
     NullServer(Hidden),
 }
@@ -194,6 +202,8 @@ pub(crate) struct Run {
     pub(crate) resume: Option<Option<PathBuf>>,
     #[command(flatten)]
     pub(crate) attached: Attached,
+    #[command(flatten)]
+    pub(crate) in_cluster: InCluster,
     /// Print only the result, no progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -297,29 +307,6 @@ pub(crate) struct History {
     pub(crate) all_hosts: bool,
     #[command(flatten)]
     pub(crate) files: OutputFiles,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Schema {
-    /// The file or result
-    pub(crate) of: SchemaOf,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum SchemaOf {
-    Study,
-    System,
-    /// The object that `waggle load --json` prints
-    Load,
-    Scenario,
-    /// The object that `waggle load --search … --json` prints
-    Search,
-    /// `report.json` of a run
-    Report,
-    /// The object that `waggle compare --json` writes
-    Compare,
-    /// The object that `waggle history --json` writes
-    History,
 }
 
 #[derive(Debug, Args)]

@@ -192,7 +192,8 @@ pub(crate) fn new_run(runs: &Path, study: &str, way_on: &str) -> Result<NewRun> 
     create_run(runs, &format!("{study}-{stamp}"), way_on)
 }
 
-fn create_run(runs: &Path, name: &str, way_on: &str) -> Result<NewRun> {
+/// A run of this name, or of one behind it.
+pub(crate) fn create_run(runs: &Path, name: &str, way_on: &str) -> Result<NewRun> {
     let cannot_create = |folder: &Path| format!("cannot create {}; {way_on}", folder.display());
     let made = (!runs.exists()).then(|| runs.to_path_buf());
     fs::create_dir_all(runs).with_context(|| cannot_create(runs))?;

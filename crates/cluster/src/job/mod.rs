@@ -7,10 +7,9 @@ use std::{collections::BTreeMap, time::Duration};
 use serde_json::{Value, json};
 
 pub use self::pod::{MountedSecret, PodShape, PullPolicy, Toleration};
-use crate::labels::{APP_LABEL, Pairs};
+use crate::labels::{APP_LABEL, Pairs, RUNNER_APP};
 
 const AGENT_APP: &str = "waggle-agent";
-const RUNNER_APP: &str = "waggle-runner";
 /// By which Kubernetes tells nodes apart.
 const HOST: &str = "kubernetes.io/hostname";
 

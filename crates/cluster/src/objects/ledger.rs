@@ -83,7 +83,7 @@ impl Ledger {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), json!(value)))
             .collect();
-        let name = format!("waggle-{}", self.run);
+        let name = self.anchor_name();
         let object = json!({ "metadata": { "name": name }, "data": data });
         let anchor = self
             .create(Kind::ConfigMap, Some(namespace), object)
@@ -95,6 +95,23 @@ impl Ledger {
     /// The objects to come belong to this one, which another process made: that of the runner's pod.
     pub fn adopt(&mut self, anchor: Created) {
         self.anchor = Some(anchor);
+    }
+
+    /// The anchor of this run and a Job, which another process made, are removed with all that is made here.
+    pub fn take_over(&mut self, namespace: &str, job: &str) {
+        let anchor = self.anchor_name();
+        for (kind, name) in [(Kind::ConfigMap, anchor.as_str()), (Kind::Job, job)] {
+            self.made.push(Made {
+                kind,
+                namespace: Some(namespace.to_owned()),
+                name: name.to_owned(),
+                uid: None,
+            });
+        }
+    }
+
+    fn anchor_name(&self) -> String {
+        format!("waggle-{}", self.run)
     }
 
     /// Makes an object. Its manifest needs a name and a content: kind, labels of the run and owner are added.
@@ -203,7 +220,8 @@ impl Ledger {
             manifest["spec"]["template"]["metadata"]["labels"][RUN_LABEL] = json!(self.run);
         }
         let metadata = &mut manifest["metadata"];
-        let is_owned = !matches!(kind, Kind::Namespace | Kind::Lease);
+        // A lease is taken before this run has an anchor of its own.
+        let is_owned = kind != Kind::Namespace;
         if let Some(anchor) = self.anchor.as_ref().filter(|_| is_owned) {
             metadata["ownerReferences"] = json!([{
                 "apiVersion": anchor.kind.api_version(),

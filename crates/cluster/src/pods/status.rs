@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::{
     access::Access,
     api::{ApiError, Call, Kind, Verb},
+    labels::{APP_LABEL, RUN_LABEL, RUNNER_APP},
 };
 
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
@@ -18,6 +19,10 @@ pub(crate) const JOB_NAME: &str = "batch.kubernetes.io/job-name";
 pub struct PodStatus {
     pub name: String,
     pub uid: String,
+    /// In UTC (RFC 3339).
+    pub created: String,
+    /// The run that made it; empty: waggle did not.
+    pub run: String,
     /// Its number in an Indexed Job.
     pub index: Option<u32>,
     /// `Pending`, `Running`, `Succeeded`, `Failed` or `Unknown`.
@@ -83,8 +88,25 @@ impl Access {
         namespace: &str,
         job: &str,
     ) -> Result<Vec<PodStatus>, ApiError> {
-        let call = Call::new(Verb::List, Kind::Pod, Some(namespace))
-            .option("labelSelector", format!("{JOB_NAME}={job}"));
+        let mut pods = self.pods(namespace, format!("{JOB_NAME}={job}")).await?;
+        pods.sort_by(|a, b| (a.index, &a.name).cmp(&(b.index, &b.name)));
+        Ok(pods)
+    }
+
+    /// The pods of runners in a namespace, the oldest first.
+    ///
+    /// # Errors
+    /// As [`Access::pod_statuses`].
+    pub async fn runner_pods(&self, namespace: &str) -> Result<Vec<PodStatus>, ApiError> {
+        let selector = format!("{APP_LABEL}={RUNNER_APP}");
+        let mut pods = self.pods(namespace, selector).await?;
+        pods.sort_by(|a, b| (&a.created, &a.name).cmp(&(&b.created, &b.name)));
+        Ok(pods)
+    }
+
+    async fn pods(&self, namespace: &str, selector: String) -> Result<Vec<PodStatus>, ApiError> {
+        let call = Call::new(Verb::List, Kind::Pod, Some(namespace));
+        let call = call.option("labelSelector", selector);
         let what = call.target();
         let mut list = self.call(call).await?.value;
         let unreadable = |why: serde_json::Error| ApiError::Unreadable {
@@ -93,9 +115,7 @@ impl Access {
         };
         let items = list["items"].take();
         let pods: Option<Vec<RawPod>> = serde_json::from_value(items).map_err(unreadable)?;
-        let mut pods: Vec<PodStatus> = pods.into_iter().flatten().map(PodStatus::from).collect();
-        pods.sort_by(|a, b| (a.index, &a.name).cmp(&(b.index, &b.name)));
-        Ok(pods)
+        Ok(pods.into_iter().flatten().map(PodStatus::from).collect())
     }
 }
 
@@ -138,6 +158,8 @@ struct RawMetadata {
     labels: BTreeMap<String, String>,
     #[serde(default)]
     annotations: BTreeMap<String, String>,
+    #[serde(default)]
+    creation_timestamp: String,
     deletion_timestamp: Option<String>,
 }
 
@@ -207,6 +229,8 @@ impl From<RawPod> for PodStatus {
             index: index.and_then(|text| text.parse().ok()),
             name: metadata.name,
             uid: metadata.uid,
+            created: metadata.creation_timestamp,
+            run: metadata.labels.get(RUN_LABEL).cloned().unwrap_or_default(),
             unschedulable,
             disruption,
             phase: status.phase,

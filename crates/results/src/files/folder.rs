@@ -134,6 +134,14 @@ impl RunFolder {
         read::finished_trials(&self.path, &self.info())
     }
 
+    /// Whether a trial that ended has no result.
+    ///
+    /// # Errors
+    /// A trial cannot be read.
+    pub fn has_failed_trial(&self) -> Result<bool, ReadError> {
+        read::has_failed_trial(&self.path, &self.info())
+    }
+
     /// Removes the result of a trial, so that it can run again.
     ///
     /// # Errors

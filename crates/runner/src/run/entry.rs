@@ -234,7 +234,8 @@ async fn prepare_and_run(
     };
     let ended = drivers::run_trials(parts, programs, series, events, shutdown).await;
     if let Some(agents) = agents {
-        agents.end(gathering).await;
+        let has_failed = ended.is_err() || folder.has_failed_trial().unwrap_or(true);
+        agents.end(gathering, has_failed).await;
     }
     ended
 }

@@ -1,7 +1,7 @@
 //! A run: from its request to its last trial. What is checked before the first trial, the order of trials, repetitions and the steps
 //! of a search.
 
-mod agents;
+pub(crate) mod agents;
 pub(crate) mod cells_left_out;
 mod drivers;
 mod early_failures;

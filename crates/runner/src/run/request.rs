@@ -38,6 +38,10 @@ pub struct RunRequest {
     pub created_folder: Option<PathBuf>,
     /// Where it is noted what is made in Kubernetes clusters, until it is removed; `None`: it is not.
     pub cluster_notes_folder: Option<PathBuf>,
+    /// This process is in a pod that was made for the run; `None`: it is not.
+    pub in_pod: Option<InPod>,
+    /// What was made in a cluster for a run that fails is left there.
+    pub keeps_failed_pods: bool,
     /// File of calibration results, kept between runs; `None`: the engine is not calibrated.
     pub calibration_file: Option<PathBuf>,
     /// A program that calls [`waggle_system::supervise()`] with its arguments when its first one is `__supervise`, and
@@ -58,6 +62,15 @@ pub struct RunRequest {
     /// True ends the load under way: its trial is kept with what was measured by then, and no other is started. A stop that is
     /// requested after that does not wait for outstanding answers, and the trial is still kept. `None`: the load cannot be ended.
     pub end_load: Option<watch::Receiver<bool>>,
+}
+
+/// The pod of a run's own runner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InPod {
+    pub namespace: String,
+    /// The config map to which all objects of the run belong.
+    pub anchor_name: String,
+    pub anchor_uid: String,
 }
 
 /// A system that is compared with that of the study.

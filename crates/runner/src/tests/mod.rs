@@ -267,6 +267,8 @@ impl Bench {
             snapshots_folder: None,
             created_folder: None,
             cluster_notes_folder: None,
+            in_pod: None,
+            keeps_failed_pods: false,
             supervisor: "none".into(),
             calibration_file: None,
             idle_poll: false,

@@ -16,8 +16,14 @@ use crate::{
     levels::Levels,
     mistake::{Finding, Position},
     parts::{
-        best_and_worst, delivery::Delivery, load::agents::agents, reference::reference,
-        request::RESERVED_NAMES, scaling, schedule::Schedule, search::search,
+        best_and_worst,
+        delivery::Delivery,
+        load::agents::{agents, runner::runner},
+        reference::reference,
+        request::RESERVED_NAMES,
+        scaling,
+        schedule::Schedule,
+        search::search,
     },
     raw,
     shuffle::seed_of,
@@ -84,6 +90,8 @@ pub(crate) fn study_without_cells(
     let grow = grow(checker, raw, restart, factors);
     let (load_cpuset, system_cpuset) = cpusets(checker);
     let agents = (raw.agents).check(|given| agents(checker, given, raw));
+    let made_by = agents.as_ref().and_then(Option::as_ref);
+    let runner = (raw.runner).check(|given| runner(checker, given, made_by));
     let repetitions = checked_repetitions(checker, raw, search.as_ref(), cells);
     let (schedule, system) = (schedule?, system?);
     check_system(checker, raw, system);
@@ -112,6 +120,7 @@ pub(crate) fn study_without_cells(
         restart,
         grow,
         agents: agents?,
+        runner: runner?,
         selection: None,
         load_cpuset,
         system_cpuset,

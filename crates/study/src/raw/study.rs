@@ -13,7 +13,10 @@ use crate::{
         best_and_worst::BestAndWorst,
         delivery::Delivery,
         faults::Fault,
-        load::{Load, agents::Agents},
+        load::{
+            Load,
+            agents::{Agents, runner::Runner},
+        },
         network::Network,
         reference::Reference,
         scaling::Scaling,
@@ -71,6 +74,8 @@ pub(crate) struct Study {
     pub load: Key<Load>,
     /// Agents on other hosts that make the load, each with its share; without them it is made on this machine.
     pub agents: Key<Agents>,
+    /// Where the run is driven from: a pod of a cluster; without it, this machine.
+    pub runner: Key<Runner>,
     /// Loads that run beside the measured one, in the same trial; none by default.
     #[schemars(length(min = 1, max = 20))]
     pub background: Key<Vec<At<Background>>>,

@@ -1,6 +1,6 @@
 //! `waggle run`: runs a study and writes its report. The live view (`live_view`, with `board_updater` and `load_title`) or plain
 //! `lines` show its steps (`progress`); both use `state`. `drive` runs it, and offers its steps to other processes as a `stream`, which
-//! `attach` shows.
+//! `attach` shows. A run that is driven from a cluster is a `submission`, and its process there a `pod`.
 
 mod attach;
 mod board_updater;
@@ -8,12 +8,15 @@ mod drive;
 mod lines;
 mod live_view;
 mod load_title;
+pub(crate) mod pod;
 mod progress;
 mod remains;
 mod repeated;
 mod resume_command;
 mod state;
 mod stream;
+#[cfg(feature = "cluster")]
+mod submission;
 
 use std::{
     io::ErrorKind,
@@ -29,8 +32,12 @@ use waggle_runner::{CpuUse, Ended as RunEnded, RunError, RunRequest};
 use waggle_study::{Source, Study};
 use waggle_system::host::measuring::Measuring;
 
+#[cfg(not(feature = "cluster"))]
+use crate::commands::cluster;
+
 use self::{
     drive::Screen,
+    pod::submission::RunHere,
     resume_command::resume_command,
     stream::{message::Ended, offer::Offer},
 };
@@ -50,7 +57,14 @@ use crate::{
 
 pub(crate) fn run(arguments: &Run) -> Result<Exit> {
     if let Some(given) = &arguments.attached.attach {
-        return attach::run(arguments, given.as_deref());
+        let given = given.as_deref();
+        return match arguments.in_cluster.cluster {
+            None => attach::run(arguments, given),
+            #[cfg(feature = "cluster")]
+            Some(_) => submission::attach(arguments, given),
+            #[cfg(not(feature = "cluster"))]
+            Some(_) => bail!(cluster::NO_SUPPORT),
+        };
     }
     let interrupts = Interrupts::new(|| {});
     let study = arguments.choice.study.display();
@@ -80,6 +94,10 @@ fn run_once(
     let mut loaded = study::load(&arguments.choice)?;
     study::check_marks(&loaded, &arguments.choice.study)?;
     loaded.take_values(&arguments.choice.study)?;
+    let here = RunHere::find()?;
+    if here.is_none() && (arguments.in_cluster.cluster.is_some() || loaded.study.runner.is_some()) {
+        return submit(arguments, &loaded, interrupts);
+    }
     // While the process has one thread.
     if loaded.study.cells.iter().any(|cell| cell.network.is_some()) {
         waggle_system::allow_namespaces()
@@ -89,14 +107,7 @@ fn run_once(
     check_metrics(&loaded.study, &arguments.comparison)?;
     check_comparison(arguments)?;
     let mut new = None;
-    let folder = match &arguments.resume {
-        Some(Some(folder)) => runs::run_of_study(folder, &loaded.study.name)?,
-        Some(None) => runs::run_to_resume(&arguments.runs, &loaded.study)?,
-        None => {
-            let made = runs::new_run(&arguments.runs, &loaded.study.name, runs::OTHER_RUNS)?;
-            new.insert(made).folder().to_path_buf()
-        }
-    };
+    let folder = run_folder(arguments, &loaded.study, here.as_ref(), &mut new)?;
     let left_out = match &arguments.resume {
         Some(_) => left_out::find_as_begun(&folder)?,
         None => left_out::find(&loaded)?,
@@ -125,6 +136,7 @@ fn run_once(
     let request = RunRequest {
         left_out,
         measuring: Some(Arc::clone(measuring)),
+        in_pod: here.as_ref().map(RunHere::pod),
         ..request(arguments, loaded, &folder)?
     };
     let (driven, offer) = drive::run(request, screen, export, interrupts);
@@ -146,6 +158,40 @@ fn run_once(
         exit: exit?,
         folder,
     })
+}
+
+#[cfg(feature = "cluster")]
+fn submit(arguments: &Run, loaded: &Loaded, interrupts: &Interrupts) -> Result<Finished> {
+    let exit = submission::submit(arguments, loaded, interrupts)?;
+    Ok(Finished {
+        exit,
+        folder: arguments.runs.clone(),
+    })
+}
+
+#[cfg(not(feature = "cluster"))]
+fn submit(_: &Run, _: &Loaded, _: &Interrupts) -> Result<Finished> {
+    bail!(cluster::NO_SUPPORT)
+}
+
+/// The folder of the run: a new one, which is removed again if the run does not begin, or that of the run that is resumed.
+fn run_folder(
+    arguments: &Run,
+    study: &Study,
+    here: Option<&RunHere>,
+    new: &mut Option<runs::NewRun>,
+) -> Result<PathBuf> {
+    match &arguments.resume {
+        Some(Some(folder)) => runs::run_of_study(folder, &study.name),
+        Some(None) => runs::run_to_resume(&arguments.runs, study),
+        None => {
+            let made = match here {
+                Some(here) => runs::create_run(&arguments.runs, &here.run, runs::OTHER_RUNS)?,
+                None => runs::new_run(&arguments.runs, &study.name, runs::OTHER_RUNS)?,
+            };
+            Ok(new.insert(made).folder().to_path_buf())
+        }
+    }
 }
 
 /// Refuses a comparison that cannot be made, before anything is run.
@@ -182,9 +228,9 @@ fn settle_seed(study: &mut Study, arguments: &Run, folder: &Path) {
 /// Writes the report and prints the result.
 fn report_run(arguments: &Run, folder: &Path, ended: &RunEnded) -> Result<Exit> {
     if matches!(ended, RunEnded::Interrupted) && nothing_finished(folder) {
+        let way_on = way_on(arguments, folder);
         output::print_result(&format!(
-            "interrupted before the first trial ended; resume with: {}\n",
-            resume_command(arguments, folder)
+            "interrupted before the first trial ended{way_on}\n"
         ))?;
         return Ok(Exit::Interrupted);
     }
@@ -193,13 +239,19 @@ fn report_run(arguments: &Run, folder: &Path, ended: &RunEnded) -> Result<Exit> 
     Ok(match ended {
         RunEnded::Finished => compare_run(arguments, folder, &model, exit)?,
         RunEnded::Interrupted => {
-            output::print_result(&format!(
-                "interrupted; resume with: {}\n",
-                resume_command(arguments, folder)
-            ))?;
+            let way_on = way_on(arguments, folder);
+            output::print_result(&format!("interrupted{way_on}\n"))?;
             Exit::Interrupted
         }
     })
+}
+
+/// How to run the rest. What a pod has begun is not resumed: its host is another one each time.
+fn way_on(arguments: &Run, folder: &Path) -> String {
+    match RunHere::find() {
+        Ok(Some(_)) => "; a run in a cluster is not resumed".to_owned(),
+        _ => format!("; resume with: {}", resume_command(arguments, folder)),
+    }
 }
 
 /// The place in the study of a file that cannot be read.
@@ -310,6 +362,8 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
         artifacts_folder: folders::artifacts(),
         created_folder: folders::creation_notes(),
         cluster_notes_folder: folders::cluster_notes(),
+        in_pod: None,
+        keeps_failed_pods: arguments.in_cluster.keep_pods,
         snapshots_folder: Some(runs::kept_folder(&arguments.runs).join("snapshots")),
         supervisor: program,
         // A smoke test needs no calibration.

@@ -13,7 +13,8 @@ use waggle_spec::{StepTimes, TimeKind, Times};
 use self::series::{Series, bytes, in_file, refuse_link};
 use crate::{
     BacklogRow, HistogramLog, IntervalRow, IntervalSums, ProbeInfo, ProbeLogs, ReadError,
-    ResourceRow, RunInfo, StepCounts, StepInfo, SystemMetricRow, TextError, TrialInfo, TrialKey,
+    ResourceRow, RunInfo, StepCounts, StepInfo, SystemMetricRow, TextError, TrialEnd, TrialInfo,
+    TrialKey,
     files::{
         folder,
         names::{
@@ -217,6 +218,17 @@ pub fn trial_info(path: &Path, key: TrialKey) -> Result<Option<TrialInfo>, ReadE
 pub fn finished_trials(path: &Path, info: &RunInfo) -> Result<Vec<TrialKey>, ReadError> {
     let folders = trial_folders(path, info, Limits::default())?;
     Ok(folders.into_iter().map(|(_, trial)| trial.key).collect())
+}
+
+/// Whether a trial that ended has no result.
+///
+/// # Errors
+/// As [`finished_trials`].
+pub(crate) fn has_failed_trial(path: &Path, info: &RunInfo) -> Result<bool, ReadError> {
+    let folders = trial_folders(path, info, Limits::default())?;
+    Ok(folders
+        .iter()
+        .any(|(_, trial)| matches!(trial.end, TrialEnd::Failed { .. })))
 }
 
 /// The folders that have a `trial.json`, in the order of execution. Hidden ones are interrupted trials.

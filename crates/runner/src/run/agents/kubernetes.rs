@@ -16,7 +16,9 @@ use waggle_cluster::{
     WaitLimits,
 };
 use waggle_results::{NodeInfo, PodInfo, private_file};
-use waggle_spec::{AgentPods, AgentSpread, ImagePull};
+use waggle_spec::{AgentPods, AgentSpread, ImagePull, PodOptions};
+
+use crate::run::request::InPod;
 
 /// In the environment of every pod.
 const SERVICE_HOST: &str = "KUBERNETES_SERVICE_HOST";
@@ -29,7 +31,7 @@ const JOIN_FILE: &str = "agents.join";
 const NAME_MAX: usize = 40;
 const LEASE: Duration = Duration::from_secs(60);
 /// A run that is longer than this is not expected to end.
-const JOB_AT_MOST: Duration = Duration::from_secs(14 * 24 * 3600);
+pub(crate) const JOB_AT_MOST: Duration = Duration::from_secs(14 * 24 * 3600);
 /// How long Kubernetes keeps what a run has left.
 const KEPT: Duration = Duration::from_secs(4 * 3600);
 /// How long an object may take to be gone, and how long reading of logs may take in all.
@@ -68,6 +70,8 @@ pub(super) struct JobParts<'a> {
     /// Beside which a kubeconfig is.
     pub(super) study_file: &'a Path,
     pub(super) run_folder: &'a Path,
+    /// The run is driven from a pod; what it makes belongs to the same object as that.
+    pub(super) in_pod: Option<&'a InPod>,
     /// Where it is noted what is made; `None`: nowhere.
     pub(super) created: Option<(PathBuf, String)>,
     pub(super) wait: Duration,
@@ -94,7 +98,9 @@ impl AgentJob {
     /// Claims the namespace; nothing else is made yet.
     pub(super) async fn claim(parts: &JobParts<'_>) -> Result<Self, AgentJobError> {
         let pods = parts.pods;
-        let access = match (&pods.kubeconfig, &pods.context) {
+        let access = match (&pods.place.kubeconfig, &pods.place.context) {
+            // What the study says of the cluster was followed by who submitted the run.
+            _ if parts.in_pod.is_some() => Access::in_cluster().await?,
             (None, None) if service_host().is_some() => Access::in_cluster().await?,
             (file, context) => {
                 let file = file
@@ -107,8 +113,11 @@ impl AgentJob {
         let place = place.map(|(folder, system)| Place { folder, system });
         let run = object_name(parts.run_folder);
         let mut ledger = Ledger::new(access.clone(), place.as_ref(), &run);
-        let given = pods.namespace.clone();
+        let given = pods.place.namespace.clone();
         let namespace = given.unwrap_or_else(|| access.origin.namespace.clone());
+        if let Some(pod) = parts.in_pod.filter(|pod| pod.namespace == namespace) {
+            ledger.adopt(pod.anchor());
+        }
         let namespace = match pods.makes_namespace {
             true => Namespace::Made(namespace),
             false => Namespace::Given(namespace),
@@ -144,8 +153,10 @@ impl AgentJob {
         join: &JoinFile,
     ) -> Result<(), AgentJobError> {
         let namespace = self.namespace();
-        let facts = [("study", parts.study)];
-        self.ledger.anchor(&namespace, &facts).await?;
+        if parts.in_pod.is_none_or(|pod| pod.namespace != namespace) {
+            let facts = [("study", parts.study)];
+            self.ledger.anchor(&namespace, &facts).await?;
+        }
         let name = format!("{}-join", self.job);
         let secret = json!({
             "metadata": { "name": name },
@@ -210,14 +221,29 @@ impl AgentJob {
         Ok(infos)
     }
 
-    /// Notes the logs of the pods and the events of the namespace in the run folder, then removes all; what is still there is returned.
-    pub(super) async fn end(mut self, run_folder: &Path) -> Vec<String> {
+    /// Notes the logs of the pods and the events of the namespace in the run folder, then removes all, or keeps it;
+    /// what is still there is returned.
+    pub(super) async fn end(mut self, run_folder: &Path, keeps: bool) -> Vec<String> {
         let mut problems = Vec::new();
         let keeping = self.keep_logs(run_folder);
         match timeout(LOGS_AT_MOST, keeping).await {
             Ok(Ok(())) => {}
             Ok(Err(why)) => problems.push(format!("logs of agents are not kept: {why}")),
             Err(_) => problems.push("logs of agents could not be read in time".to_owned()),
+        }
+        if keeps {
+            // Others may use the namespace.
+            if let Some(claim) = self.claim.take() {
+                let freed = self.ledger.delete(&claim.lease, REMOVAL_AT_MOST).await;
+                problems.extend(freed.err().map(|why| why.to_string()));
+            }
+            problems.push(format!(
+                "the Job {} in {} is kept, because the run failed",
+                self.job,
+                self.place()
+            ));
+            self.ledger.keep();
+            return problems;
         }
         let left = self.ledger.delete_all(REMOVAL_AT_MOST).await;
         problems.extend(left.iter().map(ToString::to_string));
@@ -257,7 +283,8 @@ fn event_line(event: &waggle_cluster::Event) -> String {
 }
 
 /// A file beside the study; `~/` is the home folder.
-fn path_beside(study_file: &Path, file: &str) -> PathBuf {
+#[must_use]
+pub fn path_beside(study_file: &Path, file: &str) -> PathBuf {
     if let (Some(rest), Some(home)) = (file.strip_prefix("~/"), env::var_os("HOME")) {
         return PathBuf::from(home).join(rest);
     }
@@ -267,7 +294,8 @@ fn path_beside(study_file: &Path, file: &str) -> PathBuf {
 }
 
 /// The name of a run folder as Kubernetes takes names.
-fn object_name(run_folder: &Path) -> String {
+#[must_use]
+pub fn object_name(run_folder: &Path) -> String {
     let name = run_folder.file_name().unwrap_or_default().to_string_lossy();
     let letters = name.to_lowercase();
     let letters = letters
@@ -284,21 +312,9 @@ fn object_name(run_folder: &Path) -> String {
 }
 
 fn indexed_job(name: &str, pods: &AgentPods, secret: &str) -> IndexedJob {
-    let tolerations = pods.tolerations.iter().map(|given| Toleration {
-        key: given.key.clone(),
-        value: given.value.clone(),
-        effect: given.effect.clone(),
-    });
     IndexedJob {
         name: name.to_owned(),
         pod: PodShape {
-            image: pods.image.clone(),
-            pull_policy: match pods.pull {
-                ImagePull::Always => PullPolicy::Always,
-                ImagePull::IfNotPresent => PullPolicy::IfNotPresent,
-                ImagePull::Never => PullPolicy::Never,
-            },
-            pull_secrets: pods.pull_secrets.clone(),
             command: vec!["waggle".to_owned()],
             arguments: ["agent", "--join", &format!("{JOIN_FOLDER}/{JOIN_FILE}")]
                 .map(str::to_owned)
@@ -307,11 +323,7 @@ fn indexed_job(name: &str, pods: &AgentPods, secret: &str) -> IndexedJob {
                 secret: secret.to_owned(),
                 folder: JOIN_FOLDER.to_owned(),
             }],
-            cpus: pods.cpus,
-            memory_bytes: pods.memory_bytes,
-            node_selector: pods.node_selector.clone(),
-            tolerations: tolerations.collect(),
-            ..PodShape::default()
+            ..pod_shape(&pods.pod)
         },
         count: pods.count,
         apart_from: pods.apart_from.clone(),
@@ -323,6 +335,41 @@ fn indexed_job(name: &str, pods: &AgentPods, secret: &str) -> IndexedJob {
         },
         deadline: JOB_AT_MOST,
         kept: KEPT,
+    }
+}
+
+/// What a study says of a pod, without what the pod does.
+#[must_use]
+pub fn pod_shape(options: &PodOptions) -> PodShape {
+    let tolerations = options.tolerations.iter().map(|given| Toleration {
+        key: given.key.clone(),
+        value: given.value.clone(),
+        effect: given.effect.clone(),
+    });
+    PodShape {
+        image: options.image.clone(),
+        pull_policy: match options.pull {
+            ImagePull::Always => PullPolicy::Always,
+            ImagePull::IfNotPresent => PullPolicy::IfNotPresent,
+            ImagePull::Never => PullPolicy::Never,
+        },
+        pull_secrets: options.pull_secrets.clone(),
+        cpus: options.cpus,
+        memory_bytes: options.memory_bytes,
+        node_selector: options.node_selector.clone(),
+        tolerations: tolerations.collect(),
+        ..PodShape::default()
+    }
+}
+
+impl InPod {
+    fn anchor(&self) -> Created {
+        Created {
+            kind: Kind::ConfigMap,
+            namespace: Some(self.namespace.clone()),
+            name: self.anchor_name.clone(),
+            uid: self.anchor_uid.clone(),
+        }
     }
 }
 

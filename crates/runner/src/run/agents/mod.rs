@@ -1,7 +1,7 @@
 //! The agents of a run: taken in, started by ssh if the study says so, and ended with the run.
 
 #[cfg(feature = "cluster")]
-mod kubernetes;
+pub(crate) mod kubernetes;
 mod ssh;
 
 use std::{
@@ -87,7 +87,7 @@ pub(crate) async fn gather_agents(gathering: Gathering<'_>) -> Result<Option<Run
     match joined.and_then(|hosts| note_hosts(gathering.folder, hosts)) {
         Ok(()) => Ok(Some(agents)),
         Err(why) => {
-            agents.end(gathering).await;
+            agents.end(gathering, true).await;
             Err(why)
         }
     }
@@ -161,6 +161,7 @@ impl Gathering<'_> {
             study: &self.request.study.name,
             study_file: &self.request.study_file,
             run_folder: self.folder.path(),
+            in_pod: self.request.in_pod.as_ref(),
             created: notes.map(|folder| (folder, system)),
             wait: asked.wait,
         }
@@ -259,12 +260,14 @@ impl RunAgents {
             reason = "with Kubernetes it waits"
         )
     )]
-    pub(crate) async fn end(self, gathering: Gathering<'_>) {
+    pub(crate) async fn end(self, gathering: Gathering<'_>, has_failed: bool) {
         #[cfg(feature = "cluster")]
         if let Started::InKubernetes(job) = self.started {
             // Agents end by themselves, so that their logs are whole.
             drop(self.fleet);
-            gathering.warn(job.end(gathering.folder.path()).await).await;
+            let keeps = has_failed && gathering.request.keeps_failed_pods;
+            let problems = job.end(gathering.folder.path(), keeps).await;
+            gathering.warn(problems).await;
         }
     }
 }

@@ -156,6 +156,8 @@ fn request(planned: &Planned, environment: Environment<'_>) -> Result<RunRequest
         snapshots_folder: None,
         created_folder: None,
         cluster_notes_folder: None,
+        in_pod: None,
+        keeps_failed_pods: false,
         // A quick load is not calibrated.
         calibration_file: None,
         supervisor: program,

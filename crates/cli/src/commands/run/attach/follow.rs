@@ -2,6 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
+    path::Path,
     sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
     time::{Duration, Instant},
 };
@@ -39,7 +40,7 @@ pub(in crate::commands::run) enum Unreachable {
 pub(in crate::commands::run) type Open<'a> = &'a mut dyn FnMut() -> Result<Opened, Unreachable>;
 
 /// A stream that cannot be opened is tried again for so long.
-const OPEN_TIMEOUT: Duration = Duration::from_secs(15);
+pub(super) const OPEN_TIMEOUT: Duration = Duration::from_secs(15);
 const OPEN_INTERVAL: Duration = Duration::from_millis(200);
 /// Streams that are lost before they say anything new; more of them in a row are given up.
 const LOST_MAX: u32 = 10;
@@ -52,6 +53,14 @@ const LINES_MAX: usize = 64;
 /// At so many requests to stop the view ends, whatever the run does.
 const STOPS_MAX: u32 = 3;
 
+/// How the view of a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::commands::run) struct Shown {
+    pub(in crate::commands::run) exit: Exit,
+    /// The run has ended, and not the view alone.
+    pub(in crate::commands::run) is_over: bool,
+}
+
 /// Shows a run until it ends, and returns with its exit code; or until the user leaves it.
 ///
 /// # Errors
@@ -59,35 +68,39 @@ const STOPS_MAX: u32 = 3;
 pub(in crate::commands::run) fn follow(
     open: Open<'_>,
     presentation: &Presentation,
-) -> Result<Exit> {
+) -> Result<Shown> {
     let requests = Requests::listen()?;
     let mut screen = Screen::new(presentation, &requests);
     let end = until_end(open, &mut screen, &requests);
     screen.end();
-    match end? {
-        End::Ended(ended) => close(&ended),
+    let (exit, is_over) = match end? {
+        End::Ended(ended) => (close(&ended, presentation)?, true),
         End::EndedBefore(ended) => {
-            output::print_progress("the run has ended before:");
-            close(&ended)
+            if !presentation.is_own {
+                output::print_progress("the run has ended before:");
+            }
+            (close(&ended, presentation)?, true)
         }
         End::Left => {
             output::print_progress(&format!(
                 "the run goes on; it is shown again by: {}",
                 presentation.again
             ));
-            Ok(match requests.leave_signals.count() {
+            let exit = match requests.leave_signals.count() {
                 0 => Exit::Fine,
                 _ => Exit::Interrupted,
-            })
+            };
+            (exit, false)
         }
         End::LeftStopping => {
             output::print_progress(&format!(
                 "the run was asked to stop, and may still be doing so: {}",
                 presentation.again
             ));
-            Ok(Exit::Interrupted)
+            (Exit::Interrupted, false)
         }
-    }
+    };
+    Ok(Shown { exit, is_over })
 }
 
 /// How the view ends.
@@ -107,7 +120,7 @@ fn asked_end(requests: &Requests) -> Option<End> {
 }
 
 fn until_end(open: Open<'_>, screen: &mut Screen<'_>, requests: &Requests) -> Result<End> {
-    let mut tries = Tries::new();
+    let mut tries = Tries::new(screen.open_timeout());
     loop {
         let opened = tries.open(open, &|| asked_end(requests).is_some())?;
         let link = match (opened, asked_end(requests)) {
@@ -129,8 +142,11 @@ fn until_end(open: Open<'_>, screen: &mut Screen<'_>, requests: &Requests) -> Re
 }
 
 /// Prints what the run printed.
-fn close(ended: &Ended) -> Result<Exit> {
-    output::print_text(&ended.text)?;
+fn close(ended: &Ended, presentation: &Presentation) -> Result<Exit> {
+    match &presentation.runs {
+        None => output::print_text(&ended.text)?,
+        Some(runs) => output::print_text(&with_runs(&ended.text, runs))?,
+    }
     if let Some(mistake) = &ended.mistake {
         output::print_progress(mistake);
     }
@@ -140,14 +156,31 @@ fn close(ended: &Ended) -> Result<Exit> {
     })
 }
 
+/// The text with the paths of run folders as they are here: the run had its folder in `runs`.
+fn with_runs(text: &str, runs: &Path) -> String {
+    let here = format!("{}/", runs.display());
+    let parts =
+        text.split_inclusive(|letter: char| letter.is_whitespace() || "=('\"".contains(letter));
+    parts
+        .map(|part| {
+            let rest = part.strip_prefix("runs/");
+            rest.map_or_else(|| part.to_owned(), |rest| format!("{here}{rest}"))
+        })
+        .collect()
+}
+
 /// Counts how often the stream was lost.
 pub(super) struct Tries {
     lost: u32,
+    open_timeout: Duration,
 }
 
 impl Tries {
-    pub(super) fn new() -> Self {
-        Self { lost: 0 }
+    pub(super) fn new(open_timeout: Duration) -> Self {
+        Self {
+            lost: 0,
+            open_timeout,
+        }
     }
 
     /// Opens the stream; `None`: it is not wanted any more.
@@ -168,8 +201,8 @@ impl Tries {
             match open() {
                 Ok(opened) => return Ok(Some(opened)),
                 Err(Unreachable::Never(why)) => return Err(why),
-                Err(Unreachable::Now(why)) if begun.elapsed() >= OPEN_TIMEOUT => {
-                    bail!("{why} (tried for {} s)", OPEN_TIMEOUT.as_secs())
+                Err(Unreachable::Now(why)) if begun.elapsed() >= self.open_timeout => {
+                    bail!("{why} (tried for {} s)", self.open_timeout.as_secs())
                 }
                 Err(Unreachable::Now(_)) => std::thread::sleep(OPEN_INTERVAL),
             }
@@ -323,6 +356,9 @@ mod tests {
             is_quiet: true,
             may_be_live: false,
             again: String::new(),
+            is_own: false,
+            runs: None,
+            open_timeout: OPEN_TIMEOUT,
         };
         let requests = Requests {
             stop: Interrupts::new(|| {}),
@@ -381,6 +417,13 @@ mod tests {
             &hello(FORMAT, VERSION).repeat(2)[..90],
             "was lost 10 times in a row",
         );
+    }
+
+    #[test]
+    fn paths_of_a_run_elsewhere_are_those_of_here() {
+        let text = "report: runs/a-1/report.html\n(runs/a-1) reruns/x --run=runs/a-1\n";
+        let expected = "report: /r/a-1/report.html\n(/r/a-1) reruns/x --run=/r/a-1\n";
+        assert_eq!(with_runs(text, Path::new("/r")), expected);
     }
 
     #[test]

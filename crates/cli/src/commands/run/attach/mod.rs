@@ -1,9 +1,9 @@
 //! `waggle run --attach`: shows a run that another process drives (`screen`), by the stream at its socket (`follow`), or hands the
 //! stream on (`raw`).
 
-mod follow;
+pub(super) mod follow;
 mod raw;
-mod screen;
+pub(super) mod screen;
 
 use std::{
     io::ErrorKind,
@@ -14,7 +14,7 @@ use anyhow::{Result, anyhow, bail};
 use waggle_results::RunLock;
 
 use self::{
-    follow::{Link, Open, Opened, Unreachable, follow},
+    follow::{Link, OPEN_TIMEOUT, Open, Opened, Unreachable, follow},
     screen::Presentation,
 };
 use super::stream::{ended, socket};
@@ -36,10 +36,27 @@ pub(super) fn run(arguments: &Run, given: Option<&Path>) -> Result<Exit> {
                 is_quiet: arguments.quiet,
                 may_be_live: !arguments.no_live,
                 again: attach_command(&folder),
+                is_own: false,
+                runs: None,
+                open_timeout: OPEN_TIMEOUT,
             };
-            follow(open, &presentation)
+            follow(open, &presentation).map(|shown| shown.exit)
         }
     }
+}
+
+/// Copies the stream of a run in a folder to the standard output, and orders to it.
+pub(super) fn copy(folder: &Path) -> Result<Exit> {
+    raw::copy(folder, &mut || open_run(folder))
+}
+
+pub(super) fn has_stream(folder: &Path) -> bool {
+    socket::connect(folder).is_ok()
+}
+
+/// How the run ended is in its folder.
+pub(super) fn has_end(folder: &Path) -> bool {
+    matches!(ended::read(folder), Ok(Some(_)))
 }
 
 fn attach_command(folder: &Path) -> String {

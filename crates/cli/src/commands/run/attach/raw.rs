@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use super::follow::{Link, Open, Opened, Tries};
+use super::follow::{Link, OPEN_TIMEOUT, Open, Opened, Tries};
 use crate::{
     commands::run::stream::message::{Hello, Message, line},
     process::exit::Exit,
@@ -17,7 +17,7 @@ use crate::{
 /// Copies until the stream ends. How the run ended is in its last line.
 pub(super) fn copy(folder: &Path, open: Open<'_>) -> Result<Exit> {
     let out = io::stdout().lock();
-    let copied = match Tries::new().open(open, &|| false)? {
+    let copied = match Tries::new(OPEN_TIMEOUT).open(open, &|| false)? {
         None => Ok(()),
         Some(Opened::Ended(ended)) => {
             let name = folder.file_name().map(|name| name.to_string_lossy());

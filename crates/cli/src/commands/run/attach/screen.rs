@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
@@ -26,6 +27,12 @@ pub(in crate::commands::run) struct Presentation {
     pub(in crate::commands::run) may_be_live: bool,
     /// The command that shows the run again.
     pub(in crate::commands::run) again: String,
+    /// The run was begun by this command.
+    pub(in crate::commands::run) is_own: bool,
+    /// Where the run folder of a run elsewhere is going to be; `None`: it is where the run says.
+    pub(in crate::commands::run) runs: Option<PathBuf>,
+    /// A stream that cannot be opened is tried again for so long.
+    pub(in crate::commands::run) open_timeout: Duration,
 }
 
 /// What the user asks for.
@@ -77,6 +84,10 @@ impl<'a> Screen<'a> {
             is_up_to_date: false,
             printed: BTreeSet::new(),
         }
+    }
+
+    pub(super) fn open_timeout(&self) -> Duration {
+        self.presentation.open_timeout
     }
 
     pub(super) fn has_begun(&self) -> bool {

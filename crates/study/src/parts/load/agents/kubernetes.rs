@@ -1,18 +1,15 @@
 //! `agents.kubernetes`: agents as the pods of an Indexed Job.
 
-use std::collections::BTreeMap;
-
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use waggle_spec::{AgentSpread, AgentToleration, ImagePull};
+use waggle_spec::{AgentSpread, ClusterPlace, ImagePull};
 
-use super::names::check_name;
+use super::pods::{PodKeys, Toleration, labels, namespace_name, pod_options};
 use crate::{
     at::{At, Key},
     check::Checker,
     raw::Size,
-    tree::quote,
 };
 
 /// The pods of an Indexed Job, each an agent with CPUs and memory of its own. Needs a waggle with support for Kubernetes, and only what
@@ -59,31 +56,13 @@ pub(crate) struct AgentPods {
     pub spread: Key<AgentSpread>,
 }
 
-/// A taint that agents do not mind.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Toleration {
-    /// Its key; every taint by default.
-    pub key: Key<String>,
-    /// Its value; whatever it is by default.
-    pub value: Key<String>,
-    /// NoSchedule, PreferNoSchedule or NoExecute; every effect by default.
-    pub effect: Key<String>,
-}
-
-const MEMORY_DEFAULT: u64 = 512 << 20;
-const MEMORY_MIN: u64 = 64 << 20;
-const NAMESPACE: &str = "a namespace: lower-case letters, digits and -, at most 63";
-const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
-
 /// `None`: something in it is wrong, which is reported.
 pub(super) fn agent_pods(
     checker: &mut Checker<'_>,
     At { value: keys, .. }: &At<AgentPods>,
     count: u32,
 ) -> Option<waggle_spec::AgentPods> {
-    let image = keys.image.content();
-    let image = image.and_then(|image| check_name(checker, image, "an image with its tag"));
+    let pod = pod_options(checker, &keys.pod_keys());
     let namespace = (keys.namespace).check(|given| namespace_name(checker, given));
     let makes_namespace = keys.make_namespace.value().copied().unwrap_or(false);
     if let (true, None, Some(place)) = (
@@ -94,17 +73,6 @@ pub(super) fn agent_pods(
         let mistake = place.key_mistake("lacks its name");
         checker.report(mistake.with_expected("namespace beside it"));
     }
-    let memory = keys.memory.or_default(Size(MEMORY_DEFAULT));
-    let memory = memory.filter(|Size(bytes)| *bytes >= MEMORY_MIN);
-    if let (None, Some(place)) = (&memory, keys.memory.place()) {
-        let mistake = place.mistake("is too little");
-        checker.report(mistake.with_expected("at least 64MiB"));
-    }
-    let tolerations = keys.tolerations.value().map_or_else(Vec::new, Clone::clone);
-    let tolerations = tolerations
-        .iter()
-        .map(|given| toleration(checker, &given.value));
-    let tolerations: Vec<Option<_>> = tolerations.collect();
     let spaces = keys.apart_from_namespaces.value();
     let spaces = spaces.map_or_else(Vec::new, Clone::clone);
     let spaces: Vec<Option<_>> = spaces
@@ -120,66 +88,29 @@ pub(super) fn agent_pods(
     }
     Some(waggle_spec::AgentPods {
         count,
-        kubeconfig: keys.kubeconfig.value().cloned(),
-        context: keys.context.value().cloned(),
-        namespace: namespace?,
+        place: ClusterPlace {
+            kubeconfig: keys.kubeconfig.value().cloned(),
+            context: keys.context.value().cloned(),
+            namespace: namespace?,
+        },
         makes_namespace,
-        image: image?,
-        pull: keys.pull.or_default(ImagePull::default())?,
-        pull_secrets: texts(&keys.pull_secrets),
-        cpus: keys.cpus.or_default(1)?,
-        memory_bytes: memory?.0,
-        node_selector: labels(&keys.node_selector),
-        tolerations: tolerations.into_iter().collect::<Option<_>>()?,
+        pod: pod?,
         apart_from: labels(&keys.apart_from),
         apart_from_namespaces: spaces.into_iter().collect::<Option<_>>()?,
         spread: keys.spread.or_default(AgentSpread::default())?,
     })
 }
 
-fn namespace_name(checker: &mut Checker<'_>, At { place, value }: &At<String>) -> Option<String> {
-    let is_letter =
-        |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == b'-';
-    let is_name = (1..=63).contains(&value.len())
-        && value.bytes().all(is_letter)
-        && !value.starts_with('-')
-        && !value.ends_with('-');
-    if !is_name {
-        let mistake = place.mistake(format!("is {}", quote(value)));
-        checker.report(mistake.with_expected(NAMESPACE));
+impl AgentPods {
+    fn pod_keys(&self) -> PodKeys<'_> {
+        PodKeys {
+            image: &self.image,
+            pull: &self.pull,
+            pull_secrets: &self.pull_secrets,
+            cpus: &self.cpus,
+            memory: &self.memory,
+            node_selector: &self.node_selector,
+            tolerations: &self.tolerations,
+        }
     }
-    is_name.then(|| value.clone())
-}
-
-fn toleration(checker: &mut Checker<'_>, keys: &Toleration) -> Option<AgentToleration> {
-    let effect = keys.effect.content();
-    if let Some(At { place, value }) = effect
-        && !EFFECTS.contains(&value.as_str())
-    {
-        let mistake = place.mistake(format!("is {}", quote(value)));
-        checker.report(mistake.with_expected(EFFECTS.join(", ")));
-        return None;
-    }
-    if let (None, Some(place)) = (keys.key.value(), keys.value.place()) {
-        let mistake = place.key_mistake("belongs to a key");
-        checker.report(mistake.with_expected("key beside it"));
-        return None;
-    }
-    Some(AgentToleration {
-        key: keys.key.value().cloned().unwrap_or_default(),
-        value: keys.value.value().cloned(),
-        effect: keys.effect.value().cloned(),
-    })
-}
-
-fn labels(given: &Key<IndexMap<String, At<String>>>) -> BTreeMap<String, String> {
-    let entries = given.value().into_iter().flatten();
-    entries
-        .map(|(name, text)| (name.clone(), text.value.clone()))
-        .collect()
-}
-
-fn texts(given: &Key<Vec<At<String>>>) -> Vec<String> {
-    let texts = given.value().into_iter().flatten();
-    texts.map(|text| text.value.clone()).collect()
 }

@@ -8,6 +8,8 @@ use waggle_spec::AgentsStarted;
 
 mod kubernetes;
 mod names;
+mod pods;
+pub(crate) mod runner;
 
 use self::{
     kubernetes::{AgentPods, agent_pods},

@@ -1,0 +1,162 @@
+//! Files from and to outside, as tar archives.
+
+use std::{
+    fs::{self, File, Metadata},
+    io::{self, BufReader, BufWriter, Read, Write},
+    os::unix::fs::MetadataExt,
+    path::Path,
+};
+
+use anyhow::{Context, Result, bail};
+use tar::{Archive, Builder, EntryType, Header};
+use waggle_results::private_file;
+
+use super::folder::PodFolder;
+
+/// Most bytes of a study with what it names.
+pub(in crate::commands::run) const STUDY_MAX_BYTES: u64 = 512 << 20;
+/// Folders within each other.
+const DEPTH_MAX: usize = 32;
+const FILE_MODE: u32 = 0o600;
+const FOLDER_MODE: u32 = 0o700;
+
+/// Takes the study, once.
+pub(super) fn receive(pod: &PodFolder, from: impl Read) -> Result<()> {
+    let partial = pod.path().join("work.partial");
+    if pod.work().exists() {
+        bail!("the pod has its study already");
+    }
+    // Of a connection that was lost.
+    fs::remove_dir_all(&partial).ok();
+    private_file::create_folder(&partial).context("cannot create the folder of the study")?;
+    unpack(from.take(STUDY_MAX_BYTES), &partial)?;
+    fs::rename(&partial, pod.work()).context("cannot keep the study")
+}
+
+/// Writes the folder of the run.
+pub(super) fn send(pod: &PodFolder, to: impl Write) -> Result<()> {
+    let submission = pod.submission()?;
+    let folder = pod.run(&submission);
+    if !folder.is_dir() {
+        bail!("the run made no folder");
+    }
+    let mut archive = Builder::new(BufWriter::new(to));
+    append_tree(&mut archive, &folder, Path::new(&submission.run))?;
+    append_end(&mut archive)?;
+    let written = archive.into_inner().and_then(|mut to| to.flush());
+    written.context("cannot send the folder of the run")
+}
+
+/// The results are where they are wanted.
+pub(super) fn finish(pod: &PodFolder) -> Result<()> {
+    private_file::write_file(&pod.is_fetched(), "").context("cannot note that the run was fetched")
+}
+
+/// Unpacks files and folders into a folder, which is this process's alone. Nothing is written elsewhere.
+pub(in crate::commands::run) fn unpack(from: impl Read, folder: &Path) -> Result<()> {
+    let mut archive = Archive::new(BufReader::new(from));
+    let problem = "cannot read the archive";
+    let mut ended = false;
+    for entry in archive.entries().context(problem)? {
+        let mut entry = entry.context(problem)?;
+        let kind = entry.header().entry_type();
+        if !matches!(kind, EntryType::Regular | EntryType::Directory) {
+            bail!("the archive has more than files and folders");
+        }
+        ended |= entry.path_bytes().as_ref() == END.as_bytes();
+        let unpacked = entry.unpack_in(folder).context("cannot write a file")?;
+        if !unpacked {
+            bail!("the archive has a file outside of its folder");
+        }
+    }
+    if !ended {
+        bail!("the archive was cut off");
+    }
+    fs::remove_file(folder.join(END)).context("cannot remove the mark of the archive's end")
+}
+
+/// The last file of an archive: one that was cut off between two files looks whole.
+const END: &str = ".end-of-archive";
+
+/// Adds a folder with all its files and folders; sockets and links are left out.
+pub(in crate::commands::run) fn append_tree(
+    archive: &mut Builder<impl Write>,
+    folder: &Path,
+    name: &Path,
+) -> Result<()> {
+    append_level(archive, folder, name, 0)
+}
+
+/// Ends an archive.
+pub(in crate::commands::run) fn append_end(archive: &mut Builder<impl Write>) -> Result<()> {
+    append_bytes(archive, Path::new(END), &[])
+}
+
+fn append_level(
+    archive: &mut Builder<impl Write>,
+    folder: &Path,
+    name: &Path,
+    depth: usize,
+) -> Result<()> {
+    if depth > DEPTH_MAX {
+        bail!(
+            "{} has more than {DEPTH_MAX} folders within each other",
+            folder.display()
+        );
+    }
+    let problem = || format!("cannot read {}", folder.display());
+    let mut header = header(EntryType::Directory, FOLDER_MODE, 0);
+    (archive.append_data(&mut header, name, io::empty())).with_context(problem)?;
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(folder).with_context(problem)? {
+        entries.push(entry.with_context(problem)?);
+    }
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let (path, name) = (entry.path(), name.join(entry.file_name()));
+        let kind = entry.file_type().with_context(problem)?;
+        if kind.is_dir() {
+            append_level(archive, &path, &name, depth + 1)?;
+        } else if kind.is_file() {
+            append_file(archive, &path, &name)?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds a file.
+pub(in crate::commands::run) fn append_file(
+    archive: &mut Builder<impl Write>,
+    file: &Path,
+    name: &Path,
+) -> Result<()> {
+    let problem = || format!("cannot read {}", file.display());
+    let opened = File::open(file).with_context(problem)?;
+    let metadata: Metadata = opened.metadata().with_context(problem)?;
+    if !metadata.is_file() {
+        bail!("{} is no file", file.display());
+    }
+    let size = metadata.len();
+    let mut header = header(EntryType::Regular, FILE_MODE, size);
+    header.set_mtime(u64::try_from(metadata.mtime()).unwrap_or_default());
+    // A file that grows meanwhile is sent as it was.
+    (archive.append_data(&mut header, name, opened.take(size))).with_context(problem)
+}
+
+/// Adds a file with this content.
+pub(in crate::commands::run) fn append_bytes(
+    archive: &mut Builder<impl Write>,
+    name: &Path,
+    bytes: &[u8],
+) -> Result<()> {
+    let mut header = header(EntryType::Regular, FILE_MODE, bytes.len() as u64);
+    (archive.append_data(&mut header, name, bytes)).context("cannot write the archive")
+}
+
+fn header(kind: EntryType, mode: u32, size: u64) -> Header {
+    let mut header = Header::new_gnu();
+    header.set_entry_type(kind);
+    header.set_mode(mode);
+    header.set_size(size);
+    header
+}

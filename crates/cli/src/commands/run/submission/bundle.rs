@@ -1,0 +1,212 @@
+//! A study with the files that it names, as an archive, and the values of the variables that it names.
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Component, Path, PathBuf},
+};
+
+use anyhow::{Context, Result, anyhow, bail};
+use tar::Builder;
+use waggle_study::{Body, ExternalTls, Pem, Study, System, TokenEndpoint, Values, What};
+
+use crate::{
+    commands::run::pod::files::{
+        STUDY_MAX_BYTES, append_bytes, append_end, append_file, append_tree,
+    },
+    inputs::study::Loaded,
+};
+
+/// What a run elsewhere needs of this machine.
+#[derive(Debug)]
+pub(super) struct Bundle {
+    /// The folder that has them all.
+    root: PathBuf,
+    study: PathBuf,
+    /// Absolute, without links.
+    files: BTreeSet<PathBuf>,
+    /// The folder of the system, and its name; `None`: it is a server by its URL.
+    system: Option<(PathBuf, String)>,
+    /// Names and values.
+    pub(super) variables: BTreeMap<String, String>,
+}
+
+impl Bundle {
+    /// Finds what a study names.
+    ///
+    /// # Errors
+    /// A file is not there, or cannot be had by the same name elsewhere.
+    pub(super) fn new(study: &Path, loaded: &Loaded) -> Result<Self> {
+        let named = Named::find(study, loaded)?;
+        let study =
+            fs::canonicalize(study).with_context(|| format!("cannot find {}", study.display()))?;
+        let folder = study.parent().unwrap_or(Path::new("/")).to_path_buf();
+        let mut files = BTreeSet::from([study.clone()]);
+        for name in named.files {
+            files.insert(file_elsewhere(&folder, &name)?);
+        }
+        let system = loaded.system.external.is_none().then(|| {
+            let name = loaded.system.name.clone();
+            (loaded.system_folder.clone(), name)
+        });
+        Ok(Self {
+            root: root_folder(&folder, &files),
+            study,
+            files,
+            system,
+            variables: named.variables,
+        })
+    }
+
+    /// The study, relative to the folder of the archive.
+    pub(super) fn study(&self) -> Result<PathBuf> {
+        self.name(&self.study)
+    }
+
+    /// The archive, with one more file.
+    ///
+    /// # Errors
+    /// A file cannot be read, or it is too large.
+    pub(super) fn archive(&self, name: &str, text: &[u8]) -> Result<Vec<u8>> {
+        let mut archive = Builder::new(Vec::new());
+        for file in &self.files {
+            append_file(&mut archive, file, &self.name(file)?)?;
+            let size = archive.get_ref().len() as u64;
+            if size > STUDY_MAX_BYTES {
+                bail!("the files of the study have more than {STUDY_MAX_BYTES} bytes");
+            }
+        }
+        if let Some((folder, system)) = &self.system {
+            let study = self.study()?;
+            let beside = study.parent().unwrap_or(Path::new(""));
+            append_tree(&mut archive, folder, &beside.join("systems").join(system))?;
+        }
+        append_bytes(&mut archive, Path::new(name), text)?;
+        append_end(&mut archive)?;
+        archive.into_inner().context("cannot end the archive")
+    }
+
+    fn name(&self, file: &Path) -> Result<PathBuf> {
+        let name = file.strip_prefix(&self.root);
+        Ok(name
+            .context("a file is outside of its folder")?
+            .to_path_buf())
+    }
+}
+
+/// A file by its name in the study, which must be found by the same name in another folder.
+fn file_elsewhere(folder: &Path, name: &str) -> Result<PathBuf> {
+    if Path::new(name).is_absolute() || name.starts_with("~/") {
+        bail!(
+            "the study names {name}, which is not there in a cluster: name it relative to the study's folder"
+        );
+    }
+    let file = folder.join(name);
+    // With its links: the same name leads there in the archive only if the folders have their own names.
+    let plain = without_dots(&file);
+    match fs::metadata(&plain) {
+        Ok(metadata) if metadata.is_file() => Ok(plain),
+        Ok(_) => bail!("{} is no file", file.display()),
+        Err(why) => Err(anyhow!("cannot read {}: {why}", file.display())),
+    }
+}
+
+/// Resolves `.` and `..` by name.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// The lowest folder above all of them.
+fn root_folder(folder: &Path, files: &BTreeSet<PathBuf>) -> PathBuf {
+    let above = |candidate: &&Path| files.iter().all(|file| file.starts_with(candidate));
+    let root = folder.ancestors().find(above);
+    root.unwrap_or(Path::new("/")).to_path_buf()
+}
+
+/// What a study names.
+struct Named {
+    /// As they are written, relative to its folder.
+    files: BTreeSet<String>,
+    variables: BTreeMap<String, String>,
+}
+
+impl Named {
+    /// Reads the study again, and notes what is asked for.
+    fn find(file: &Path, loaded: &Loaded) -> Result<Self> {
+        let files = RefCell::new(BTreeSet::new());
+        let variables = RefCell::new(BTreeMap::new());
+        let read = waggle_runner::files_beside(file);
+        let note_file = |name: &str| {
+            files.borrow_mut().insert(name.to_owned());
+            read(name)
+        };
+        let note_variable = |name: &str| note_variable(name, &variables);
+        let source = &loaded.study_source;
+        let mut study = waggle_study::read_study_and_files(source, &loaded.system, &note_file)?;
+        study.take_from_environment(Values {
+            variable: &note_variable,
+            file: &note_file,
+        })?;
+        let mut files = files.into_inner();
+        files.extend(bodies(&study));
+        files.extend(certificates(&study, &loaded.system));
+        Ok(Self {
+            files,
+            variables: variables.into_inner(),
+        })
+    }
+}
+
+fn note_variable(name: &str, noted: &RefCell<BTreeMap<String, String>>) -> Option<String> {
+    let value = std::env::var(name).ok()?;
+    noted.borrow_mut().insert(name.to_owned(), value.clone());
+    Some(value)
+}
+
+/// Files that are sent as bodies, or whose records are.
+fn bodies(study: &Study) -> impl Iterator<Item = String> + '_ {
+    study.cells.iter().filter_map(|cell| match &cell.what {
+        What::Request(request) => match &request.body {
+            Body::File(name) => Some(name.clone()),
+            Body::Records(body) => Some(body.file.clone()),
+            Body::None | Body::Text(_) | Body::Random(_) => None,
+        },
+        What::Scenario(_) => None,
+    })
+}
+
+/// Files with certificates and keys.
+fn certificates(study: &Study, system: &System) -> Vec<String> {
+    let server = system.external.iter().map(|server| &server.tls);
+    let components = system.components.iter();
+    let ports = components.flat_map(|component| component.external.iter().flatten());
+    let ports = ports.filter_map(|port| port.tls.as_ref());
+    let token = study
+        .oauth2
+        .iter()
+        .filter_map(|oauth2| match &oauth2.endpoint {
+            TokenEndpoint::Url { tls, .. } => tls.as_ref(),
+            TokenEndpoint::OfSystem { .. } => None,
+        });
+    let all = server.chain(ports).chain(token);
+    all.flat_map(pem_files).collect()
+}
+
+fn pem_files(tls: &ExternalTls) -> Vec<String> {
+    let client = tls.client.iter().flat_map(|(cert, key)| [cert, key]);
+    let pems = tls.ca.iter().chain(client);
+    pems.filter_map(|pem| match pem {
+        Pem::File(file) => Some(file.clone()),
+        Pem::Text(_) => None,
+    })
+    .collect()
+}
