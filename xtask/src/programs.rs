@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::steps::{FEATURES, Root, cargo_program};
 
 /// A test program of the workspace.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Program {
     pub(crate) package: String,
     /// Its target option for cargo: `--lib`, `--test it`.
@@ -20,6 +20,16 @@ pub(crate) struct Program {
     pub(crate) file: PathBuf,
     /// The package's folder, in which cargo runs it.
     pub(crate) folder: PathBuf,
+    pub(crate) tests: Tests,
+}
+
+/// Which tests of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tests {
+    All,
+    /// Those that have a word in their name.
+    With(&'static str),
+    Without(&'static str),
 }
 
 /// Builds all tests, with the programs and examples that they start.
@@ -83,6 +93,7 @@ fn programs(messages: &str, names: &BTreeMap<String, String>) -> Result<Vec<Prog
             target,
             file: file.into(),
             folder: folder.parent().context("a manifest has a folder")?.into(),
+            tests: Tests::All,
         });
     }
     if programs.is_empty() {
@@ -96,12 +107,24 @@ impl Program {
         let mut command = Command::new(&self.file);
         command
             .current_dir(&self.folder)
-            .env("CARGO_MANIFEST_DIR", &self.folder);
+            .env("CARGO_MANIFEST_DIR", &self.folder)
+            .args(self.tests.arguments());
         command
     }
 
     /// The command that runs all of it.
     pub(crate) fn full_command(&self) -> String {
+        match self.tests {
+            Tests::All => self.cargo_command(),
+            tests => format!(
+                "{} -- {}",
+                self.cargo_command(),
+                tests.arguments().join(" ")
+            ),
+        }
+    }
+
+    fn cargo_command(&self) -> String {
         let (package, target) = (&self.package, &self.target);
         let features = match FEATURES.split_once('=') {
             Some((_, feature)) if feature.starts_with(&format!("{package}/")) => {
@@ -120,7 +143,17 @@ impl Program {
 
     /// The command that runs one of its tests.
     pub(crate) fn test_alone(&self, test: &str) -> String {
-        format!("{} -- --exact {test}", self.full_command())
+        format!("{} -- --exact {test}", self.cargo_command())
+    }
+}
+
+impl Tests {
+    fn arguments(self) -> Vec<&'static str> {
+        match self {
+            Self::All => Vec::new(),
+            Self::With(word) => vec![word],
+            Self::Without(word) => vec!["--skip", word],
+        }
     }
 }
 
@@ -128,7 +161,7 @@ impl Program {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::programs;
+    use super::{Program, Tests, programs};
 
     #[test]
     fn programs_are_named_as_cargo_names_them() {
@@ -149,7 +182,7 @@ mod tests {
             "{\"reason\":\"build-finished\",\"success\":true}".to_owned(),
         ];
         let entries = programs(&messages.join("\n"), &names).unwrap();
-        let alone: Vec<String> = entries.iter().map(super::Program::full_command).collect();
+        let alone: Vec<String> = entries.iter().map(Program::full_command).collect();
         assert_eq!(
             alone,
             [
@@ -161,6 +194,15 @@ mod tests {
         assert_eq!(
             entries[2].test_alone("load::stops"),
             "cargo build -p waggle-a --examples && cargo test -p waggle-a --test it -- --exact load::stops"
+        );
+        let some = Program {
+            tests: Tests::With("load"),
+            ..entries[0].clone()
+        };
+        assert_eq!(some.full_command(), "cargo test -p waggle-a --lib -- load");
+        assert_eq!(
+            some.test_alone("load::stops"),
+            "cargo test -p waggle-a --lib -- --exact load::stops"
         );
         assert!(
             entries

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::{
     outputs,
-    programs::{self, Program},
+    programs::{self, Program, Tests},
     steps::{FEATURES, Failure, Root, Steps, in_parallel},
 };
 
@@ -29,6 +29,11 @@ const POLL: Duration = Duration::from_millis(50);
 const SHOWN_LINES: usize = 200;
 /// More parts than CPUs, because end-to-end tests wait most of the time.
 const PARTS_PER_CPU: usize = 2;
+
+/// Tests of this program with this word in their name have the machine to themselves, when all others have ended: a cluster of three
+/// nodes with load on it needs more than its share of two CPUs.
+const ALONE_PROGRAM: (&str, &str) = ("waggle-cli", "--test it");
+const ALONE: &str = "in_cluster";
 
 /// The tests of one command.
 #[derive(Debug)]
@@ -66,31 +71,50 @@ pub(crate) fn test(root: &Root, chosen: &[String], steps: &mut Steps) {
     // The longest ones begin first.
     let mut parts = vec![Part::Deploy, Part::Browser];
     built.sort_by_key(|program| !program.target.starts_with("--test"));
+    let alone = split_alone(&mut built);
     parts.extend(built.into_iter().map(Part::Program));
-    parts.retain(|part| {
-        chosen.is_empty()
-            || chosen
-                .iter()
-                .any(|word| part.name().contains(word.as_str()))
-    });
-    if parts.is_empty() {
+    let mut alone: Vec<Part> = alone.into_iter().map(Part::Program).collect();
+    let is_chosen = |part: &Part| {
+        let mut words = chosen.iter();
+        chosen.is_empty() || words.any(|word| part.name().contains(word.as_str()))
+    };
+    parts.retain(is_chosen);
+    alone.retain(is_chosen);
+    if parts.is_empty() && alone.is_empty() {
         steps.run_part("test", "cargo xtask test", || {
             bail!("no part has {} in its name", chosen.join(" or "))
         });
     }
     let at_once = PARTS_PER_CPU * thread::available_parallelism().map_or(1, usize::from);
     let (mut passed, mut failed) = (0, 0);
-    in_parallel(
-        parts,
-        at_once,
-        |part| part.run(root),
-        |ended| {
-            passed += ended.passed.unwrap_or(0);
-            failed += ended.failures.len();
-            note(ended, steps);
-        },
-    );
+    for (parts, at_once) in [(parts, at_once), (alone, 1)] {
+        in_parallel(
+            parts,
+            at_once,
+            |part| part.run(root),
+            |ended| {
+                passed += ended.passed.unwrap_or(0);
+                failed += ended.failures.len();
+                note(ended, steps);
+            },
+        );
+    }
     println!("tests: {passed} passed, {failed} failed");
+}
+
+/// Takes the tests that run alone out of the programs.
+fn split_alone(programs: &mut [Program]) -> Vec<Program> {
+    let mut alone = Vec::new();
+    for program in programs {
+        if (program.package.as_str(), program.target.as_str()) == ALONE_PROGRAM {
+            program.tests = Tests::Without(ALONE);
+            alone.push(Program {
+                tests: Tests::With(ALONE),
+                ..program.clone()
+            });
+        }
+    }
+    alone
 }
 
 /// Shows why a part failed, and notes it.
@@ -123,7 +147,13 @@ fn show(log: &Path) {
 impl Part {
     fn name(&self) -> String {
         match self {
-            Self::Program(program) => format!("{} {}", program.package, program.target),
+            Self::Program(program) => {
+                let (package, target) = (&program.package, &program.target);
+                match program.tests {
+                    Tests::With(word) => format!("{package} {target} {word}"),
+                    Tests::All | Tests::Without(_) => format!("{package} {target}"),
+                }
+            }
             Self::Browser => "browser".to_owned(),
             Self::Deploy => "deploy".to_owned(),
         }
@@ -179,6 +209,10 @@ impl Part {
     fn is_concluded(&self, output: &str) -> bool {
         let starts = |start: &str| output.lines().any(|line| line.starts_with(start));
         match self {
+            // A word that no test has is out of date.
+            Self::Program(program) if matches!(program.tests, Tests::With(_)) => {
+                starts("test result: ok.") && !starts("test result: ok. 0 passed")
+            }
             Self::Program(_) => starts("test result: ok."),
             Self::Browser => starts("# pass ") && !starts("# pass 0"),
             Self::Deploy => starts("ok "),
@@ -346,8 +380,8 @@ mod tests {
         time::Duration,
     };
 
-    use super::{FEATURES, Part, ended_within};
-    use crate::programs::Program;
+    use super::{FEATURES, Part, ended_within, split_alone};
+    use crate::programs::{Program, Tests};
 
     /// Less than the time that a leftover process would run.
     const PIPE_ENDS_WITHIN: Duration = Duration::from_secs(20);
@@ -401,6 +435,7 @@ mod tests {
             target: "--test it".to_owned(),
             file: PathBuf::new(),
             folder: PathBuf::new(),
+            tests: Tests::All,
         });
         let failed = |name: &str| {
             format!(
@@ -412,6 +447,24 @@ mod tests {
         let command = format!("{all} -- --exact load::ends");
         check(&program, &failed("load::ends"), &[&command]);
         check(&program, "Segmentation fault", &[&all]);
+        let Part::Program(program) = program else {
+            unreachable!("it is one");
+        };
+        let mut programs = [program];
+        let alone = split_alone(&mut programs).remove(0);
+        assert_eq!(
+            programs[0].full_command(),
+            format!("{all} -- --skip in_cluster")
+        );
+        let alone = Part::Program(alone);
+        assert_eq!(alone.name(), "waggle-cli --test it in_cluster");
+        check(
+            &alone,
+            "Segmentation fault",
+            &[&format!("{all} -- in_cluster")],
+        );
+        assert!(!alone.is_concluded("test result: ok. 0 passed; 0 failed"));
+        assert!(alone.is_concluded("test result: ok. 8 passed; 0 failed"));
         let command = r"node --test --test-name-pattern='^it\'\''s drawn \(once\)$' tests/browser/";
         check(&Part::Browser, "not ok 1 - it's drawn (once)\n", &[command]);
         check(

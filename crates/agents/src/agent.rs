@@ -99,7 +99,7 @@ async fn lead(
         token: options.join.token.clone(),
         address: String::new(),
     };
-    let mut control = reach(options, &mut runner).await?;
+    let mut control = reach(options, &mut runner, &mut say).await?;
     let runner = Arc::new(runner);
     let purpose = Purpose::Control {
         number: options.number,
@@ -170,13 +170,15 @@ fn serve_load(stream: TlsStream<TcpStream>, runtime: Handle) {
         .ok();
 }
 
-/// The control connection, to the first address that answers.
+/// The control connection, to the first address that answers. It is said once that none does, as long as there is hope.
 async fn reach(
     options: &AgentOptions,
     runner: &mut Runner,
+    say: &mut impl FnMut(&dyn fmt::Display),
 ) -> Result<TlsStream<TcpStream>, AgentError> {
     let deadline = Instant::now() + options.wait;
     let mut why = "no attempt was made".to_owned();
+    let mut is_said = false;
     loop {
         for address in &options.join.addresses {
             runner.address.clone_from(address);
@@ -198,6 +200,13 @@ async fn reach(
                 after: options.wait,
                 why,
             });
+        }
+        if !is_said {
+            let (run, seconds) = (&options.join.run, options.wait.as_secs());
+            say(&format_args!(
+                "the runner of {run} cannot be reached, and is tried for {seconds} s: {why}"
+            ));
+            is_said = true;
         }
         sleep(RETRY_PAUSE).await;
     }

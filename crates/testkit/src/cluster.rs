@@ -8,12 +8,14 @@ use std::{
     net::Ipv4Addr,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
+    time::Duration,
 };
 
 use tempfile::TempDir;
 
 /// Exit code of `up` if another cluster has the name or the addresses.
 const TAKEN: i32 = 3;
+const DAY: Duration = Duration::from_secs(86_400);
 /// Clusters that tests may have at the same time on one machine.
 const CLUSTERS_MAX: u8 = 90;
 
@@ -106,9 +108,19 @@ impl Cluster {
         &self.name
     }
 
+    /// How far the monotonic clock of a node and of its pods is ahead of this machine's; their date is the same.
+    pub fn clock_ahead(node: &str) -> Duration {
+        DAY * u32::from(node_number(node))
+    }
+
     /// This machine as pods and nodes see it: a server that listens here is reached by them.
     pub fn host(&self) -> Ipv4Addr {
         Ipv4Addr::new(10, 78, self.number, 254)
+    }
+
+    /// A node as this machine, pods and nodes see it, for node ports.
+    pub fn node_address(&self, node: &str) -> Ipv4Addr {
+        Ipv4Addr::new(10, 78, self.number, 10 + node_number(node))
     }
 
     /// The first two numbers of all addresses of pods, which are reached from this machine.
@@ -223,6 +235,14 @@ pub fn snapshot(name: &str) -> String {
     script.env("WAGGLE_CLUSTER_NAME", name);
     let output = output(&mut script);
     check(&script, &output)
+}
+
+/// 2 for `n2`.
+fn node_number(node: &str) -> u8 {
+    let number = node
+        .strip_prefix('n')
+        .and_then(|number| number.parse().ok());
+    number.expect("n1, n2…")
 }
 
 /// What `tests/cluster/fetch` made.

@@ -1,6 +1,6 @@
 //! `waggle system`: fetching artifacts, and running a system without a study.
 
-#[cfg(feature = "cluster-tests")]
+#[cfg(feature = "cluster")]
 mod agents_in_cluster;
 mod cluster_rights;
 pub(crate) mod clusters;

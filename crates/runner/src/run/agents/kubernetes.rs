@@ -37,6 +37,9 @@ const KEPT: Duration = Duration::from_secs(4 * 3600);
 /// How long an object may take to be gone, and how long reading of logs may take in all.
 const REMOVAL_AT_MOST: Duration = Duration::from_secs(60);
 const LOGS_AT_MOST: Duration = Duration::from_secs(30);
+/// Agents that have not joined of which is said where they are and what they said, and how long that may take to read.
+const MISSING_MAX: usize = 5;
+const MISSING_AT_MOST: Duration = Duration::from_secs(15);
 
 /// Why agents do not run in a cluster.
 #[derive(Debug, thiserror::Error)]
@@ -219,6 +222,34 @@ impl AgentJob {
             infos.push((index + 1, pod));
         }
         Ok(infos)
+    }
+
+    /// Where the agents are that have not joined, and what each said last; empty: that cannot be read in time.
+    pub(super) async fn words_of_missing(&self, joined: &[usize]) -> String {
+        let words = timeout(MISSING_AT_MOST, self.read_missing(joined)).await;
+        words.ok().and_then(Result::ok).unwrap_or_default()
+    }
+
+    async fn read_missing(&self, joined: &[usize]) -> Result<String, AgentJobError> {
+        let namespace = self.namespace();
+        let mut words = String::new();
+        let places = self.access.placement(&namespace, &self.job).await?;
+        let numbered = places.into_iter().filter_map(|place| {
+            let number = place.index? + 1;
+            let has_joined = joined.contains(&(number as usize));
+            (!has_joined).then_some((number, place))
+        });
+        for (number, place) in numbered.take(MISSING_MAX) {
+            let node = place.node.as_deref().unwrap_or("no node");
+            let lines = self.access.last_log_lines(&namespace, &place.pod, 1).await;
+            let said = match lines {
+                Ok(lines) => lines.into_iter().next_back(),
+                Err(why) => Some(why.to_string()),
+            };
+            let said = said.unwrap_or_else(|| "it has said nothing".to_owned());
+            words += &format!("; agent {number} ({} on {node}): {said}", place.pod);
+        }
+        Ok(words)
     }
 
     /// Notes the logs of the pods and the events of the namespace in the run folder, then removes all, or keeps it;

@@ -201,11 +201,13 @@ impl RunAgents {
             started.map_err(|why| RunError::AgentJob(why.to_string()))?;
         }
         let members = tokio::select! {
-            members = self.fleet.wait_for_agents(self.fleet.agents(), asked.wait) => {
-                members.map_err(|why| self.with_words_of_ssh(why))?
-            }
+            members = self.fleet.wait_for_agents(self.fleet.agents(), asked.wait) => members,
             why = self.ssh_failure() => return Err(RunError::Ssh(why)),
             () = shutdown.wait_for_stop() => return Err(RunError::AgentsNotAwaited),
+        };
+        let members = match members {
+            Ok(members) => members,
+            Err(why) => return Err(self.with_words(why).await),
         };
         let mut hosts: Vec<AgentHostInfo> = members.iter().map(host_info).collect();
         self.add_places(&mut hosts).await?;
@@ -240,14 +242,25 @@ impl RunAgents {
         }
     }
 
-    fn with_words_of_ssh(&self, why: FleetError) -> RunError {
-        let words = match &self.started {
-            Started::BySsh(ssh) => ssh.words(),
-            _ => None,
-        };
-        match words {
-            None => RunError::Agents(why),
-            Some(words) => RunError::Ssh(format!("{why}; {words}")),
+    /// With what is known of those that have not joined.
+    #[cfg_attr(
+        not(feature = "cluster"),
+        expect(clippy::unused_async, reason = "with Kubernetes it asks the cluster")
+    )]
+    async fn with_words(&self, why: FleetError) -> RunError {
+        match &self.started {
+            Started::ByHand(_) => RunError::Agents(why),
+            Started::BySsh(ssh) => match ssh.words() {
+                None => RunError::Agents(why),
+                Some(words) => RunError::Ssh(format!("{why}; {words}")),
+            },
+            #[cfg(feature = "cluster")]
+            Started::InKubernetes(job) => {
+                let members = self.fleet.members();
+                let joined: Vec<usize> = members.iter().map(|member| member.number).collect();
+                let words = job.words_of_missing(&joined).await;
+                RunError::AgentJob(format!("{why}{words}"))
+            }
         }
     }
 
