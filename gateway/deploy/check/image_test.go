@@ -21,7 +21,8 @@ import (
 	ocispecs "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-const dockerfile = "../Dockerfile"
+// Of the gateway, and of waggle for agents and runners.
+var dockerfiles = []string{"../Dockerfile", "../../../deploy/Dockerfile"}
 
 var pinned = regexp.MustCompile(`:[^:@]+@sha256:[0-9a-f]{64}$`)
 
@@ -34,22 +35,31 @@ func (noRegistry) ResolveImageConfig(_ context.Context, name string, _ sourceres
 }
 
 // As `docker build --check`.
-func TestDockerfileIsClean(t *testing.T) {
-	if warnings := lintDockerfile(t, readDockerfile(t)); len(warnings) > 0 {
-		t.Errorf("%q", warnings)
+func TestDockerfilesAreClean(t *testing.T) {
+	for _, file := range dockerfiles {
+		if warnings := lintDockerfile(t, readDockerfile(t, file)); len(warnings) > 0 {
+			t.Errorf("%s: %q", file, warnings)
+		}
 	}
 }
 
 func TestMistakesInADockerfileAreSeen(t *testing.T) {
-	wrong := bytes.Replace(readDockerfile(t), []byte("USER 65532:65532"), []byte("ENV API_TOKEN=${TOKEN}\nUSER 65532:65532"), 1)
+	wrong := bytes.Replace(readDockerfile(t, dockerfiles[0]), []byte("USER 65532:65532"), []byte("ENV API_TOKEN=${TOKEN}\nUSER 65532:65532"), 1)
 	warnings := strings.Join(lintDockerfile(t, wrong), " ")
 	for _, rule := range []string{"SecretsUsedInArgOrEnv", "UndefinedVar"} {
 		is(t, rule, strings.Contains(warnings, rule), true)
 	}
 }
 
-func TestImage(t *testing.T) {
-	parsed, err := parser.Parse(bytes.NewReader(readDockerfile(t)))
+func TestImages(t *testing.T) {
+	for _, file := range dockerfiles {
+		checkImage(t, file)
+	}
+}
+
+func checkImage(t *testing.T, file string) {
+	t.Helper()
+	parsed, err := parser.Parse(bytes.NewReader(readDockerfile(t, file)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,9 +152,9 @@ func ignoredFiles(t *testing.T) *patternmatcher.PatternMatcher {
 	return matcher
 }
 
-func readDockerfile(t *testing.T) []byte {
+func readDockerfile(t *testing.T, file string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(dockerfile)
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}

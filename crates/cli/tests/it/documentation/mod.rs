@@ -202,6 +202,7 @@ how_tos! {
     how_to_read_the_report: "report.md",
     how_to_load_a_running_server: "running-server.md",
     how_to_follow_a_run: "attach.md",
+    how_to_run_in_a_cluster: "cluster.md",
 }
 
 #[test]

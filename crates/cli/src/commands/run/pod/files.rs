@@ -160,3 +160,72 @@ fn header(kind: EntryType, mode: u32, size: u64) -> Header {
     header.set_size(size);
     header
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn archive(folder: &Path) -> Vec<u8> {
+        let mut archive = Builder::new(Vec::new());
+        append_tree(&mut archive, folder, Path::new("a-1")).unwrap();
+        append_end(&mut archive).unwrap();
+        archive.into_inner().unwrap()
+    }
+
+    #[test]
+    fn a_folder_comes_whole_or_not_at_all() {
+        let around = tempfile::tempdir().unwrap();
+        let folder = around.path().join("a-1");
+        let deep = "x".repeat(120);
+        fs::create_dir_all(folder.join("trials").join(&deep)).unwrap();
+        fs::write(folder.join("run.json"), "{}").unwrap();
+        fs::write(folder.join("trials").join(&deep).join(&deep), "long names").unwrap();
+        symlink("/etc/passwd", folder.join("link")).unwrap();
+        let bytes = archive(&folder);
+        let there = around.path().join("there");
+        fs::create_dir(&there).unwrap();
+        unpack(&bytes[..], &there).unwrap();
+        let read = |name: &str| fs::read_to_string(there.join("a-1").join(name)).unwrap();
+        assert_eq!(read("run.json"), "{}");
+        assert_eq!(read(&format!("trials/{deep}/{deep}")), "long names");
+        assert!(!there.join("a-1/link").exists());
+        assert!(!there.join(END).exists());
+        // At each place between and in files.
+        for length in (0..bytes.len()).step_by(256) {
+            let cut = around.path().join(format!("cut-{length}"));
+            fs::create_dir(&cut).unwrap();
+            let unpacked = unpack(&bytes[..length], &cut);
+            // Behind the last file there are only zeros.
+            let has_all = bytes[length..].iter().all(|byte| *byte == 0);
+            assert!(has_all || unpacked.is_err(), "{length}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_written_elsewhere() {
+        let around = tempfile::tempdir().unwrap();
+        let there = around.path().join("there");
+        fs::create_dir(&there).unwrap();
+        let mut names = Builder::new(Vec::new());
+        let mut bad = header(EntryType::Regular, FILE_MODE, 1);
+        bad.as_old_mut().name[..10].copy_from_slice(b"../outside");
+        bad.set_cksum();
+        names.append(&bad, &b"x"[..]).unwrap();
+        let error = unpack(&names.into_inner().unwrap()[..], &there).unwrap_err();
+        assert!(
+            error.to_string().contains("outside of its folder"),
+            "{error}"
+        );
+        let mut links = Builder::new(Vec::new());
+        let mut link = header(EntryType::Symlink, FILE_MODE, 0);
+        links.append_link(&mut link, "link", "/etc").unwrap();
+        let error = unpack(&links.into_inner().unwrap()[..], &there).unwrap_err();
+        assert!(
+            error.to_string().contains("more than files and folders"),
+            "{error}"
+        );
+        assert!(!around.path().join("outside").exists());
+    }
+}

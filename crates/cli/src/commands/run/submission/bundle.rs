@@ -210,3 +210,33 @@ fn pem_files(tls: &ExternalTls) -> Vec<String> {
     })
     .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_found_by_their_names_from_the_study() {
+        let around = tempfile::tempdir().unwrap();
+        let folder = around.path().join("studies");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("a.csv"), "").unwrap();
+        fs::write(around.path().join("b.csv"), "").unwrap();
+        assert_eq!(
+            file_elsewhere(&folder, "./a.csv").unwrap(),
+            folder.join("a.csv")
+        );
+        let above = file_elsewhere(&folder, "../b.csv").unwrap();
+        assert_eq!(above, around.path().join("b.csv"));
+        let files = BTreeSet::from([folder.join("a.csv"), above]);
+        assert_eq!(root_folder(&folder, &files), around.path());
+        let check = |name: &str, words: &str| {
+            let error = file_elsewhere(&folder, name).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        };
+        check("/etc/hosts", "name it relative to the study's folder");
+        check("~/key.pem", "name it relative to the study's folder");
+        check("c.csv", "No such file");
+        check("..", "is no file");
+    }
+}

@@ -230,3 +230,70 @@ fn is_loopback(host: &str) -> bool {
         |address| address.to_canonical().is_loopback(),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::run::resume_command::tests::flags as run_flags;
+
+    #[test]
+    fn flags_of_the_plan_go_to_the_pod_and_others_are_refused() {
+        let given = run_flags(&[
+            "--cluster",
+            "--filter",
+            "size=1",
+            "--seed",
+            "7",
+            "--quick",
+            "--strict",
+        ]);
+        refuse_flags(&given).unwrap();
+        let expected = "--no-live --runs runs --filter size=1 --seed 7 --quick --strict";
+        assert_eq!(flags(&given).join(" "), expected);
+        let check = |given: &[&str], words: &str| {
+            let error = refuse_flags(&run_flags(given)).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        };
+        check(
+            &["--times", "3"],
+            "--times cannot be combined with a run in a cluster",
+        );
+        check(&["--resume"], "--resume cannot be combined");
+        check(
+            &["--junit", "x.xml"],
+            "give the fetched folder to `waggle report`",
+        );
+    }
+
+    #[test]
+    fn a_run_is_shown_again_by_the_flags_of_its_place() {
+        let given = [
+            "--cluster=kind it",
+            "--namespace",
+            "load",
+            "--kubeconfig",
+            "k.yaml",
+        ];
+        let place = Place::of_flags(&run_flags(&given).in_cluster);
+        assert_eq!(
+            place.attach_command("a-1"),
+            "waggle run --attach=a-1 --cluster='kind it' --namespace load --kubeconfig k.yaml"
+        );
+    }
+
+    #[test]
+    fn addresses_of_this_machine_are_not_those_of_a_pod() {
+        for host in [
+            "127.0.0.1",
+            "::1",
+            "localhost",
+            "shop.localhost",
+            "::ffff:127.0.0.1",
+        ] {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in ["10.0.0.1", "shop.default.svc", "localhost.example"] {
+            assert!(!is_loopback(host), "{host}");
+        }
+    }
+}

@@ -21,11 +21,9 @@ const SECRET: &str = "a8f5f167f44f4964e6c998dee827110c";
 /// A study of one agent whose header has a value of the environment.
 fn study(bench: &Bench, namespace: &str, changes: &[(&str, &str)]) -> Workspace {
     bench.namespace(namespace);
-    let rights = bench.waggle(
-        &Workspace::new(),
-        &["cluster", "rbac", "--namespace", namespace],
-    );
-    let rights = { rights }.output().unwrap();
+    let folder = Workspace::new();
+    let rights = ["cluster", "rbac", "--namespace", namespace];
+    let rights = bench.waggle(&folder, &rights).output().unwrap();
     bench
         .cluster
         .apply(&String::from_utf8(rights.stdout).unwrap());
@@ -90,7 +88,7 @@ fn a_run_is_driven_from_a_pod_and_its_folder_is_fetched() {
     let found = grep
         .args(["--recursive", "--files-with-matches", SECRET])
         .arg(workspace.path());
-    assert_eq!(output_text(&found.output().unwrap()), "");
+    assert_eq!(output_text(&found.output().unwrap()).trim(), "");
 }
 
 /// A run, and what it says.
