@@ -23,7 +23,7 @@ use self::ssh::SshAgents;
 use crate::{event::Event, event_sender::Events, run::request::RunRequest, trial::error::RunError};
 
 /// The file by which agents join, in the run folder.
-const JOIN_FILE: &str = "agents.join";
+pub(crate) const JOIN_FILE: &str = "agents.join";
 /// Notices that may wait to be shown.
 const NOTICES_MAX: usize = 1_000;
 
