@@ -81,7 +81,7 @@ pub(super) struct JobParts<'a> {
 }
 
 /// The address of the API as pods of a cluster have it; `None`: this process is in no pod.
-fn service_host() -> Option<IpAddr> {
+pub(super) fn service_host() -> Option<IpAddr> {
     env::var(SERVICE_HOST).ok()?.parse().ok()
 }
 
@@ -105,10 +105,8 @@ impl AgentJob {
             // What the study says of the cluster was followed by who submitted the run.
             _ if parts.in_pod.is_some() => Access::in_cluster().await?,
             (None, None) if service_host().is_some() => Access::in_cluster().await?,
-            (file, context) => {
-                let file = file
-                    .as_ref()
-                    .map(|file| path_beside(parts.study_file, file));
+            (_, context) => {
+                let file = kubeconfig(pods, parts.study_file);
                 Access::load(file.as_deref(), context.as_deref()).await?
             }
         };
@@ -313,6 +311,12 @@ fn event_line(event: &waggle_cluster::Event) -> String {
     )
 }
 
+/// The kubeconfig that the study names.
+pub(super) fn kubeconfig(pods: &AgentPods, study_file: &Path) -> Option<PathBuf> {
+    let file = pods.place.kubeconfig.as_ref()?;
+    Some(path_beside(study_file, file))
+}
+
 /// A file beside the study; `~/` is the home folder.
 #[must_use]
 pub fn path_beside(study_file: &Path, file: &str) -> PathBuf {
@@ -359,11 +363,7 @@ fn indexed_job(name: &str, pods: &AgentPods, secret: &str) -> IndexedJob {
         count: pods.count,
         apart_from: pods.apart_from.clone(),
         apart_from_namespaces: pods.apart_from_namespaces.clone(),
-        spread: match pods.spread {
-            AgentSpread::OneOnEach => Spread::OneOnEach,
-            AgentSpread::Even => Spread::Even,
-            AgentSpread::Preferred => Spread::Preferred,
-        },
+        spread: spread(pods.spread),
         deadline: JOB_AT_MOST,
         kept: KEPT,
     }
@@ -401,6 +401,14 @@ impl InPod {
             name: self.anchor_name.clone(),
             uid: self.anchor_uid.clone(),
         }
+    }
+}
+
+pub(super) fn spread(asked: AgentSpread) -> Spread {
+    match asked {
+        AgentSpread::OneOnEach => Spread::OneOnEach,
+        AgentSpread::Even => Spread::Even,
+        AgentSpread::Preferred => Spread::Preferred,
     }
 }
 

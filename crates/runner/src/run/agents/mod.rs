@@ -2,6 +2,8 @@
 
 #[cfg(feature = "cluster")]
 pub(crate) mod kubernetes;
+#[cfg(feature = "cluster")]
+pub(crate) mod room;
 mod ssh;
 
 use std::{
