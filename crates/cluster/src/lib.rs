@@ -25,7 +25,10 @@ pub use labels::{APP_LABEL, RUN_LABEL, TRIAL_LABEL};
 pub use objects::{
     Created, Ledger, LeftBehind, LeftBehindError, ObjectError, Place, StillThere, left_behind,
 };
-pub use placement::{Capacity, NodeCapacity, NodeFacts, PodPlace, Unknown};
+pub use placement::{
+    Behind, Capacity, Closed, NodeCapacity, NodeFacts, PodPlace, PodSize, SystemPod, Unknown,
+    WantedNodes,
+};
 pub use pods::{
     ContainerState, ContainerStatus, Event, ExecEnd, ExecError, LogLines, NotRunning, PodStatus,
     Reason, Streams, Stuck, WaitLimits,

@@ -67,8 +67,8 @@ pub use trial::{
     LagInfo, LedgerInfo, LoadDropInfo, MachineInfo, MeasuredRecords, NetworkCounts, NetworkInfo,
     NodeInfo, PhaseInfo, PhaseName, PodInfo, PreparationInfo, PrepareLoadInfo, PrepareStepInfo,
     ProbeInfo, QuietWaitInfo, ResourceRow, SampleInfo, SessionCounts, SessionsInfo, SnapshotInfo,
-    StepCounts, StepInfo, StopNumber, StoppedInfo, SystemMetricRow, ThrottledInfo, TrialEnd,
-    TrialInfo, add_failures,
+    StepCounts, StepInfo, StopNumber, StoppedInfo, SystemMetricRow, SystemOnNode, ThrottledInfo,
+    TrialEnd, TrialInfo, add_failures,
     limit::{CpuLimit, LimitInfo, LimitMeans, MemoryLimit, ThrottlingInfo},
     note_failure,
 };

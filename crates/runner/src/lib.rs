@@ -34,7 +34,10 @@ pub use load::{
 };
 pub use probe::SampleLimits;
 #[cfg(feature = "cluster")]
-pub use run::agents::kubernetes::{object_name, path_beside, pod_shape};
+pub use run::agents::{
+    kubernetes::{object_name, path_beside, pod_shape},
+    room::{AgentRoom, RoomError, agent_room},
+};
 pub use run::{
     cells_left_out::{SystemWithArtifacts, cells_to_leave_out, left_out_numbers},
     entry::run,

@@ -33,6 +33,7 @@ mod parts;
 mod phases;
 mod place;
 mod plan;
+mod pods;
 mod port_tls;
 mod prepare;
 mod probe;

@@ -9,6 +9,7 @@ use crate::{
     Level,
     mistake::{Finding, Position},
     nearest::{list, nearest_word},
+    pods::refusal,
     raw::parse_width,
     tree::{Entry, Node, Value, quote},
 };
@@ -138,6 +139,13 @@ impl Validator<'_> {
         properties: &serde_json::Map<String, Schema>,
         entry: &Entry,
     ) -> Option<(String, Position)> {
+        if let Some(refusal) = refusal(&self.path, &entry.key) {
+            let (key, place) = (quote(&entry.key), self.current_path());
+            let what = format!("{key} in {place}: {}", refusal.why);
+            let finding = Finding::new(entry.position, what).with_expected(refusal.instead);
+            self.findings.push(finding);
+            return Some((refusal.meant.to_owned(), entry.position));
+        }
         let words = || properties.keys().map(String::as_str);
         let near = nearest_word(&entry.key, words());
         let what = format!(

@@ -4,8 +4,9 @@ use hdrhistogram::Histogram;
 use waggle_metrics::Metric;
 use waggle_results as results;
 use waggle_results::{
-    AgentInfo, BackgroundLoadInfo, CountsRow, FaultInfo, GeneratorInfo, GeneratorPartInfo,
-    LedgerInfo, MachineInfo, PhaseName, RunInfo, Trial, TrialEnd, TrialInfo,
+    AgentHostInfo, AgentInfo, BackgroundLoadInfo, CountsRow, FaultInfo, GeneratorInfo,
+    GeneratorPartInfo, LedgerInfo, MachineInfo, PhaseName, RunInfo, SystemOnNode, Trial, TrialEnd,
+    TrialInfo,
 };
 use waggle_spec::{LoadKind, Threshold, TimeKind};
 use waggle_stats::{
@@ -104,7 +105,7 @@ pub(crate) fn trial(view: &TrialView<'_>, info: &RunInfo, machine: Option<Machin
         delivery: delivery.totals(),
         probe_lag_s: probe_lag_s(trial),
         background: background_workers(&trial.info),
-        agents: agents(&trial.info),
+        agents: agents(&trial.info, info),
         probe_cpu_share: probe_cpu_share(view),
         negative_delay_share: negative_delay_share(&trial.info),
         store_unread: trial
@@ -133,14 +134,23 @@ pub(crate) fn trial(view: &TrialView<'_>, info: &RunInfo, machine: Option<Machin
 }
 
 /// The agents that made the load, as they are judged.
-fn agents(info: &TrialInfo) -> Vec<Agent> {
+fn agents(info: &TrialInfo, run: &RunInfo) -> Vec<Agent> {
     let count = u32::try_from(info.agents.len()).unwrap_or(u32::MAX);
     let agents = info.agents.iter();
-    agents.map(|agent| agent_facts(agent, count)).collect()
+    agents
+        .map(|agent| agent_facts(agent, count, &run.agents))
+        .collect()
 }
 
-fn agent_facts(agent: &AgentInfo, count: u32) -> Agent {
+fn agent_facts(agent: &AgentInfo, count: u32, hosts: &[AgentHostInfo]) -> Agent {
+    let mut hosts = hosts.iter();
+    let host = hosts.find(|host| host.number == agent.number);
+    let system = host.and_then(|host| host.pod.as_ref()?.system.as_ref());
     Agent {
+        beside: match system {
+            Some(SystemOnNode::Shared { what }) => what.clone(),
+            _ => Vec::new(),
+        },
         nth: NthAgent {
             number: agent.number,
             of: count,

@@ -186,6 +186,9 @@ fn a_killed_run_leaves_no_secret_and_the_next_one_removes_the_rest() {
     assert!(text.contains(&format!("half={mark}")), "{text}");
     let run = workspace.run_folder();
     assert!(run.join(".system").exists());
+    wait_until("the run can be followed", || {
+        run.join("events.sock").exists()
+    });
     kill_with_supervisors(&mut child);
     let left = workspace.processes_left();
     assert!(!left.is_empty(), "nobody ends the components");
@@ -202,11 +205,12 @@ fn a_killed_run_leaves_no_secret_and_the_next_one_removes_the_rest() {
         "a killed run left remains",
         "sleep (pid ",
         "removed .system",
+        "removed events.sock",
     ] {
         assert!(said.contains(what), "{what}: {said}");
     }
     workspace.assert_none_left();
-    assert!(!run.join(".system").exists());
+    assert!(!run.join(".system").exists() && !run.join("events.sock").exists());
     assert!(!log.exists() && !trial(".0001-c01-r1.partial").unwrap().exists());
 }
 

@@ -63,6 +63,10 @@ pub enum AccessError {
         user: String,
         why: String,
     },
+    #[error(
+        "{place}: credentials are given by the program {program}, and a plan starts no programs"
+    )]
+    Program { place: String, program: String },
     #[error("this is no pod with a service account: {0}")]
     NotInCluster(String),
     #[error("cannot connect to {server}: {why}")]
@@ -93,6 +97,28 @@ impl Access {
     ) -> Result<Self, AccessError> {
         let read = file::read(kubeconfig, context).await?;
         Self::begin(read.config, read.origin, read.credential).await
+    }
+
+    /// The same for a plan, which starts nothing: a context with a program for credentials is refused.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn load_without_program(
+        kubeconfig: Option<&Path>,
+        context: Option<&str>,
+    ) -> Result<Self, AccessError> {
+        let read = file::read(kubeconfig, context).await?;
+        if let (Some(program), Some(context)) =
+            (&read.origin.credential_program, &read.origin.context)
+        {
+            let place = read.origin.kubeconfig.as_ref();
+            let place = place.map_or("KUBECONFIG".into(), |file| file.to_string_lossy());
+            return Err(AccessError::Program {
+                place: format!("{place}, context \"{context}\""),
+                program: program.clone(),
+            });
+        }
+        Self::begin(read.config, read.origin, None).await
     }
 
     /// By the service account of the pod in which this runs.

@@ -17,6 +17,7 @@ pub enum Kind {
     Node,
     Job,
     Lease,
+    EndpointSlice,
 }
 
 /// What a right allows, as a Role names it.
@@ -30,7 +31,7 @@ pub enum Verb {
 }
 
 impl Kind {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Namespace,
         Self::ConfigMap,
         Self::Secret,
@@ -40,6 +41,7 @@ impl Kind {
         Self::Node,
         Self::Job,
         Self::Lease,
+        Self::EndpointSlice,
     ];
 
     /// The name of its resource, as a Role names it.
@@ -55,6 +57,7 @@ impl Kind {
             Self::Node => "nodes",
             Self::Job => "jobs",
             Self::Lease => "leases",
+            Self::EndpointSlice => "endpointslices",
         }
     }
 
@@ -64,6 +67,7 @@ impl Kind {
         match self {
             Self::Job => "batch",
             Self::Lease => "coordination.k8s.io",
+            Self::EndpointSlice => "discovery.k8s.io",
             _ => "",
         }
     }
@@ -72,6 +76,7 @@ impl Kind {
         match self {
             Self::Job => "batch/v1",
             Self::Lease => "coordination.k8s.io/v1",
+            Self::EndpointSlice => "discovery.k8s.io/v1",
             _ => "v1",
         }
     }
@@ -89,6 +94,7 @@ impl Kind {
             Self::Node => "Node",
             Self::Job => "Job",
             Self::Lease => "Lease",
+            Self::EndpointSlice => "EndpointSlice",
         }
     }
 

@@ -1,11 +1,17 @@
 //! Where pods are, what their nodes are, and how much of a cluster is free.
 
+mod capacity;
 mod nodes;
 mod quantity;
+mod system_pods;
 
 use crate::{access::Access, api::ApiError, pods::PodStatus};
 
-pub use self::nodes::{Capacity, NodeCapacity, NodeFacts, Unknown};
+pub use self::{
+    capacity::{Capacity, Closed, NodeCapacity, PodSize, WantedNodes},
+    nodes::{NodeFacts, Unknown},
+    system_pods::{Behind, SystemPod},
+};
 
 /// Where a pod of a Job is.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -63,7 +63,7 @@ const RIGHTS: [Right; 10] = [
 ];
 
 /// Rights in the whole cluster, for facts of nodes alone.
-const NODE_RIGHTS: [Right; 2] = [
+const NODE_RIGHTS: [Right; 4] = [
     (
         "kernel, runtime, instance type and zone of the nodes of a run; what a plan needs",
         Kind::Node,
@@ -73,6 +73,18 @@ const NODE_RIGHTS: [Right; 2] = [
     (
         "what else runs on these nodes, and what it asks for",
         Kind::Pod,
+        "",
+        &[Verb::List],
+    ),
+    (
+        "which Service has the address of the system",
+        Kind::Service,
+        "",
+        &[Verb::List],
+    ),
+    (
+        "whether its pods are on the nodes of agents",
+        Kind::EndpointSlice,
         "",
         &[Verb::List],
     ),

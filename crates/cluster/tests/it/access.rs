@@ -56,6 +56,13 @@ printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential",
     let access = Access::load(Some(&file), None).await.unwrap();
     access.events(&lab.namespace).await.unwrap();
     assert_eq!(runs(), 3, "it is renewed");
+    let refused = Access::load_without_program(Some(&file), None).await;
+    let expected = format!(
+        "{}, context \"cloud\": credentials are given by the program sh, and a plan starts no programs",
+        file.display()
+    );
+    assert_eq!(refused.unwrap_err().to_string(), expected);
+    assert_eq!(runs(), 3);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,7 +2,7 @@
 
 use http::Method;
 use serde_json::json;
-use waggle_cluster::Access;
+use waggle_cluster::{Access, Closed, PodSize, Spread, WantedNodes};
 
 use crate::server::Lab;
 
@@ -21,7 +21,7 @@ async fn node(lab: &Lab, name: &str, ready: &str) {
     lab.request(Method::PATCH, &format!("/api/v1/nodes/{name}"), &patch)
         .await;
     let status = json!({
-        "allocatable": { "cpu": "3900m", "memory": "8Gi" },
+        "allocatable": { "cpu": "3900m", "memory": "8Gi", "pods": "110" },
         "conditions": [{ "type": "Ready", "status": ready, "reason": "", "message": "" }],
         "nodeInfo": {
             "kernelVersion": "6.1.0", "osImage": "Debian 12", "kubeletVersion": "v1.36.3", "architecture": "amd64",
@@ -87,10 +87,31 @@ async fn pods_and_their_nodes() {
     assert_eq!((facts.other_pods, facts.other_cpus), (1, 0.5));
     assert!((facts.allocatable_cpus - 3.9).abs() < 1e-9);
 
+    pod(&lab, "shop", &first, "other", "100m").await;
     let labels = [("lab".to_owned(), lab.namespace.clone())].into();
-    let capacity = access.capacity(&labels).await.unwrap();
+    let mut wanted = WantedNodes {
+        node_selector: labels,
+        ..WantedNodes::default()
+    };
+    let capacity = access.capacity(&wanted).await.unwrap();
     assert_eq!(capacity.nodes.len(), 2);
-    assert!((capacity.free_cpus() - 1.4).abs() < 1e-9, "{capacity:?}");
-    assert_eq!(capacity.room_for(1, 1 << 30, 8), 1);
-    assert_eq!(capacity.room_for(2, 1 << 30, 8), 0);
+    assert_eq!(capacity.requests_unknown, None);
+    let [ready, absent] = [&first, &second].map(|name| {
+        let mut nodes = capacity.nodes.iter();
+        nodes.find(|node| node.name == *name).unwrap()
+    });
+    assert!((ready.free_cpus - 1.3).abs() < 1e-9, "{capacity:?}");
+    assert_eq!(absent.closed, Some(Closed::NotReady));
+    let size = |cpus| PodSize {
+        cpus,
+        memory_bytes: 1 << 30,
+    };
+    assert_eq!(capacity.room_for(size(1), Spread::Even), 1);
+    assert_eq!(capacity.room_for(size(2), Spread::Even), 0);
+
+    wanted.apart_from = [("waggle/run".to_owned(), "other".to_owned())].into();
+    wanted.apart_from_namespaces = vec![lab.namespace.clone()];
+    let capacity = access.capacity(&wanted).await.unwrap();
+    assert!(capacity.nodes.iter().any(|node| node.has_apart));
+    assert_eq!(capacity.room_for(size(1), Spread::Even), 0);
 }

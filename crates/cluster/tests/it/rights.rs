@@ -147,7 +147,7 @@ async fn the_role_is_enough_and_facts_of_nodes_are_unknown() {
         .to_string();
     assert_eq!(why, format!("unknown: cannot get nodes n1: {hint}"));
     let why = access
-        .capacity(&BTreeMap::new())
+        .capacity(&WantedNodes::default())
         .await
         .unwrap_err()
         .to_string();
@@ -178,7 +178,47 @@ async fn the_cluster_role_is_enough_for_facts_of_nodes() {
         access.node_facts(&name, &lab.run).await.unwrap().other_pods,
         0
     );
-    access.capacity(&BTreeMap::new()).await.unwrap();
+    let capacity = access.capacity(&WantedNodes::default()).await.unwrap();
+    assert_eq!(capacity.requests_unknown, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_without_pods_are_shown_as_far_as_they_are_known() {
+    let lab = Lab::new("half").await;
+    apply(&lab, &rbac(&lab.namespace, true)).await;
+    let access = account(&lab).await;
+    let role = format!(
+        "/apis/rbac.authorization.k8s.io/v1/clusterroles/waggle-nodes-{}",
+        lab.namespace
+    );
+    let rules =
+        json!({ "rules": [{ "apiGroups": [""], "resources": ["nodes"], "verbs": ["list"] }] });
+    lab.request(Method::PATCH, &role, &rules).await;
+    let hint = "not allowed; `waggle cluster rbac --nodes` prints a ClusterRole that allows it";
+    let mut wanted = WantedNodes {
+        apart_from: [("app".to_owned(), "shop".to_owned())].into(),
+        apart_from_namespaces: vec![lab.namespace.clone()],
+        ..WantedNodes::default()
+    };
+    // The authorizer learns of the change a moment later.
+    let mut known = access.capacity(&wanted).await.unwrap();
+    for _ in 0..1200 {
+        if known.requests_unknown.is_some() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        known = access.capacity(&wanted).await.unwrap();
+    }
+    let why = known.requests_unknown.unwrap().to_string();
+    assert_eq!(why, format!("unknown: cannot list pods: {hint}"));
+    assert_eq!(known.apart_unknown, None);
+    wanted.apart_from_namespaces = vec!["default".to_owned()];
+    let known = access.capacity(&wanted).await.unwrap();
+    let why = known.apart_unknown.unwrap().to_string();
+    assert!(
+        why.starts_with("unknown: cannot list pods in namespace default: not allowed"),
+        "{why}"
+    );
 }
 
 /// Takes one verb after the other out of the Role.

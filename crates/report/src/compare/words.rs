@@ -315,6 +315,8 @@ pub fn change(change: &ConditionChange) -> (String, String) {
         Condition::Memory => "memory".to_owned(),
         Condition::IdlePoll => "idle polling".to_owned(),
         Condition::CpuSets => "pinned CPUs".to_owned(),
+        Condition::AgentHosts => "hosts of agents".to_owned(),
+        Condition::AgentHardware => "hardware of agents".to_owned(),
         Condition::WaggleVersion => "waggle".to_owned(),
         Condition::System => "system".to_owned(),
         Condition::Component(component) => format!("version of {component}"),

@@ -50,6 +50,25 @@ pub struct PodInfo {
     /// Why it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
+    /// `None`: nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<SystemOnNode>,
+}
+
+/// Whether the system was on the node of an agent, when the agents had joined or at the end of the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum SystemOnNode {
+    /// It was.
+    Shared {
+        /// `NAMESPACE/POD`, or the address of the system, which is the node's.
+        what: Vec<String>,
+    },
+    /// It was on others.
+    Apart,
+    Unknown {
+        why: String,
+    },
 }
 
 /// A node of a cluster, when the agents had joined.

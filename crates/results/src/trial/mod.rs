@@ -16,7 +16,7 @@ mod rows;
 mod stopped;
 mod sums;
 
-pub use agent::{AgentHostInfo, AgentInfo, NodeInfo, PodInfo, ThrottledInfo};
+pub use agent::{AgentHostInfo, AgentInfo, NodeInfo, PodInfo, SystemOnNode, ThrottledInfo};
 pub use background::{BackgroundInfo, BackgroundLoadInfo};
 pub use clients::{ClientEndInfo, ClientInfo};
 pub use cool_down::CoolDownInfo;

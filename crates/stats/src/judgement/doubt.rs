@@ -197,7 +197,9 @@ impl InstrumentFinding {
             }
             Self::ProbeCpu { .. } => PROBE_CPU,
             Self::InFlightMissing { .. } => FEWER_IN_FLIGHT,
-            Self::ConnectionsFewest { .. } | Self::NotKnown => &[],
+            Self::ConnectionsFewest { .. }
+            | Self::NotKnown
+            | Self::Agent(AgentFinding::NodeShared { .. }) => &[],
         }
     }
 }

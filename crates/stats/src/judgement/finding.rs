@@ -301,6 +301,8 @@ pub enum AgentFinding {
         error_us: f64,
         limit_ppm: f64,
     },
+    /// It was on one node with these parts of the system, whose CPUs, memory and kernel it shared.
+    NodeShared { agent: NthAgent, with: Vec<String> },
 }
 
 impl From<AgentFinding> for Finding {

@@ -182,6 +182,8 @@ pub struct Agent {
     pub drift_ppm: f64,
     /// The drift may be so much more or less.
     pub drift_bound_ppm: f64,
+    /// What of the system was on its node, by name; empty: nothing, or that is not known.
+    pub beside: Vec<String>,
 }
 
 /// One of several generators, over the measured phase: as in [`Generator`].

@@ -2,7 +2,7 @@
 
 use waggle_results::RunInfo;
 
-use crate::run::run_model::Model;
+use crate::{run::run_model::Model, runs::agent_hosts::AgentHosts};
 
 /// Something that differs, from the first side to the second.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +24,10 @@ pub enum Condition {
     IdlePoll,
     /// CPUs of load generator and system.
     CpuSets,
+    /// Names of the hosts that made the load; none of pods, which have new ones in each run.
+    AgentHosts,
+    /// What these hosts are, without their names.
+    AgentHardware,
     WaggleVersion,
     System,
     /// The version of a component.
@@ -62,6 +66,15 @@ pub(crate) fn conditions_changed(first_run: &Model, second_run: &Model) -> Vec<C
         let (load, system) = (&info.host.load_cpus, &info.host.system_cpus);
         format!("load {load:?}, system {system:?}")
     });
+    let agents = |info: &RunInfo| AgentHosts::new(&info.agents);
+    let [first_agents, second_agents] = [first, second].map(agents);
+    let [first_names, second_names] =
+        [&first_agents, &second_agents].map(|agents| agents.names().join(", "));
+    add(Condition::AgentHosts, first_names, second_names);
+    let [first_hardware, second_hardware] =
+        [&first_agents, &second_agents].map(|agents| agents.hardware().to_string());
+    add(Condition::AgentHardware, first_hardware, second_hardware);
+    let mut host = |what, text: fn(&RunInfo) -> String| add(what, text(first), text(second));
     host(Condition::WaggleVersion, |info| info.waggle_version.clone());
     host(Condition::System, |info| info.system.clone());
     host(Condition::LoadModel, |info| {

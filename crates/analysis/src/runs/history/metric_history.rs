@@ -17,8 +17,8 @@ use crate::{
         compare::{ConditionChange, invert},
         history::{
             CURRENT_RUNS, ChangeDoubt, ChangeJudgement, HistoryChange, HistoryPoint,
-            HistoryRunFacts, HistorySeries, HistorySettings, Host, HostScope, MetricHistory,
-            NamedRun, changes_between, is_of_measurement,
+            HistoryRunFacts, HistorySeries, HistorySettings, HostScope, MetricHistory, NamedRun,
+            changes_between, hosts::Host, is_of_measurement,
         },
     },
 };
@@ -51,7 +51,7 @@ pub(super) struct Values {
 impl<'a> Sources<'a> {
     pub(super) fn new(runs: &'a [NamedRun], hosts: &[Host], settings: &HistorySettings) -> Self {
         let place = |run: &NamedRun| {
-            let run_host = Host::new(&run.model.info.host);
+            let run_host = Host::new(&run.model.info);
             hosts.iter().position(|host| *host == run_host).unwrap_or(0)
         };
         Self {

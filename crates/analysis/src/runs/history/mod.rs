@@ -4,15 +4,19 @@
 //! a change that is none in one of a hundred histories. A change at which the way of measuring changed as well (kernel, waggle, the
 //! text of the study) is undecided. Reasons: docs/design/0051-history.md.
 
+mod hosts;
 mod metric_history;
 #[cfg(test)]
 mod tests;
 
 use waggle_metrics::{Metric, Unit, Wish};
-use waggle_results::Host as HostFacts;
 use waggle_stats::{Estimate, MIN_HISTORY, MIN_RUNS, OverRuns, Verdict};
 
-use self::metric_history::{Sources, metric_history};
+pub use self::hosts::is_same_host;
+use self::{
+    hosts::{Host, distinct_hosts},
+    metric_history::{Sources, metric_history},
+};
 use crate::{
     cell::outcome::outcomes_with,
     info::factor::Counted,
@@ -40,7 +44,7 @@ pub struct HistorySettings {
 /// What a series is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostScope {
-    /// One host: its name, CPU model and number of CPUs.
+    /// One host: its name, CPU model and number of CPUs, and the hosts of its agents.
     Each,
     /// All hosts, which count as alike.
     Together,
@@ -341,7 +345,7 @@ pub fn history(
     let mut outcomes = outcomes_with(&asked, &newest.cells, &newest.info);
     outcomes.retain(|outcome| outcome.is_asked(&asked));
     let cells: Vec<HistoryCell> = newest.cells.iter().map(history_cell).collect();
-    let hosts = host_names(&runs);
+    let hosts = distinct_hosts(&runs);
     let sources = Sources::new(&runs, &hosts, settings);
     let points = outcomes.iter().map(|outcome| sources.series(outcome));
     let points: Vec<Vec<metric_history::Values>> = points.collect();
@@ -365,7 +369,7 @@ pub fn history(
         left_out_cells: left_out_of_run(&newest.info),
         unreadable: Vec::new(),
         cells,
-        host_names: hosts.iter().map(|host| host.name.clone()).collect(),
+        host_names: hosts.iter().map(Host::name).collect(),
     })
 }
 
@@ -419,52 +423,17 @@ fn former_cells(runs: &[NamedRun], cells: &[HistoryCell]) -> Vec<String> {
     former.into_iter().map(|cell| cell.name).collect()
 }
 
-/// What makes a host another one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Host {
-    name: String,
-    cpu_model: String,
-    cpus: u32,
-}
-
-impl Host {
-    fn new(host: &HostFacts) -> Self {
-        Self {
-            name: host.name.clone(),
-            cpu_model: host.cpu_model.clone(),
-            cpus: host.cpus,
-        }
-    }
-}
-
-/// Whether the runs of two hosts are in the same series.
-#[must_use]
-pub fn is_same_host(a: &HostFacts, b: &HostFacts) -> bool {
-    Host::new(a) == Host::new(b)
-}
-
-/// In the order in which they first come.
-fn host_names(runs: &[NamedRun]) -> Vec<Host> {
-    let mut hosts: Vec<Host> = Vec::new();
-    for run in runs {
-        let host = Host::new(&run.model.info.host);
-        if !hosts.contains(&host) {
-            hosts.push(host);
-        }
-    }
-    hosts
-}
-
 /// Whether it is part of how is measured, not of what is measured.
 fn is_of_measurement(condition: &Condition, hosts: HostScope) -> bool {
     match condition {
-        Condition::Host => hosts == HostScope::Each,
+        Condition::Host | Condition::AgentHosts => hosts == HostScope::Each,
         Condition::Kernel
         | Condition::CpuModel
         | Condition::Cpus
         | Condition::Memory
         | Condition::IdlePoll
         | Condition::CpuSets
+        | Condition::AgentHardware
         | Condition::WaggleVersion
         | Condition::LoadModel
         | Condition::Study => true,

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
-use waggle_results::RunInfo;
+use waggle_results::{AgentHostInfo, RunInfo};
 
 use super::*;
 use crate::tests::simulated_run::{Scatter, Simulated, share};
@@ -239,6 +239,69 @@ fn hosts_can_be_taken_together() {
     let joint_history = history(runs, &together).unwrap();
     assert_eq!(joint_history.outcome(), HistoryOutcome::Worse);
     assert_eq!(joint_history.metrics[0].series.len(), CELLS);
+}
+
+/// An agent on a host of its own.
+fn agent(name: &str, cpus: u32) -> AgentHostInfo {
+    AgentHostInfo {
+        number: 1,
+        name: name.to_owned(),
+        machine: name.to_owned(),
+        kernel: String::new(),
+        architecture: String::new(),
+        cpu_model: "Xeon".to_owned(),
+        cpus,
+        cpu_quota: None,
+        pod: None,
+        is_same_program: true,
+    }
+}
+
+#[test]
+fn runs_with_other_hosts_of_agents_are_in_another_series() {
+    let course = Course {
+        runs: 12,
+        changes: &[(6, 0.8)],
+        slow: &[],
+    };
+    let with_agents = |later: fn() -> AgentHostInfo| {
+        let mut runs = course.runs(3);
+        for (index, run) in runs.iter_mut().enumerate() {
+            let host = if index < 6 {
+                agent("load-1", 2)
+            } else {
+                later()
+            };
+            run.model.info.agents = vec![host];
+        }
+        runs
+    };
+    let other_name = || agent("load-2", 2);
+    let other_hardware = || agent("load-1", 4);
+    let apart = history(with_agents(other_name), &SETTINGS).unwrap();
+    assert_eq!(apart.outcome(), HistoryOutcome::NoChange);
+    assert_eq!(apart.metrics[0].series.len(), 2 * CELLS);
+    let names = ["load-1", "load-2"].map(|on| format!("fast with agents on {on} (2 × Xeon)"));
+    assert_eq!(apart.host_names, names);
+    assert_eq!(apart.host_moves(), [(0, 6)]);
+
+    let together = |runs| {
+        let settings = HistorySettings {
+            hosts: HostScope::Together,
+            ..SETTINGS
+        };
+        history(runs, &settings).unwrap()
+    };
+    assert_eq!(
+        together(with_agents(other_name)).outcome(),
+        HistoryOutcome::Worse
+    );
+    let changed = together(with_agents(other_hardware));
+    let change = &changed.metrics[0].series[0].changes[0];
+    assert_eq!(
+        change.judgement,
+        ChangeJudgement::Undecided(ChangeDoubt::Conditions)
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `waggle plan`: which trials would run, in which order and for how long.
 
+mod agents;
 mod commands;
 mod details;
 mod power;
@@ -38,6 +39,8 @@ pub(crate) fn run(arguments: &Plan) -> Result<Exit> {
     RecordFiles::read(&loaded.study, study)
         .map_err(|why| study::records_error(why, study, &loaded.study_source))?;
     lines.extend(missing_value(&loaded, arguments));
+    let is_foreign = !loaded.foreign.is_empty();
+    lines.extend(agents::lines(&loaded.study, study, is_foreign));
     for (path, objection) in &loaded.foreign {
         let path = path.display();
         lines.push(format!(

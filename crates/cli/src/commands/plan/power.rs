@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use waggle_analysis::{Model, history::is_same_host, model, planned_power};
 use waggle_report::wording::{format::plural, power::plan_lines};
 use waggle_results::{Run, parallel_map, run_info};
+use waggle_spec::Agents;
 use waggle_study::Study;
 
 use crate::{
@@ -65,6 +66,7 @@ fn given_runs(path: &Path) -> Result<Vec<PathBuf>> {
 /// The newest runs of the study on this host, of which the phases are as long as those that are planned. What cannot be read is none.
 fn earlier_runs(runs: &Path, study: &Study) -> Vec<PathBuf> {
     let host = waggle_system::this_host();
+    let agents = study.agents.as_ref().map_or(0, Agents::count) as usize;
     let measure = study.cells.first().map(|cell| cell.schedule.measure);
     let measure_s = measure.map(|measure| measure.as_secs_f64());
     let mut alike = Vec::new();
@@ -75,6 +77,8 @@ fn earlier_runs(runs: &Path, study: &Study) -> Vec<PathBuf> {
         let is_quick = (info.selection.as_ref()).is_some_and(|selection| selection.quick);
         if info.study == study.name
             && is_same_host(&info.host, &host)
+            // Which hosts join is not known before the run.
+            && info.agents.len() == agents
             && info.imported.is_none()
             && !is_quick
             && measure_s == Some(info.schedule.measure_s)

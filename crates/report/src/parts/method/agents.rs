@@ -1,7 +1,7 @@
 //! The agents that made the load: their hosts, their clocks and their starts.
 
 use waggle_analysis::Model;
-use waggle_results::{AgentHostInfo, AgentInfo, NodeInfo, PodInfo};
+use waggle_results::{AgentHostInfo, AgentInfo, NodeInfo, PodInfo, SystemOnNode};
 
 use crate::words::{
     fact::Fact,
@@ -65,8 +65,18 @@ fn pod_text(pod: &PodInfo) -> String {
         (None, Some(why)) => format!("facts of the node are not known: {why}"),
         (None, None) => "facts of the node are not known".to_owned(),
     };
+    let system = match &pod.system {
+        Some(SystemOnNode::Shared { what }) => {
+            format!(" together with the system ({})", what.join(", "))
+        }
+        Some(SystemOnNode::Apart) => ", the system on others".to_owned(),
+        Some(SystemOnNode::Unknown { why }) => {
+            format!(", and it is not known whether the system is there, too ({why})")
+        }
+        None => String::new(),
+    };
     format!(
-        "; pod {} of {} on node {}, {class}, {}, image {image}; {node}",
+        "; pod {} of {} on node {}{system}, {class}, {}, image {image}; {node}",
         pod.pod,
         pod.namespace,
         pod.node_name,

@@ -4,6 +4,9 @@ use waggle_stats::{AgentFinding, NthAgent};
 
 use crate::words::format::{self, Unit, count};
 
+/// Parts of a system that a sentence names.
+const NAMES_MAX: usize = 3;
+
 /// The sentence of a finding.
 pub(super) fn sentence(finding: &AgentFinding) -> String {
     match finding {
@@ -41,6 +44,22 @@ pub(super) fn sentence(finding: &AgentFinding) -> String {
                 name(agent)
             )
         }
+        AgentFinding::NodeShared { agent, with } => format!(
+            "{} shared its node with the system ({}): load and system take CPU time, memory and network from each other; \
+             agents.kubernetes.apart_from keeps them apart",
+            name(agent),
+            name_list(with)
+        ),
+    }
+}
+
+/// The first ones, and how many more.
+fn name_list(names: &[String]) -> String {
+    let shown = names.iter().take(NAMES_MAX).map(String::as_str);
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(NAMES_MAX) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
     }
 }
 

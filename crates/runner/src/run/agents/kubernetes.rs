@@ -15,9 +15,10 @@ use waggle_cluster::{
     MountedSecret, Namespace, ObjectError, Place, PodShape, PullPolicy, Spread, Toleration,
     WaitLimits,
 };
-use waggle_results::{NodeInfo, PodInfo, private_file};
+use waggle_results::{NodeInfo, PodInfo, SystemOnNode, private_file};
 use waggle_spec::{AgentPods, AgentSpread, ImagePull, PodOptions};
 
+use super::sharing::find_system;
 use crate::run::request::InPod;
 
 /// In the environment of every pod.
@@ -40,6 +41,8 @@ const LOGS_AT_MOST: Duration = Duration::from_secs(30);
 /// Agents that have not joined of which is said where they are and what they said, and how long that may take to read.
 const MISSING_MAX: usize = 5;
 const MISSING_AT_MOST: Duration = Duration::from_secs(15);
+/// How long it may take to find where the system is.
+const LOOK_AT_MOST: Duration = Duration::from_secs(30);
 
 /// Why agents do not run in a cluster.
 #[derive(Debug, thiserror::Error)]
@@ -81,7 +84,7 @@ pub(super) struct JobParts<'a> {
 }
 
 /// The address of the API as pods of a cluster have it; `None`: this process is in no pod.
-fn service_host() -> Option<IpAddr> {
+pub(super) fn service_host() -> Option<IpAddr> {
     env::var(SERVICE_HOST).ok()?.parse().ok()
 }
 
@@ -105,10 +108,8 @@ impl AgentJob {
             // What the study says of the cluster was followed by who submitted the run.
             _ if parts.in_pod.is_some() => Access::in_cluster().await?,
             (None, None) if service_host().is_some() => Access::in_cluster().await?,
-            (file, context) => {
-                let file = file
-                    .as_ref()
-                    .map(|file| path_beside(parts.study_file, file));
+            (_, context) => {
+                let file = kubeconfig(pods, parts.study_file);
                 Access::load(file.as_deref(), context.as_deref()).await?
             }
         };
@@ -195,29 +196,42 @@ impl AgentJob {
         claim.map_or_else(String::new, |claim| claim.namespace.clone())
     }
 
-    /// Where the pods are, each with the number of its agent.
-    pub(super) async fn places(&self) -> Result<Vec<(u32, PodInfo)>, AgentJobError> {
-        let places = self.access.placement(&self.namespace(), &self.job).await?;
+    /// Where the pods are, each with the number of its agent, and whether a system that is reached by these hosts is there, too.
+    pub(super) async fn places(
+        &self,
+        pods: &AgentPods,
+        system_hosts: &[String],
+    ) -> Result<Vec<(u32, PodInfo)>, AgentJobError> {
+        let namespace = self.namespace();
+        let places = self.access.placement(&namespace, &self.job).await?;
+        let looking = find_system(&self.access, pods, &namespace, system_hosts);
+        let system = timeout(LOOK_AT_MOST, looking).await.ok();
         let mut infos = Vec::with_capacity(places.len());
         for place in places {
-            let (Some(index), Some(node_name)) = (place.index, place.node) else {
+            let (Some(index), Some(place_node)) = (place.index, place.node) else {
                 continue;
             };
-            let facts = self.access.node_facts(&node_name, self.ledger.run()).await;
+            let facts = self.access.node_facts(&place_node, self.ledger.run()).await;
             let (node, unknown) = match facts {
                 Ok(facts) => (Some(node_info(&facts)), None),
                 Err(why) => (None, Some(why.to_string())),
             };
             let pod = PodInfo {
                 pod: place.pod,
-                namespace: self.namespace(),
-                node_name,
+                namespace: namespace.clone(),
+                node_name: place_node.clone(),
                 image: place.image,
                 image_digest: place.image_digest,
                 qos_class: place.qos_class,
                 restarts: place.restarts,
                 node,
                 unknown,
+                system: Some(match &system {
+                    Some(system) => system.look_on(&place_node),
+                    None => SystemOnNode::Unknown {
+                        why: "the cluster did not answer in time".to_owned(),
+                    },
+                }),
             };
             infos.push((index + 1, pod));
         }
@@ -313,6 +327,12 @@ fn event_line(event: &waggle_cluster::Event) -> String {
     )
 }
 
+/// The kubeconfig that the study names.
+pub(super) fn kubeconfig(pods: &AgentPods, study_file: &Path) -> Option<PathBuf> {
+    let file = pods.place.kubeconfig.as_ref()?;
+    Some(path_beside(study_file, file))
+}
+
 /// A file beside the study; `~/` is the home folder.
 #[must_use]
 pub fn path_beside(study_file: &Path, file: &str) -> PathBuf {
@@ -359,11 +379,7 @@ fn indexed_job(name: &str, pods: &AgentPods, secret: &str) -> IndexedJob {
         count: pods.count,
         apart_from: pods.apart_from.clone(),
         apart_from_namespaces: pods.apart_from_namespaces.clone(),
-        spread: match pods.spread {
-            AgentSpread::OneOnEach => Spread::OneOnEach,
-            AgentSpread::Even => Spread::Even,
-            AgentSpread::Preferred => Spread::Preferred,
-        },
+        spread: spread(pods.spread),
         deadline: JOB_AT_MOST,
         kept: KEPT,
     }
@@ -401,6 +417,14 @@ impl InPod {
             name: self.anchor_name.clone(),
             uid: self.anchor_uid.clone(),
         }
+    }
+}
+
+pub(super) fn spread(asked: AgentSpread) -> Spread {
+    match asked {
+        AgentSpread::OneOnEach => Spread::OneOnEach,
+        AgentSpread::Even => Spread::Even,
+        AgentSpread::Preferred => Spread::Preferred,
     }
 }
 

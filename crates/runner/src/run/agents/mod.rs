@@ -2,8 +2,14 @@
 
 #[cfg(feature = "cluster")]
 pub(crate) mod kubernetes;
+#[cfg(feature = "cluster")]
+pub(crate) mod room;
+#[cfg(feature = "cluster")]
+mod sharing;
 mod ssh;
 
+#[cfg(feature = "cluster")]
+use std::time::Duration;
 use std::{
     fs,
     net::SocketAddr,
@@ -23,7 +29,10 @@ use self::ssh::SshAgents;
 use crate::{event::Event, event_sender::Events, run::request::RunRequest, trial::error::RunError};
 
 /// The file by which agents join, in the run folder.
-const JOIN_FILE: &str = "agents.join";
+pub(crate) const JOIN_FILE: &str = "agents.join";
+/// How long it may take to look again where agents are.
+#[cfg(feature = "cluster")]
+const LOOK_AT_MOST: Duration = Duration::from_secs(45);
 /// Notices that may wait to be shown.
 const NOTICES_MAX: usize = 1_000;
 
@@ -87,7 +96,7 @@ pub(crate) async fn gather_agents(gathering: Gathering<'_>) -> Result<Option<Run
     match joined.and_then(|hosts| note_hosts(gathering.folder, hosts)) {
         Ok(()) => Ok(Some(agents)),
         Err(why) => {
-            agents.end(gathering, true).await;
+            agents.remove(gathering, true).await;
             Err(why)
         }
     }
@@ -210,29 +219,73 @@ impl RunAgents {
             Err(why) => return Err(self.with_words(why).await),
         };
         let mut hosts: Vec<AgentHostInfo> = members.iter().map(host_info).collect();
-        self.add_places(&mut hosts).await?;
+        self.add_places(&mut hosts, gathering).await?;
         Ok(hosts)
     }
 
     #[cfg(not(feature = "cluster"))]
     #[expect(clippy::unused_async, reason = "with Kubernetes it asks the cluster")]
-    async fn add_places(&self, _hosts: &mut [AgentHostInfo]) -> Result<(), RunError> {
+    async fn add_places(
+        &self,
+        _hosts: &mut [AgentHostInfo],
+        _gathering: Gathering<'_>,
+    ) -> Result<(), RunError> {
         Ok(())
     }
 
-    /// Notes where the pods are.
+    /// Notes where the pods are, and whether the system is there, too. What was noted before counts as well.
     #[cfg(feature = "cluster")]
-    async fn add_places(&self, hosts: &mut [AgentHostInfo]) -> Result<(), RunError> {
-        if let Started::InKubernetes(job) = &self.started {
-            let places = job.places().await;
-            let places = places.map_err(|why| RunError::AgentJob(why.to_string()))?;
-            for (number, pod) in places {
-                if let Some(host) = hosts.iter_mut().find(|host| host.number == number) {
-                    host.pod = Some(pod);
+    async fn add_places(
+        &self,
+        hosts: &mut [AgentHostInfo],
+        gathering: Gathering<'_>,
+    ) -> Result<(), RunError> {
+        let Started::InKubernetes(job) = &self.started else {
+            return Ok(());
+        };
+        let asked = gathering.request.study.agents.as_ref();
+        let Some(AgentsStarted::InKubernetes(pods)) = asked.map(|asked| &asked.started) else {
+            return Ok(());
+        };
+        let system_hosts = sharing::system_hosts(&gathering.request.system);
+        let places = job.places(pods, &system_hosts).await;
+        let places = places.map_err(|why| RunError::AgentJob(why.to_string()))?;
+        let noted = gathering.folder.info();
+        for (number, mut pod) in places {
+            let before = noted.agents.iter().find(|host| host.number == number);
+            let before = before.and_then(|host| host.pod.as_ref()?.system.clone());
+            let system = pod.system.take();
+            pod.system = system.map(|system| sharing::merge_looks(before, system));
+            let Some(host) = hosts.iter_mut().find(|host| host.number == number) else {
+                continue;
+            };
+            match &mut host.pod {
+                // What else is on a node is meant when the agents had joined.
+                Some(before) => {
+                    before.system = pod.system;
+                    before.restarts = pod.restarts;
                 }
+                none => *none = Some(pod),
             }
         }
         Ok(())
+    }
+
+    /// Looks again at the end: pods of the system may have moved. What is not known then was known at the beginning.
+    #[cfg(feature = "cluster")]
+    async fn look_again(&self, gathering: Gathering<'_>) {
+        let mut hosts = gathering.folder.info().agents.clone();
+        let looking = self.add_places(&mut hosts, gathering);
+        let looked = match tokio::time::timeout(LOOK_AT_MOST, looking).await {
+            Ok(looked) => looked.and_then(|()| note_hosts(gathering.folder, hosts)),
+            Err(_) => Err(RunError::AgentJob(
+                "the cluster did not answer in time".to_owned(),
+            )),
+        };
+        if let Err(why) = looked {
+            let warning = format!("where agents were at the end of the run is not known: {why}");
+            gathering.warn(vec![warning]).await;
+        }
     }
 
     async fn ssh_failure(&self) -> String {
@@ -264,7 +317,16 @@ impl RunAgents {
         }
     }
 
-    /// Ends all agents; of a cluster also what was made for them.
+    /// Ends all agents after the last trial; of a cluster also what was made for them.
+    pub(crate) async fn end(self, gathering: Gathering<'_>, has_failed: bool) {
+        #[cfg(feature = "cluster")]
+        if matches!(self.started, Started::InKubernetes(_)) {
+            self.look_again(gathering).await;
+        }
+        self.remove(gathering, has_failed).await;
+    }
+
+    /// The same of agents that have made no load.
     #[cfg_attr(
         not(feature = "cluster"),
         expect(
@@ -273,7 +335,7 @@ impl RunAgents {
             reason = "with Kubernetes it waits"
         )
     )]
-    pub(crate) async fn end(self, gathering: Gathering<'_>, has_failed: bool) {
+    async fn remove(self, gathering: Gathering<'_>, has_failed: bool) {
         #[cfg(feature = "cluster")]
         if let Started::InKubernetes(job) = self.started {
             // Agents end by themselves, so that their logs are whole.

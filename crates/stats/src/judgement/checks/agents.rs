@@ -1,4 +1,4 @@
-//! Agents on other hosts: whether each had its CPUs, and whether its clock can be relied on.
+//! Agents on other hosts: whether each had its CPUs and a node without the system, and whether its clock can be relied on.
 
 use crate::{
     judgement::{
@@ -21,6 +21,7 @@ const PERIODS_MIN: u64 = 10;
 pub(super) fn agents(facts: &TrialFacts<'_>, findings: &mut Findings) {
     for agent in &facts.agents {
         throttling(agent, findings);
+        node(agent, findings);
         if facts.ledger.is_some() {
             drift(agent, findings);
         }
@@ -42,6 +43,16 @@ fn throttling(agent: &Agent, findings: &mut Findings) {
         findings.reason(Verdict::InstrumentLimited, finding);
     } else if share >= THROTTLED_REMARK {
         findings.remark(finding);
+    }
+}
+
+/// As of a load on the machine of the system, it is not known how much it takes from it.
+fn node(agent: &Agent, findings: &mut Findings) {
+    if !agent.beside.is_empty() {
+        findings.remark(AgentFinding::NodeShared {
+            agent: agent.nth.clone(),
+            with: agent.beside.clone(),
+        });
     }
 }
 
@@ -81,6 +92,7 @@ mod tests {
             clock_error_us: 0.0,
             drift_ppm: 0.0,
             drift_bound_ppm: 0.0,
+            beside: Vec::new(),
         }
     }
 
@@ -115,6 +127,15 @@ mod tests {
         check(with((4, 2_000)), (0, 1));
         check(with((20, 2_000)), (1, 0));
         check(with((1, 1)), (1, 0));
+    }
+
+    #[test]
+    fn a_node_with_the_system_is_a_remark() {
+        let shared = Agent {
+            beside: vec!["shop/shop-0".to_owned()],
+            ..agent()
+        };
+        check_with(None, shared, (0, 1));
     }
 
     #[test]

@@ -1,0 +1,67 @@
+//! Which runs are of one host: that of the runner, and those of the agents that made the load.
+
+use waggle_results::{Host as HostFacts, RunInfo};
+
+use crate::runs::{agent_hosts::AgentHosts, history::NamedRun};
+
+/// What makes a host another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Host {
+    machine: Machine,
+    /// Those that made the load.
+    agents: AgentHosts,
+}
+
+/// The runner's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Machine {
+    name: String,
+    cpu_model: String,
+    cpus: u32,
+}
+
+impl Host {
+    pub(super) fn new(info: &RunInfo) -> Self {
+        Self {
+            machine: Machine::new(&info.host),
+            agents: AgentHosts::new(&info.agents),
+        }
+    }
+
+    /// `bench-1`, `bench-1 with agents on load-1 (2 × AMD EPYC)`.
+    pub(super) fn name(&self) -> String {
+        let name = &self.machine.name;
+        match self.agents.is_empty() {
+            true => name.clone(),
+            false => format!("{name} with agents on {}", self.agents),
+        }
+    }
+}
+
+impl Machine {
+    fn new(host: &HostFacts) -> Self {
+        Self {
+            name: host.name.clone(),
+            cpu_model: host.cpu_model.clone(),
+            cpus: host.cpus,
+        }
+    }
+}
+
+/// Whether two runners' hosts are in the same series, as long as the hosts of their agents are.
+#[must_use]
+pub fn is_same_host(a: &HostFacts, b: &HostFacts) -> bool {
+    Machine::new(a) == Machine::new(b)
+}
+
+/// In the order in which they first come.
+pub(super) fn distinct_hosts(runs: &[NamedRun]) -> Vec<Host> {
+    let mut hosts: Vec<Host> = Vec::new();
+    for run in runs {
+        let host = Host::new(&run.model.info);
+        if !hosts.contains(&host) {
+            hosts.push(host);
+        }
+    }
+    hosts
+}

@@ -1,0 +1,208 @@
+//! What a plan says of the agents that make the load: how many, the CPUs and nodes that they need, and what their cluster has of it.
+
+use std::{collections::BTreeMap, path::Path};
+
+use waggle_report::wording::{
+    format::{self, plural},
+    limits,
+};
+use waggle_spec::{AgentPods, AgentSpread, Agents, AgentsStarted};
+use waggle_study::Study;
+
+use super::range;
+
+/// Nodes that a line names.
+#[cfg(feature = "cluster")]
+const NODES_MAX: usize = 10;
+
+/// `is_foreign`: others may have written the study, so nothing that it names is connected to.
+pub(super) fn lines(study: &Study, study_file: &Path, is_foreign: bool) -> Vec<String> {
+    let Some(agents) = &study.agents else {
+        return Vec::new();
+    };
+    let (how, cpus) = match &agents.started {
+        AgentsStarted::ByHand { .. } => {
+            let how = "which are started by hand, with waggle agent".to_owned();
+            (how, OF_HOSTS.to_owned())
+        }
+        AgentsStarted::BySsh { hosts, .. } => {
+            let how = format!("which are started by ssh on {}", hosts.join(", "));
+            (how, OF_HOSTS.to_owned())
+        }
+        AgentsStarted::InKubernetes(pods) => {
+            ("the pods of a Job in Kubernetes".to_owned(), needs(pods))
+        }
+    };
+    let count = plural(agents.count(), "agent");
+    let used = used_count(study, agents);
+    let mut lines = vec![format!("load from {count}, {how}{used}; {cpus}")];
+    if let AgentsStarted::InKubernetes(pods) = &agents.started {
+        lines.extend(match is_foreign {
+            true => vec![
+                "what the cluster has is not asked: others may have written the study".to_owned(),
+            ],
+            false => cluster_lines(pods, study_file),
+        });
+    }
+    lines
+}
+
+const OF_HOSTS: &str = "CPUs are those of their hosts";
+
+/// How many of them a load has, if not all.
+fn used_count(study: &Study, agents: &Agents) -> String {
+    let generators = study.cells.iter().map(|cell| cell.generators);
+    let (least, most) = (generators.clone().min(), generators.max());
+    match least.zip(most) {
+        Some((least, most)) if least < agents.count() => {
+            let used = range(least.to_string(), most.to_string());
+            format!(", of which a load has {used}")
+        }
+        _ => String::new(),
+    }
+}
+
+/// `each 2 CPUs and 1 GiB, as request and limit: 6 CPUs and 3 GiB in all; …`
+fn needs(pods: &AgentPods) -> String {
+    let amount = |cpus: u64, memory_bytes: u64| {
+        format!(
+            "{} and {}",
+            plural(cpus, "CPU"),
+            limits::memory(memory_bytes)
+        )
+    };
+    let (cpus, count) = (u64::from(pods.pod.cpus), u64::from(pods.count));
+    let each = amount(cpus, pods.pod.memory_bytes);
+    let all = amount(count * cpus, count.saturating_mul(pods.pod.memory_bytes));
+    let spread = match pods.spread {
+        AgentSpread::OneOnEach => format!("on {}, one on each", plural(pods.count, "node")),
+        AgentSpread::Even => "as many on each node, give or take one".to_owned(),
+        AgentSpread::Preferred => "as many on each node as far as it goes".to_owned(),
+    };
+    let selected = match pods.pod.node_selector.is_empty() {
+        true => String::new(),
+        false => format!("; on nodes with {}", labels(&pods.pod.node_selector)),
+    };
+    let apart = match (pods.apart_from.is_empty(), &pods.apart_from_namespaces[..]) {
+        (true, _) => "; nodes of the system are not avoided, since apart_from is not given".into(),
+        (false, []) => format!("; on no node of pods with {}", labels(&pods.apart_from)),
+        (false, namespaces) => format!(
+            "; on no node of pods with {} in {}",
+            labels(&pods.apart_from),
+            namespaces.join(", ")
+        ),
+    };
+    format!("each {each}, as request and limit: {all} in all, {spread}{selected}{apart}")
+}
+
+fn labels(pairs: &BTreeMap<String, String>) -> String {
+    let pairs = pairs.iter().map(|(name, value)| format!("{name}={value}"));
+    pairs.collect::<Vec<_>>().join(",")
+}
+
+#[cfg(not(feature = "cluster"))]
+fn cluster_lines(_pods: &AgentPods, _study_file: &Path) -> Vec<String> {
+    vec!["what the cluster has is not known: this waggle has no support for Kubernetes".to_owned()]
+}
+
+/// What the cluster has; that it cannot be asked is no error of a plan.
+#[cfg(feature = "cluster")]
+fn cluster_lines(pods: &AgentPods, study_file: &Path) -> Vec<String> {
+    use std::time::Duration;
+
+    /// For whatever is asked.
+    const LIMIT: Duration = Duration::from_secs(5);
+    let asking = waggle_runner::agent_room(pods, study_file, LIMIT);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let room = match runtime {
+        Ok(runtime) => {
+            let room = runtime.block_on(asking);
+            // A name may still be looked up, on a thread that cannot be ended.
+            runtime.shutdown_background();
+            room.map_err(|why| why.to_string())
+        }
+        Err(why) => Err(format!("cannot start the runtime: {why}")),
+    };
+    match room {
+        Ok(room) => room_lines(&room, pods),
+        Err(why) => vec![format!("what the cluster has is not known: {why}")],
+    }
+}
+
+#[cfg(feature = "cluster")]
+fn room_lines(room: &waggle_runner::AgentRoom, pods: &AgentPods) -> Vec<String> {
+    let capacity = &room.capacity;
+    let takes = |node: &&waggle_cluster::NodeCapacity| node.closed.is_none() && !node.has_apart;
+    let open: Vec<_> = capacity.nodes.iter().filter(takes).collect();
+    let free: f64 = open.iter().map(|node| node.free_cpus).sum();
+    let all: f64 = open.iter().map(|node| node.cpus).sum();
+    let free = match &capacity.requests_unknown {
+        None => format!(
+            "{} of {}",
+            format::three_digits(free),
+            format::three_digits(all)
+        ),
+        Some(_) => format!("an unknown part of {}", format::three_digits(all)),
+    };
+    let fits = match (room.fitting >= pods.count, room.fitting) {
+        (true, _) if capacity.requests_unknown.is_some() => "they fit if enough of it is free",
+        (true, _) => "they fit",
+        (false, 0) => "none of them fits, unless the cluster adds nodes",
+        (false, _) => "they do not fit, unless the cluster adds nodes",
+    };
+    let mut lines = vec![format!(
+        "namespace {} of {}: {} of {} of the cluster can take them, with {free} CPUs free: {fits}",
+        room.namespace,
+        room.server,
+        open.len(),
+        plural(capacity.nodes.len(), "node")
+    )];
+    if room.fitting < pods.count {
+        let each = capacity.nodes.iter().take(NODES_MAX);
+        let each: Vec<String> = each.map(|node| node_text(node, room)).collect();
+        let more = match capacity.nodes.len().saturating_sub(NODES_MAX) {
+            0 => String::new(),
+            more => format!("; and {}", plural(more, "node")),
+        };
+        let nodes = match each.is_empty() {
+            true => "no node has the labels".to_owned(),
+            false => format!("{}{more}", each.join("; ")),
+        };
+        let (fitting, count) = (room.fitting, pods.count);
+        lines.push(format!("  room for {fitting} of {count}: {nodes}"));
+    }
+    let unknown = [
+        ("what other pods ask for is", &capacity.requests_unknown),
+        ("nodes of the system are", &capacity.apart_unknown),
+    ];
+    for (what, why) in unknown {
+        lines.extend(why.as_ref().map(|why| format!("  {what} {why}")));
+    }
+    lines
+}
+
+/// `n1 has 0.5 of 2 CPUs and 3 GiB free: 0 fit`.
+#[cfg(feature = "cluster")]
+fn node_text(node: &waggle_cluster::NodeCapacity, room: &waggle_runner::AgentRoom) -> String {
+    use waggle_cluster::Closed;
+
+    let name = &node.name;
+    match &node.closed {
+        Some(Closed::NotReady) => return format!("{name} is not ready"),
+        Some(Closed::Unschedulable) => return format!("{name} is cordoned"),
+        Some(Closed::Taint(taint)) => {
+            return format!("{name} has the taint {taint}, which agents do not tolerate");
+        }
+        None if node.has_apart => return format!("{name} has pods of the system"),
+        None => {}
+    }
+    format!(
+        "{name} has {} of {} CPUs and {} free, for {}",
+        format::three_digits(node.free_cpus),
+        format::three_digits(node.cpus),
+        format::bytes(node.free_memory_bytes),
+        node.room_for(room.size)
+    )
+}
