@@ -4,12 +4,12 @@
 
 use std::{
     fs,
-    net::SocketAddr,
+    net::{SocketAddr, TcpListener},
     ops::Deref,
     os::unix::fs::symlink,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    process::{Child, Command, Output, Stdio},
     sync::{LazyLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
     thread,
 };
@@ -22,9 +22,9 @@ use crate::{
     workspace::{Workspace, output_text},
 };
 
+/// The clock of agent 2 is wrong if the study is named so.
+pub(super) const WRONG_CLOCK: &str = "wrong-clock";
 pub(super) const IMAGE: &str = "localhost/waggle/agent:1";
-/// The clock of its agent 2 is wrong.
-pub(super) const WRONG_CLOCK_IMAGE: &str = "localhost/waggle/wrong-clock:1";
 const GATEWAY: &str = "
 { apiVersion: v1, kind: Namespace, metadata: { name: shop } }
 ---
@@ -122,19 +122,17 @@ impl Bench {
         let cluster = Cluster::start(3);
         let program = cluster.folder().join("waggle");
         let mut strip = Command::new("strip");
-        strip.args(["--strip-debug", "-o"]).arg(&program);
+        strip.args(["--strip-all", "-o"]).arg(&program);
         let stripped = strip.arg(env!("CARGO_BIN_EXE_waggle")).status().unwrap();
         assert!(stripped.success());
-        let waggle = program.display();
-        let agent = cluster.image(IMAGE, &[&format!("{waggle}=/bin/waggle")]);
         let launch = compile("launch.c", &[], &cluster.folder().join("launch"));
         let library = cluster.folder().join("wrong_clock.so");
         let library = compile("wrong_clock.c", &["-shared", "-fPIC"], &library);
-        let wrong = cluster.image(
-            WRONG_CLOCK_IMAGE,
+        let agent = cluster.image(
+            IMAGE,
             &[
                 &format!("{launch}=/bin/waggle"),
-                &format!("{waggle}=/bin/waggle-agent"),
+                &format!("{}=/bin/waggle-agent", program.display()),
                 &format!("{library}=/lib/wrong_clock.so"),
             ],
         );
@@ -143,7 +141,7 @@ impl Bench {
             "localhost/waggle/gateway:1",
             &[&gateway.display().to_string()],
         );
-        cluster.import(&[&agent, &wrong, &gateway]);
+        cluster.import(&[&agent, &gateway]);
         cluster.apply(GATEWAY);
         let server = NullServer::start((cluster.host(), 0).into(), ANSWER).unwrap();
         Self {
@@ -245,12 +243,66 @@ impl Bench {
         assert_eq!(self.cluster.kubectl(&list), "");
     }
 
-    /// Connections through a node to this address are refused.
-    pub(super) fn block(&self, node: &str, address: SocketAddr) {
+    /// What is sent through a node to this address meets this target of iptables: `REJECT`, `DROP`.
+    pub(super) fn block(&self, node: &str, address: SocketAddr, target: &str) {
         let (host, port) = (address.ip().to_string(), address.port().to_string());
-        let rule = ["-d", &host, "-p", "tcp", "--dport", &port, "-j", "REJECT"];
+        let rule = ["-d", &host, "-p", "tcp", "--dport", &port, "-j", target];
         let insert = [&["iptables", "-I", "FORWARD"], &rule[..]].concat();
         self.cluster.node_command(node, &insert);
+    }
+
+    /// An address at which a run can take its agents in.
+    pub(super) fn free_address(&self) -> SocketAddr {
+        let free = TcpListener::bind((self.cluster.host(), 0)).unwrap();
+        free.local_addr().unwrap()
+    }
+}
+
+/// A run of which the lines are kept, and which is killed with the test.
+pub(super) struct Running {
+    child: Child,
+    lines: PathBuf,
+}
+
+impl Running {
+    pub(super) fn start(bench: &Bench, workspace: &Workspace) -> Self {
+        let mut command = bench.waggle(workspace, &["run", "study.yaml"]);
+        let lines = workspace.path().join("lines");
+        let file = fs::File::create(&lines).unwrap();
+        command.stdout(file.try_clone().unwrap()).stderr(file);
+        let child = command.spawn().unwrap();
+        Self { child, lines }
+    }
+
+    pub(super) fn text(&self) -> String {
+        fs::read_to_string(&self.lines).unwrap()
+    }
+
+    #[track_caller]
+    pub(super) fn wait_for(&mut self, words: &str) {
+        wait_until(words, || {
+            let has_ended = self.child.try_wait().unwrap().is_some();
+            let said = self.text();
+            assert!(!has_ended || said.contains(words), "{words:?} in {said}");
+            said.contains(words)
+        });
+    }
+
+    pub(super) fn exit_code(&mut self) -> Option<i32> {
+        self.child.wait().unwrap().code()
+    }
+
+    pub(super) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended unless the test has failed.
+        self.child.kill().ok();
+        self.child.wait().ok();
     }
 }
 

@@ -4,16 +4,18 @@
 mod bench;
 mod runner;
 
-use std::{fs, net::TcpListener, process::Stdio};
+use std::fs;
 
 use waggle_analysis::Model;
 use waggle_load::NullServer;
 use waggle_results::AgentInfo;
 use waggle_testkit::{Cluster, wait_until};
 
-use self::bench::{ANSWER, Alone, Bench, IMAGE, Shared, WRONG_CLOCK_IMAGE};
+use self::bench::{ANSWER, Alone, Bench, IMAGE, Running, Shared, WRONG_CLOCK};
 use crate::workspace::{Workspace, output_text};
 
+/// What a run of five minutes says in its measured phase.
+const MEASURES: &str = "measure 5 m";
 const NODES: [&str; 3] = ["n1", "n2", "n3"];
 /// An account whose rights lack all but the lease.
 const READER: &str = "
@@ -130,7 +132,10 @@ fn agents_deliver_records_to_a_deployment() {
 fn a_wrong_clock_is_measured_and_named() {
     let bench = Shared::take();
     bench.namespace("clock");
-    let workspace = bench.study_of_records("clock", &[(IMAGE, WRONG_CLOCK_IMAGE)]);
+    let workspace = bench.study_of_records(
+        "clock",
+        &[("study: pods", &format!("study: {WRONG_CLOCK}"))],
+    );
     let ran = bench.run(&workspace);
     let model = workspace.report_of(&ran);
     check_load(&bench, &workspace, &output_text(&ran), &model);
@@ -214,10 +219,8 @@ fn a_pod_that_no_node_takes_is_named() {
 fn an_agent_that_does_not_reach_the_runner_is_named() {
     let bench = Shared::take();
     bench.namespace("runner");
-    let free = TcpListener::bind((bench.cluster.host(), 0)).unwrap();
-    let address = free.local_addr().unwrap();
-    drop(free);
-    bench.block("n3", address);
+    let address = bench.free_address();
+    bench.block("n3", address, "REJECT");
     let listen = format!("listen: {address}");
     let any = format!("listen: {}:0", bench.cluster.host());
     let node = format!(" on {}): ", bench.cluster.node_name("n3"));
@@ -237,7 +240,7 @@ fn an_agent_that_does_not_reach_the_system_is_named() {
     let bench = Shared::take();
     bench.namespace("system");
     let server = NullServer::start((bench.cluster.host(), 0).into(), ANSWER).unwrap();
-    bench.block("n2", server.address());
+    bench.block("n2", server.address(), "REJECT");
     let url = format!("http://{}", server.address());
     let workspace = bench.study("system", &[(&bench.url(), &url)]);
     let ran = bench.run(&workspace);
@@ -257,15 +260,12 @@ fn what_a_killed_run_left_is_removed() {
     let bench = Shared::take();
     bench.namespace("killed");
     let workspace = bench.study("killed", &[("measure: 2s", "measure: 5m")]);
-    let mut command = bench.waggle(&workspace, &["run", "study.yaml"]);
-    let command = command.stdout(Stdio::null()).stderr(Stdio::null());
-    let mut killed = command.spawn().unwrap();
+    let mut running = Running::start(&bench, &workspace);
     let list = ["get", "pods", "--namespace", "killed", "--output", "name"];
     wait_until("the agents", || {
         bench.cluster.kubectl(&list).lines().count() == 3
     });
-    killed.kill().unwrap();
-    killed.wait().unwrap();
+    running.kill();
     remove_agents(&bench, &workspace, "killed");
 }
 
@@ -277,29 +277,58 @@ fn remove_agents(bench: &Bench, workspace: &Workspace, namespace: &str) {
     bench.assert_empty(namespace);
 }
 
+/// The trial failed by the agent on this node; returns the reason.
+#[track_caller]
+fn check_lost(bench: &Bench, workspace: &Workspace, node: &str) -> String {
+    let model = workspace.model();
+    let place = nodes(bench, &model).iter().position(|name| *name == node);
+    let agent = format!("agent {} of 3 (waggle-pods-", place.unwrap() + 1);
+    let reason = &model.trials[0].failure.as_ref().unwrap().reason;
+    assert!(reason.contains(&agent), "{agent} in {reason}");
+    reason.clone()
+}
+
+/// Its packets are lost, so that nothing closes its connection.
+#[test]
+fn an_agent_that_falls_silent_is_named() {
+    let bench = Shared::take();
+    bench.namespace("silent");
+    let address = bench.free_address();
+    let any = format!("listen: {}:0", bench.cluster.host());
+    let listen = format!("listen: {address}");
+    let changes = [
+        (any.as_str(), listen.as_str()),
+        ("measure: 2s", "measure: 5m"),
+    ];
+    let workspace = bench.study("silent", &changes);
+    let mut running = Running::start(&bench, &workspace);
+    running.wait_for(MEASURES);
+    bench.block("n2", address, "DROP");
+    let code = running.exit_code();
+    let reason = check_lost(&bench, &workspace, "n2");
+    // By the connection of the load or by that of the clocks.
+    assert!(reason.contains(" nothing for 10 s"), "{reason}");
+    assert_eq!(code, Some(5), "{reason}");
+    bench.assert_empty("silent");
+}
+
 /// What cannot be removed from the node that is gone is said, and is removed when it is back.
 #[test]
 fn an_agent_whose_node_dies_is_named() {
     let bench = Alone::take();
     bench.namespace("node");
     let workspace = bench.study("node", &[("measure: 2s", "measure: 5m")]);
-    let mut command = bench.waggle(&workspace, &["run", "study.yaml"]);
-    let lines = workspace.path().join("lines");
-    let file = fs::File::create(&lines).unwrap();
-    command.stdout(file.try_clone().unwrap()).stderr(file);
-    let mut running = command.spawn().unwrap();
-    let has_begun = || fs::read_to_string(&lines).unwrap().contains("measure 5 m");
-    wait_until("the measured phase", has_begun);
+    let mut running = Running::start(&bench, &workspace);
+    running.wait_for(MEASURES);
     bench.cluster.service("n3", "node", "kill");
-    let status = running.wait().unwrap();
-    let model = workspace.model();
-    let place = nodes(&bench, &model).iter().position(|node| *node == "n3");
-    let agent = format!("agent {} of 3 (waggle-pods-", place.unwrap() + 1);
-    let reason = &model.trials[0].failure.as_ref().unwrap().reason;
-    assert!(reason.contains(&agent), "{agent} in {reason}");
-    assert_eq!(status.code(), Some(5), "{reason}");
-    let said = fs::read_to_string(&lines).unwrap();
+    let code = running.exit_code();
+    check_lost(&bench, &workspace, "n3");
+    let said = running.text();
+    assert_eq!(code, Some(5), "{said}");
     assert!(said.contains("to remove it: kubectl "), "{said}");
+    // Those of the others are not lost with it.
+    let logs = fs::read_dir(workspace.run_folder().join("agents")).unwrap();
+    assert_eq!(logs.count(), 4, "{said}");
     bench.start_node();
     remove_agents(&bench, &workspace, "node");
 }
