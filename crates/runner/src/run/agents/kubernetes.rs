@@ -35,8 +35,10 @@ const LEASE: Duration = Duration::from_secs(60);
 pub(crate) const JOB_AT_MOST: Duration = Duration::from_secs(14 * 24 * 3600);
 /// How long Kubernetes keeps what a run has left.
 const KEPT: Duration = Duration::from_secs(4 * 3600);
-/// How long an object may take to be gone, and how long reading of logs may take in all.
+/// How long an object may take to be gone, and how long reading of logs may take: of each, because a node that is dead does not answer,
+/// and in all.
 const REMOVAL_AT_MOST: Duration = Duration::from_secs(60);
+const LOG_AT_MOST: Duration = Duration::from_secs(8);
 const LOGS_AT_MOST: Duration = Duration::from_secs(30);
 /// Agents that have not joined of which is said where they are and what they said, and how long that may take to read.
 const MISSING_MAX: usize = 5;
@@ -308,8 +310,15 @@ impl AgentJob {
         let failed = |why: io::Error| why.to_string();
         private_file::create_folder(&folder).map_err(failed)?;
         for pod in pods {
-            let log = self.access.logs(&namespace, &pod.name, false).await;
-            let text = log.unwrap_or_else(|why| format!("the log cannot be read: {why}\n"));
+            let log = self.access.logs(&namespace, &pod.name, false);
+            let text = match timeout(LOG_AT_MOST, log).await {
+                Ok(Ok(text)) => text,
+                Ok(Err(why)) => format!("the log cannot be read: {why}\n"),
+                Err(_) => {
+                    let seconds = LOG_AT_MOST.as_secs();
+                    format!("the log cannot be read: no answer within {seconds} s\n")
+                }
+            };
             private_file::write_file(&folder.join(format!("{}.log", pod.name)), text)
                 .map_err(failed)?;
         }

@@ -4,14 +4,11 @@
 
 use std::{
     fs,
-    net::SocketAddr,
-    ops::Deref,
+    net::{SocketAddr, TcpListener},
     os::unix::fs::symlink,
-    panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
-    sync::{LazyLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
-    thread,
+    process::{Child, Command, Output, Stdio},
+    sync::LazyLock,
 };
 
 use waggle_load::NullServer;
@@ -22,9 +19,9 @@ use crate::{
     workspace::{Workspace, output_text},
 };
 
+/// The clock of agent 2 is wrong if the study is named so.
+pub(super) const WRONG_CLOCK: &str = "wrong-clock";
 pub(super) const IMAGE: &str = "localhost/waggle/agent:1";
-/// The clock of its agent 2 is wrong.
-pub(super) const WRONG_CLOCK_IMAGE: &str = "localhost/waggle/wrong-clock:1";
 const GATEWAY: &str = "
 { apiVersion: v1, kind: Namespace, metadata: { name: shop } }
 ---
@@ -53,8 +50,11 @@ spec: { type: NodePort, selector: { app: gateway }, ports: [{ port: 80, targetPo
 pub(super) const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 static BENCH: LazyLock<Bench> = LazyLock::new(Bench::start);
-/// Held for writing while a node is down.
-static NODES: RwLock<()> = RwLock::new(());
+
+/// The bench, which the first test starts.
+pub(super) fn bench() -> &'static Bench {
+    &BENCH
+}
 
 pub(super) struct Bench {
     pub(super) cluster: Cluster,
@@ -62,79 +62,27 @@ pub(super) struct Bench {
     program: PathBuf,
     server: NullServer,
     /// The Deployment, by a port of the first node.
-    pub(super) gateway: SocketAddr,
-}
-
-/// The bench while all nodes run.
-pub(super) struct Shared(#[expect(dead_code, reason = "held")] RwLockReadGuard<'static, ()>);
-
-impl Shared {
-    pub(super) fn take() -> Self {
-        LazyLock::force(&BENCH);
-        Self(NODES.read().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Deref for Shared {
-    type Target = Bench;
-
-    fn deref(&self) -> &Bench {
-        &BENCH
-    }
-}
-
-/// The bench without another test, for one that ends node 3, which is started again.
-pub(super) struct Alone(#[expect(dead_code, reason = "held")] RwLockWriteGuard<'static, ()>);
-
-impl Alone {
-    pub(super) fn take() -> Self {
-        LazyLock::force(&BENCH);
-        Self(NODES.write().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    pub(super) fn start_node(&self) {
-        self.cluster.service("n3", "node", "start");
-        let node = format!("node/{}", self.cluster.node_name("n3"));
-        let wait = ["wait", "--for=condition=Ready", &node, "--timeout=180s"];
-        self.cluster.kubectl(&wait);
-    }
-}
-
-impl Deref for Alone {
-    type Target = Bench;
-
-    fn deref(&self) -> &Bench {
-        &BENCH
-    }
-}
-
-impl Drop for Alone {
-    fn drop(&mut self) {
-        // A second panic would end the program, with all other tests.
-        let started = catch_unwind(AssertUnwindSafe(|| self.start_node()));
-        assert!(started.is_ok() || thread::panicking(), "the node is back");
-    }
+    gateway: SocketAddr,
 }
 
 impl Bench {
     fn start() -> Self {
         gateway();
-        let cluster = Cluster::start(3);
+        let cluster = Cluster::start(4);
+        set_apart(&cluster);
         let program = cluster.folder().join("waggle");
         let mut strip = Command::new("strip");
-        strip.args(["--strip-debug", "-o"]).arg(&program);
+        strip.args(["--strip-all", "-o"]).arg(&program);
         let stripped = strip.arg(env!("CARGO_BIN_EXE_waggle")).status().unwrap();
         assert!(stripped.success());
-        let waggle = program.display();
-        let agent = cluster.image(IMAGE, &[&format!("{waggle}=/bin/waggle")]);
         let launch = compile("launch.c", &[], &cluster.folder().join("launch"));
         let library = cluster.folder().join("wrong_clock.so");
         let library = compile("wrong_clock.c", &["-shared", "-fPIC"], &library);
-        let wrong = cluster.image(
-            WRONG_CLOCK_IMAGE,
+        let agent = cluster.image(
+            IMAGE,
             &[
                 &format!("{launch}=/bin/waggle"),
-                &format!("{waggle}=/bin/waggle-agent"),
+                &format!("{}=/bin/waggle-agent", program.display()),
                 &format!("{library}=/lib/wrong_clock.so"),
             ],
         );
@@ -143,7 +91,7 @@ impl Bench {
             "localhost/waggle/gateway:1",
             &[&gateway.display().to_string()],
         );
-        cluster.import(&[&agent, &wrong, &gateway]);
+        cluster.import(&[&agent, &gateway]);
         cluster.apply(GATEWAY);
         let server = NullServer::start((cluster.host(), 0).into(), ANSWER).unwrap();
         Self {
@@ -245,13 +193,75 @@ impl Bench {
         assert_eq!(self.cluster.kubectl(&list), "");
     }
 
-    /// Connections through a node to this address are refused.
-    pub(super) fn block(&self, node: &str, address: SocketAddr) {
+    /// What is sent through a node to this address meets this target of iptables: `REJECT`, `DROP`.
+    pub(super) fn block(&self, node: &str, address: SocketAddr, target: &str) {
         let (host, port) = (address.ip().to_string(), address.port().to_string());
-        let rule = ["-d", &host, "-p", "tcp", "--dport", &port, "-j", "REJECT"];
+        let rule = ["-d", &host, "-p", "tcp", "--dport", &port, "-j", target];
         let insert = [&["iptables", "-I", "FORWARD"], &rule[..]].concat();
         self.cluster.node_command(node, &insert);
     }
+
+    /// An address at which a run can take its agents in.
+    pub(super) fn free_address(&self) -> SocketAddr {
+        let free = TcpListener::bind((self.cluster.host(), 0)).unwrap();
+        free.local_addr().unwrap()
+    }
+}
+
+/// A run of which the lines are kept, and which is killed with the test.
+pub(super) struct Running {
+    child: Child,
+    lines: PathBuf,
+}
+
+impl Running {
+    pub(super) fn start(bench: &Bench, workspace: &Workspace) -> Self {
+        let mut command = bench.waggle(workspace, &["run", "study.yaml"]);
+        let lines = workspace.path().join("lines");
+        let file = fs::File::create(&lines).unwrap();
+        command.stdout(file.try_clone().unwrap()).stderr(file);
+        let child = command.spawn().unwrap();
+        Self { child, lines }
+    }
+
+    pub(super) fn text(&self) -> String {
+        fs::read_to_string(&self.lines).unwrap()
+    }
+
+    #[track_caller]
+    pub(super) fn wait_for(&mut self, words: &str) {
+        wait_until(words, || {
+            let has_ended = self.child.try_wait().unwrap().is_some();
+            let said = self.text();
+            assert!(!has_ended || said.contains(words), "{words:?} in {said}");
+            said.contains(words)
+        });
+    }
+
+    pub(super) fn exit_code(&mut self) -> Option<i32> {
+        self.child.wait().unwrap().code()
+    }
+
+    pub(super) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended unless the test has failed.
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// No run gets node 4 but one that asks for nodes of which one dies.
+fn set_apart(cluster: &Cluster) {
+    let [second, third, fourth] = ["n2", "n3", "n4"].map(|node| cluster.node_name(node));
+    let label = ["label", "nodes", &second, &third, &fourth, "test=node-dies"];
+    cluster.kubectl(&label);
+    cluster.kubectl(&["taint", "nodes", &fourth, "test=node-dies:NoSchedule"]);
 }
 
 /// Compiles a file of `tests/clock`.

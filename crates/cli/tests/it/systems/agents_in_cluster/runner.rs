@@ -85,10 +85,10 @@ fn a_run_is_driven_from_a_pod_and_its_folder_is_fetched() {
     assert_eq!(model.trials[0].failure, None);
     assert_eq!(model.trials[0].info.agents.len(), 1);
     let mut grep = std::process::Command::new("grep");
-    let found = grep
+    let files = grep
         .args(["--recursive", "--files-with-matches", SECRET])
         .arg(workspace.path());
-    assert_eq!(output_text(&found.output().unwrap()).trim(), "");
+    assert_eq!(output_text(&files.output().unwrap()).trim(), "");
 }
 
 /// A run, and what it says.
