@@ -31,7 +31,8 @@ use crate::{
     join_file::JoinFile,
     link::blocking_halves,
     messages::SILENCE_TIMEOUT,
-    tls::{RunIdentity, program_digest},
+    program::ProgramId,
+    tls::RunIdentity,
 };
 
 use facts::AGENTS_MAX;
@@ -126,7 +127,7 @@ impl Fleet {
         let shared = Arc::new(Shared {
             of: asked.agents,
             token: identity.token,
-            program: program_digest(),
+            program: ProgramId::read(),
             places: Mutex::new((0..asked.agents).map(|_| Place::default()).collect()),
             asked: Mutex::default(),
             next_load: AtomicU64::new(1),

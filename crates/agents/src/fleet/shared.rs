@@ -15,6 +15,7 @@ use super::{
     facts::{FleetError, Notice},
     member::Member,
 };
+use crate::program::ProgramId;
 
 /// Load connections that agents were asked for, by the number of the agent and of the connection.
 type AskedConnections = HashMap<(usize, u64), oneshot::Sender<TlsStream<TcpStream>>>;
@@ -23,7 +24,7 @@ type AskedConnections = HashMap<(usize, u64), oneshot::Sender<TlsStream<TcpStrea
 pub(super) struct Shared {
     pub(super) of: usize,
     pub(super) token: String,
-    pub(super) program: String,
+    pub(super) program: ProgramId,
     /// One place for each agent, in the order of their numbers.
     pub(super) places: Mutex<Vec<Place>>,
     /// Load connections that agents were asked for.

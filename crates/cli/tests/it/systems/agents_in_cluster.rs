@@ -69,9 +69,6 @@ impl Drop for NullServer {
 
 struct Bench {
     cluster: Cluster,
-    /// As it is in the image, without symbols: runner and agents must be one file.
-    program: PathBuf,
-    _folder: tempfile::TempDir,
     server: NullServer,
 }
 
@@ -79,6 +76,7 @@ impl Bench {
     fn start() -> Self {
         let cluster = Cluster::start(3);
         let folder = tempfile::tempdir().unwrap();
+        // Without symbols; it is the same build as the runner.
         let program = folder.path().join("waggle");
         let mut strip = Command::new("strip");
         strip.args(["--strip-debug", "-o"]).arg(&program);
@@ -89,12 +87,7 @@ impl Bench {
         cluster.import(&[&image]);
         cluster.apply(OBJECTS);
         let server = NullServer::start(&cluster);
-        Self {
-            cluster,
-            program,
-            _folder: folder,
-            server,
-        }
+        Self { cluster, server }
     }
 
     /// A folder with a study in which these texts are replaced.
@@ -124,9 +117,9 @@ impl Bench {
     }
 }
 
-/// The program of the image, in the folder of a study.
-fn waggle(bench: &Bench, workspace: &Workspace, arguments: &[&str]) -> Command {
-    let mut command = Command::new(&bench.program);
+/// waggle in the folder of a study.
+fn waggle(workspace: &Workspace, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_waggle"));
     let folder = workspace.path();
     command.args(arguments).current_dir(folder);
     command.env("XDG_STATE_HOME", folder.join("state"));
@@ -134,15 +127,15 @@ fn waggle(bench: &Bench, workspace: &Workspace, arguments: &[&str]) -> Command {
     command
 }
 
-fn run(bench: &Bench, workspace: &Workspace) -> Output {
-    let mut command = waggle(bench, workspace, &["run", "study.yaml"]);
+fn run(workspace: &Workspace) -> Output {
+    let mut command = waggle(workspace, &["run", "study.yaml"]);
     command.output().unwrap()
 }
 
 /// A run that ends before its first trial, with these words.
 fn check_refused(bench: &Bench, namespace: &str, changes: &[(&str, &str)], words: &[&str]) {
     let workspace = bench.study(changes);
-    let ran = run(bench, &workspace);
+    let ran = run(&workspace);
     let said = output_text(&ran);
     for words in words {
         assert!(said.contains(words), "{words:?} in {said}");
@@ -155,7 +148,7 @@ fn make_one_load(bench: &Bench) {
     // One node is far from the others.
     bench.cluster.distance("n2", &["5ms"]);
     let workspace = bench.study(&[]);
-    let ran = run(bench, &workspace);
+    let ran = run(&workspace);
     bench.cluster.distance("n2", &["off"]);
     let model = workspace.report_of(&ran);
     let trial = &model.trials[0];
@@ -212,7 +205,7 @@ fn name_what_is_missing(bench: &Bench) {
 /// A run that was killed leaves a Job, which `waggle system down` removes.
 fn remove_what_a_killed_run_left(bench: &Bench) {
     let workspace = bench.study(&[("measure: 2s", "measure: 5m")]);
-    let mut command = waggle(bench, &workspace, &["run", "study.yaml"]);
+    let mut command = waggle(&workspace, &["run", "study.yaml"]);
     let command = command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut killed = command.spawn().unwrap();
     let list = ["get", "pods", "--namespace", "load", "--output", "name"];
@@ -221,7 +214,7 @@ fn remove_what_a_killed_run_left(bench: &Bench) {
     });
     killed.kill().unwrap();
     killed.wait().unwrap();
-    let down = waggle(bench, &workspace, &["system", "down", "agents"])
+    let down = waggle(&workspace, &["system", "down", "agents"])
         .output()
         .unwrap();
     assert_eq!(down.status.code(), Some(0), "{}", output_text(&down));
@@ -230,7 +223,7 @@ fn remove_what_a_killed_run_left(bench: &Bench) {
 
 fn name_an_agent_whose_node_dies(bench: &Bench) {
     let workspace = bench.study(&[("measure: 2s", "measure: 5m")]);
-    let mut command = waggle(bench, &workspace, &["run", "study.yaml"]);
+    let mut command = waggle(&workspace, &["run", "study.yaml"]);
     let lines = workspace.path().join("lines");
     let file = fs::File::create(&lines).unwrap();
     command.stdout(file.try_clone().unwrap()).stderr(file);
