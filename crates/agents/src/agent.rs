@@ -20,7 +20,8 @@ use crate::{
     join_file::JoinFile,
     link::blocking_halves,
     messages::{self, FromAgent, GREETING_TIMEOUT, Hello, Purpose, ToAgent, VERSION},
-    tls::{connector, program_digest, server_name},
+    program::ProgramId,
+    tls::{connector, server_name},
 };
 
 /// The runner asks for the clock each second; if it has not for so long, it is gone.
@@ -81,7 +82,7 @@ pub fn run_agent(
 /// How an agent reaches its runner.
 struct Runner {
     connector: TlsConnector,
-    program: String,
+    program: ProgramId,
     token: String,
     address: String,
 }
@@ -95,7 +96,7 @@ async fn lead(
     let connector = connector.map_err(|problem| AgentError::Certificate(problem.to_string()))?;
     let mut runner = Runner {
         connector,
-        program: program_digest(),
+        program: ProgramId::read(),
         token: options.join.token.clone(),
         address: String::new(),
     };
@@ -238,7 +239,7 @@ impl Runner {
     ) -> Result<ToAgent, AgentError> {
         let hello = Hello {
             version: VERSION.to_owned(),
-            program: self.program.clone(),
+            program: self.program.text().to_owned(),
             architecture: std::env::consts::ARCH.to_owned(),
             token: self.token.clone(),
             purpose,

@@ -5,7 +5,7 @@
 //! each of which carries one [`waggle_load::Link`] and nothing else. So intervals do not delay the readings of clocks, and an agent can
 //! run a background load beside its share of the measured one.
 //!
-//! Knows no study, no results and no terminal. In reading order: `clocks`, `host`, `join_file`, `messages`, `tls`, `link`, `fleet` (the
+//! Knows no study, no results and no terminal. In reading order: `clocks`, `host`, `program`, `join_file`, `messages`, `tls`, `link`, `fleet` (the
 //! runner's side), `agent` (the other one).
 
 mod agent;
@@ -15,6 +15,7 @@ mod host;
 mod join_file;
 mod link;
 mod messages;
+mod program;
 mod tls;
 
 pub use agent::{AgentError, AgentOptions, run_agent};

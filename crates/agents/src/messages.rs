@@ -23,7 +23,7 @@ pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Hello {
     pub(crate) version: String,
-    /// SHA-256 of the program. Two programs of one version may have different messages.
+    /// The identity of the program. Two programs of one version may have different messages.
     pub(crate) program: String,
     pub(crate) architecture: String,
     pub(crate) token: String,

@@ -1,14 +1,10 @@
 //! TLS of one run: a certificate that the runner makes, which is the only one that its agents trust.
 
-use std::{
-    fs,
-    io::{self, Read},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use rcgen::{CertificateParams, KeyPair};
 use ring::{
-    digest::{Context, SHA256, digest},
+    digest::{SHA256, digest},
     rand::{SecureRandom, SystemRandom},
 };
 use rustls::{
@@ -91,21 +87,4 @@ fn provider() -> Arc<rustls::crypto::CryptoProvider> {
 /// Whether two tokens are the same. Their digests are compared, so that the time says nothing about them.
 pub(crate) fn is_same_token(first: &str, second: &str) -> bool {
     digest(&SHA256, first.as_bytes()).as_ref() == digest(&SHA256, second.as_bytes()).as_ref()
-}
-
-/// SHA-256 of this program; empty if it cannot be read.
-pub(crate) fn program_digest() -> String {
-    let digest = fs::File::open("/proc/self/exe").and_then(digest_of_file);
-    digest.unwrap_or_default()
-}
-
-fn digest_of_file(mut file: fs::File) -> io::Result<String> {
-    let mut context = Context::new(&SHA256);
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hexadecimal(context.finish().as_ref())),
-            length => context.update(&buffer[..length]),
-        }
-    }
 }

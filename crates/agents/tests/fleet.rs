@@ -426,6 +426,22 @@ fn a_distance_widens_the_bound_and_the_offset_stays_within_it() {
 }
 
 #[test]
+fn load_connections_are_opened_at_the_same_time() {
+    const AGENTS: usize = 8;
+    let run = Run::start(AGENTS);
+    let proxy = Proxy::start();
+    let agents: Vec<Agent> = (0..AGENTS).map(|_| run.join_through(&proxy)).collect();
+    run.wait_for_all().unwrap();
+    // None is let through before all have come: one after the other, the first would wait in vain.
+    proxy.set(Link::Gather(AGENTS));
+    assert_eq!(run.fleet.open(1..=AGENTS).unwrap().len(), AGENTS);
+    drop(run);
+    for agent in agents {
+        assert_eq!(agent.end(), Ok(()));
+    }
+}
+
+#[test]
 fn a_load_that_was_given_up_leaves_no_reading_to_the_next_one() {
     let run = Run::start(1);
     let proxy = Proxy::start();

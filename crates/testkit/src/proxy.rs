@@ -22,6 +22,8 @@ pub enum Link {
     Swallow,
     /// Connections are cut, and new ones closed at once.
     Closed,
+    /// New connections wait until so many have come since the link was set to this.
+    Gather(usize),
 }
 
 /// A proxy on a port of 127.0.0.1; its threads end with the test program.
@@ -35,6 +37,8 @@ pub struct Proxy {
 struct State {
     to: Option<SocketAddr>,
     link: Link,
+    /// Connections that have come since the link was set.
+    gathered: usize,
     /// Connections with a lower number are cut.
     age: u64,
 }
@@ -47,6 +51,7 @@ impl Proxy {
         let state = Arc::new(Mutex::new(State {
             to: None,
             link: Link::Open,
+            gathered: 0,
             age: 0,
         }));
         let shared = Arc::clone(&state);
@@ -68,7 +73,8 @@ impl Proxy {
     }
 
     pub fn set(&self, link: Link) {
-        lock(&self.state).link = link;
+        let mut state = lock(&self.state);
+        (state.link, state.gathered) = (link, 0);
     }
 
     /// Cuts the existing connections; new ones are accepted.
@@ -80,9 +86,13 @@ impl Proxy {
 /// Forwards one connection to the server.
 fn join(client: TcpStream, state: &Arc<Mutex<State>>) -> Option<()> {
     let (to, link, age) = {
-        let state = lock(state);
+        let mut state = lock(state);
+        state.gathered += 1;
         (state.to?, state.link, state.age)
     };
+    while is_gathering(state) {
+        thread::sleep(LOOK_EVERY);
+    }
     if link == Link::Closed {
         return None;
     }
@@ -96,6 +106,15 @@ fn join(client: TcpStream, state: &Arc<Mutex<State>>) -> Option<()> {
     thread::spawn(move || carry(from, into, &shared, age));
     carry(server, client, state, age);
     Some(())
+}
+
+/// Whether connections wait for others.
+fn is_gathering(state: &Mutex<State>) -> bool {
+    let state = lock(state);
+    match state.link {
+        Link::Gather(connections) => state.gathered < connections,
+        _ => false,
+    }
 }
 
 /// Forwards bytes in one direction until an end or the link closes; then both directions end.
@@ -122,7 +141,7 @@ fn carry(mut from: TcpStream, mut into: TcpStream, state: &Mutex<State>, age: u6
                 continue;
             }
             Link::Slow(time) => thread::sleep(time),
-            Link::Open | Link::Closed => {}
+            Link::Open | Link::Closed | Link::Gather(_) => {}
         }
         if into.write_all(&block[..count]).is_err() {
             break;

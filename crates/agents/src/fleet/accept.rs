@@ -18,6 +18,7 @@ use super::{
 use crate::{
     host::HostFacts,
     messages::{self, GREETING_TIMEOUT, Hello, Purpose, ToAgent, VERSION},
+    program::ProgramId,
     tls::is_same_token,
 };
 
@@ -237,10 +238,13 @@ fn judge(hello: &Hello, shared: &Shared) -> Result<bool, String> {
             "it is waggle {theirs}, and the runner is waggle {VERSION}"
         ));
     }
-    let is_same_program = hello.program == shared.program;
+    let program = ProgramId::from(hello.program.clone());
+    let is_same_program = program.is_same(&shared.program);
     if !is_same_program && hello.architecture == std::env::consts::ARCH {
+        let runner = &shared.program;
         return Err(format!(
-            "its program is another build of waggle {VERSION} than the runner's: the file must be the same on all hosts"
+            "its program is another build of waggle {VERSION} than the runner's ({program}; the runner's: {runner}): all hosts must have \
+             the same build"
         ));
     }
     Ok(is_same_program)

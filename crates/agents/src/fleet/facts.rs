@@ -66,7 +66,7 @@ pub struct FleetMember {
     pub number: usize,
     pub address: SocketAddr,
     pub host: HostFacts,
-    /// Its program is the same file as the runner's; otherwise it is built for another architecture, and only the version was compared.
+    /// Its program is the same build as the runner's; otherwise it is built for another architecture, and only the version was compared.
     pub is_same_program: bool,
 }
 

@@ -52,6 +52,8 @@ pub(super) fn orders() -> (mpsc::Sender<Order>, mpsc::Receiver<Order>) {
 pub(super) struct Member {
     pub(super) info: FleetMember,
     pub(super) orders: mpsc::Sender<Order>,
+    /// The shortest one so far.
+    round_trip_ns: Option<u64>,
     load: Option<LoadReadings>,
 }
 
@@ -66,6 +68,7 @@ impl Member {
         Self {
             info,
             orders,
+            round_trip_ns: None,
             load: None,
         }
     }
@@ -84,6 +87,19 @@ impl Member {
     /// The readings in between.
     pub(super) fn end_load(&mut self) -> Vec<ClockReading> {
         self.load.take().map_or_else(Vec::new, |load| load.between)
+    }
+
+    /// The shortest one so far; `None`: there was no reading yet.
+    pub(super) fn round_trip(&self) -> Option<Duration> {
+        self.round_trip_ns.map(Duration::from_nanos)
+    }
+
+    fn note_round_trip(&mut self, reading: &ClockReading) {
+        let round_trip = reading.bound_ns.saturating_mul(2);
+        let shortest = self
+            .round_trip_ns
+            .map_or(round_trip, |known| known.min(round_trip));
+        self.round_trip_ns = Some(shortest);
     }
 
     fn add(&mut self, reading: ClockReading) {
@@ -286,10 +302,13 @@ impl Conversation<'_> {
             unix_ns,
         };
         let reading = exchange.reading();
-        if !ping.is_close {
-            if let Some(member) = &mut self.shared.places()[self.number - 1].member {
+        if let Some(member) = &mut self.shared.places()[self.number - 1].member {
+            member.note_round_trip(&reading);
+            if !ping.is_close {
                 member.add(reading);
             }
+        }
+        if !ping.is_close {
             return Ok(());
         }
         self.take_close(reading).await

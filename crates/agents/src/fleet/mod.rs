@@ -4,6 +4,7 @@ mod accept;
 mod facts;
 mod member;
 mod shared;
+mod turns;
 
 use std::{
     fmt,
@@ -16,6 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use futures_util::stream::{self, StreamExt, TryStreamExt};
 use tokio::{
     net::TcpStream,
     runtime::{self, Handle},
@@ -31,13 +33,15 @@ use crate::{
     join_file::JoinFile,
     link::blocking_halves,
     messages::SILENCE_TIMEOUT,
-    tls::{RunIdentity, program_digest},
+    program::ProgramId,
+    tls::RunIdentity,
 };
 
 use facts::AGENTS_MAX;
 pub use facts::{AgentUse, Asked, FleetError, FleetMember, Notice};
 use member::Member;
 use shared::{Place, Shared};
+use turns::{AT_ONCE_MAX, Turns};
 
 /// How long an agent may take to open a load connection.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(15);
@@ -77,6 +81,13 @@ pub struct LoadUse {
 #[derive(Debug)]
 struct Before {
     member: FleetMember,
+    clock: ClockReading,
+    throttle: Option<CpuThrottle>,
+}
+
+/// What is read of an agent before and after a load.
+struct Reading {
+    number: usize,
     clock: ClockReading,
     throttle: Option<CpuThrottle>,
 }
@@ -126,10 +137,11 @@ impl Fleet {
         let shared = Arc::new(Shared {
             of: asked.agents,
             token: identity.token,
-            program: program_digest(),
+            program: ProgramId::read(),
             places: Mutex::new((0..asked.agents).map(|_| Place::default()).collect()),
             asked: Mutex::default(),
             next_load: AtomicU64::new(1),
+            turns: Turns::new(),
             joined: watch::Sender::new(0),
             notices,
         });
@@ -226,9 +238,14 @@ impl Fleet {
             shared: Arc::clone(&self.shared),
             before: Vec::with_capacity(agents),
         };
-        for number in 1..=agents {
-            let clock = self.read_clock(number).await?;
-            let throttle = self.throttle(number).await?;
+        let readings = stream::iter(1..=agents).map(|number| self.read(number));
+        let mut readings = readings.buffered(AT_ONCE_MAX);
+        while let Some(reading) = readings.next().await {
+            let Reading {
+                number,
+                clock,
+                throttle,
+            } = reading?;
             let mut places = self.shared.places();
             let member = places[number - 1].member.as_mut();
             let Some(member) = member else {
@@ -251,10 +268,16 @@ impl Fleet {
     /// An agent is lost or does not answer.
     pub async fn end_load(&self, load: &LoadUse) -> Result<Vec<AgentUse>, FleetError> {
         let mut uses = Vec::with_capacity(load.before.len());
-        for before in &load.before {
-            let number = before.member.number;
-            let after = self.read_clock(number).await?;
-            let throttle = self.throttle(number).await?;
+        let numbers = load.before.iter().map(|before| before.member.number);
+        let readings = stream::iter(numbers).map(|number| self.read(number));
+        let readings = readings.buffered(AT_ONCE_MAX);
+        let mut readings = readings.zip(stream::iter(&load.before));
+        while let Some((reading, before)) = readings.next().await {
+            let Reading {
+                number,
+                clock: after,
+                throttle,
+            } = reading?;
             let between = {
                 let mut places = self.shared.places();
                 let known = places[number - 1].member.as_mut();
@@ -276,60 +299,37 @@ impl Fleet {
     /// # Errors
     /// An agent is lost, or opens no connection in time.
     pub fn open(&self, numbers: impl IntoIterator<Item = usize>) -> Result<Vec<Link>, FleetError> {
-        numbers
-            .into_iter()
-            .map(|number| self.open_on(number))
-            .collect()
+        let links = stream::iter(numbers).map(|number| self.open_on(number));
+        self.runtime
+            .block_on(links.buffered(AT_ONCE_MAX).try_collect())
     }
 
-    fn open_on(&self, number: usize) -> Result<Link, FleetError> {
-        self.runtime.block_on(async {
-            // That of the load which goes on; the others, such as a preparation, have readings of their own.
-            let known = {
-                let places = self.shared.places();
-                let member = places
-                    .get(number - 1)
-                    .and_then(|place| place.member.as_ref());
-                member.and_then(Member::reading_of_load)
-            };
-            let clock = match known {
-                Some(clock) => clock,
-                None => self.read_clock(number).await?,
-            };
-            let stream = self.load_connection(number).await?;
-            let (reports, orders) = blocking_halves(stream, &self.runtime);
-            let shared = Arc::clone(&self.shared);
-            let name = self.name(number);
-            Ok(Link {
-                orders: Box::new(orders),
-                reports: Box::new(reports),
-                agent: Some(name),
-                clock_offset_ns: clock.offset_ns,
-                round_trip: Duration::from_nanos(clock.bound_ns.saturating_mul(2)),
-                ending: Box::new(move || ending(&shared, number)),
-            })
+    async fn open_on(&self, number: usize) -> Result<Link, FleetError> {
+        // That of the load which goes on; the others, such as a preparation, have readings of their own.
+        let clock = match self.member_fact(number, Member::reading_of_load) {
+            Some(clock) => clock,
+            None => self.read_clock(number).await?,
+        };
+        let stream = self.load_connection(number).await?;
+        let (reports, orders) = blocking_halves(stream, &self.runtime);
+        let shared = Arc::clone(&self.shared);
+        let name = self.name(number);
+        Ok(Link {
+            orders: Box::new(orders),
+            reports: Box::new(reports),
+            agent: Some(name),
+            clock_offset_ns: clock.offset_ns,
+            round_trip: Duration::from_nanos(clock.bound_ns.saturating_mul(2)),
+            ending: Box::new(move || ending(&shared, number)),
         })
     }
 
     async fn load_connection(&self, number: usize) -> Result<TlsStream<TcpStream>, FleetError> {
         let load = self.shared.next_load.fetch_add(1, Ordering::Relaxed);
-        let (sender, connected) = oneshot::channel();
-        self.shared
-            .asked_connections()
-            .insert((number, load), sender);
-        let asked = self.order(number, member::Order::Open { load }).await;
-        let connection = match asked {
-            Ok(()) => timeout(OPEN_TIMEOUT, connected)
-                .await
-                .ok()
-                .and_then(Result::ok),
-            Err(why) => {
-                self.shared.asked_connections().remove(&(number, load));
-                return Err(why);
-            }
-        };
-        self.shared.asked_connections().remove(&(number, load));
-        let Some(connection) = connection else {
+        let mut asked = self.shared.expect_connection(number, load);
+        self.order(number, member::Order::Open { load }).await?;
+        let connection = timeout(OPEN_TIMEOUT, &mut asked.connected).await;
+        let Ok(Ok(connection)) = connection else {
             let why = format!(
                 "it opened no load connection within {} s",
                 OPEN_TIMEOUT.as_secs()
@@ -355,13 +355,7 @@ impl Fleet {
     }
 
     async fn order(&self, number: usize, order: member::Order) -> Result<(), FleetError> {
-        let orders = {
-            let places = self.shared.places();
-            let member = places
-                .get(number - 1)
-                .and_then(|place| place.member.as_ref());
-            member.map(|member| member.orders.clone())
-        };
+        let orders = self.member_fact(number, |member| Some(member.orders.clone()));
         let Some(orders) = orders else {
             return Err(self.lost_error(number));
         };
@@ -392,7 +386,24 @@ impl Fleet {
         }
     }
 
+    /// What is known of an agent that is there.
+    fn member_fact<T>(&self, number: usize, fact: impl FnOnce(&Member) -> Option<T>) -> Option<T> {
+        let places = self.shared.places();
+        let place = places.get(number - 1)?;
+        place.member.as_ref().and_then(fact)
+    }
+
+    async fn read(&self, number: usize) -> Result<Reading, FleetError> {
+        Ok(Reading {
+            number,
+            clock: self.read_clock(number).await?,
+            throttle: self.throttle(number).await?,
+        })
+    }
+
     async fn read_clock(&self, number: usize) -> Result<ClockReading, FleetError> {
+        let round_trip = self.member_fact(number, Member::round_trip);
+        let _turn = self.shared.turns.take(round_trip).await;
         let order = |reply| member::Order::ReadClock {
             readings: READINGS,
             reply,

@@ -14,21 +14,38 @@ use tokio_rustls::server::TlsStream;
 use super::{
     facts::{FleetError, Notice},
     member::Member,
+    turns::Turns,
 };
+use crate::program::ProgramId;
 
 /// Load connections that agents were asked for, by the number of the agent and of the connection.
 type AskedConnections = HashMap<(usize, u64), oneshot::Sender<TlsStream<TcpStream>>>;
+
+/// A load connection that an agent was asked for, until it is there or nobody waits for it any more.
+pub(super) struct AskedConnection<'a> {
+    shared: &'a Shared,
+    key: (usize, u64),
+    pub(super) connected: oneshot::Receiver<TlsStream<TcpStream>>,
+}
+
+impl Drop for AskedConnection<'_> {
+    fn drop(&mut self) {
+        self.shared.asked_connections().remove(&self.key);
+    }
+}
 
 /// What the connections of a fleet share.
 pub(super) struct Shared {
     pub(super) of: usize,
     pub(super) token: String,
-    pub(super) program: String,
+    pub(super) program: ProgramId,
     /// One place for each agent, in the order of their numbers.
     pub(super) places: Mutex<Vec<Place>>,
     /// Load connections that agents were asked for.
     pub(super) asked: Mutex<AskedConnections>,
     pub(super) next_load: AtomicU64,
+    /// Of close readings of clocks.
+    pub(super) turns: Turns,
     /// How many agents are there.
     pub(super) joined: watch::Sender<usize>,
     pub(super) notices: mpsc::Sender<Notice>,
@@ -71,6 +88,18 @@ impl Shared {
 
     pub(super) fn asked_connections(&self) -> MutexGuard<'_, AskedConnections> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on this load connection of the agent is expected.
+    pub(super) fn expect_connection(&self, number: usize, load: u64) -> AskedConnection<'_> {
+        let (sender, connected) = oneshot::channel();
+        let key = (number, load);
+        self.asked_connections().insert(key, sender);
+        AskedConnection {
+            shared: self,
+            key,
+            connected,
+        }
     }
 
     /// Whether so many of the first agents are there.

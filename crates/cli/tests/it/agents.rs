@@ -132,6 +132,78 @@ fn agents_that_are_started_by_hand_make_the_load_and_end_with_the_run() {
     assert!(report.contains("all on one kernel"));
 }
 
+/// Runs a program of binutils on a copy of waggle, and returns the copy.
+fn copy_by(tool: &str, arguments: &[&str], copy: PathBuf) -> PathBuf {
+    let mut command = Command::new(tool);
+    command
+        .args(arguments)
+        .arg(env!("CARGO_BIN_EXE_waggle"))
+        .arg(&copy);
+    let done = command.output().unwrap();
+    assert!(done.status.success(), "{}", output_text(&done));
+    copy
+}
+
+#[test]
+fn an_agent_of_the_same_build_may_be_stripped_and_another_build_is_refused_at_both_ends() {
+    let server = Server::start(|_| Reply::Answer(ok("fine")));
+    let workspace = Workspace::new();
+    let folder = workspace.path();
+    // As another build has it: the same length, other bytes.
+    let note = [
+        &[4_u8, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0][..],
+        b"GNU\0",
+        &[9; 20],
+    ]
+    .concat();
+    fs::write(folder.join("note"), note).unwrap();
+    let update = format!(".note.gnu.build-id={}", folder.join("note").display());
+    let other = copy_by(
+        "objcopy",
+        &["--strip-debug", "--update-section", &update],
+        folder.join("other"),
+    );
+    let remove = ["--strip-debug", "--remove-section", ".note.gnu.build-id"];
+    let nameless = copy_by("objcopy", &remove, folder.join("nameless"));
+    let stripped = copy_by("objcopy", &["--strip-all"], folder.join("stripped"));
+
+    let url = format!("http://{}", server.address);
+    fs::write(folder.join("study.yaml"), study(&url, "")).unwrap();
+    let run = start_run(&workspace);
+    let join = join_file(&workspace);
+    let start = |program: &Path| {
+        let mut command = Command::new(program);
+        Process::start(command.args(["agent", "--join"]).arg(&join))
+    };
+    let refusal = "its program is another build of waggle ";
+    let check = |program: &Path, words: &str| {
+        let ended = start(program).output();
+        let said = output_text(&ended);
+        assert_eq!(ended.status.code(), Some(2), "{said}");
+        assert!(said.contains(refusal) && said.contains(words), "{said}");
+    };
+    let (id, file) = (
+        "(build id 0909090909090909; the",
+        "(a program without a build id, file ",
+    );
+    check(&other, id);
+    check(&nameless, file);
+    let agents = [start(&stripped), start_agent(&workspace, &join)];
+    for agent in agents {
+        let ended = agent.output();
+        assert_eq!(ended.status.code(), Some(0), "{}", output_text(&ended));
+    }
+    let ran = run.output();
+    let said = output_text(&ran);
+    for words in [id, file] {
+        let is_refusal = |line: &str| line.contains(refusal) && line.contains(words);
+        assert!(said.lines().any(is_refusal), "{said}");
+    }
+    let model = workspace.report_of(&ran);
+    assert_eq!(model.trials[0].failure, None, "{said}");
+    assert!(model.info.agents.iter().all(|agent| agent.is_same_program));
+}
+
 #[test]
 fn a_killed_agent_fails_the_trial_by_its_name() {
     let server = Server::start(|_| Reply::Answer(ok("fine")));

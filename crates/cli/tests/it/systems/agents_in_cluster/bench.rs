@@ -58,7 +58,7 @@ pub(super) fn bench() -> &'static Bench {
 
 pub(super) struct Bench {
     pub(super) cluster: Cluster,
-    /// As it is in the images, without symbols: runner and agents must be one file.
+    /// As it is in the images, without symbols.
     program: PathBuf,
     server: NullServer,
     /// The Deployment, by a port of the first node.
