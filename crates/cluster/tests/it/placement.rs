@@ -2,7 +2,7 @@
 
 use http::Method;
 use serde_json::json;
-use waggle_cluster::{Access, Closed, PodSize, Spread, WantedNodes};
+use waggle_cluster::{Access, Behind, Closed, PodSize, Spread, SystemPod, Unknown, WantedNodes};
 
 use crate::server::Lab;
 
@@ -114,4 +114,54 @@ async fn pods_and_their_nodes() {
     let capacity = access.capacity(&wanted).await.unwrap();
     assert!(capacity.nodes.iter().any(|node| node.has_apart));
     assert_eq!(capacity.room_for(size(1), Spread::Even), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_system_is_found_by_its_address() {
+    let lab = Lab::new("behind").await;
+    let access: Access = lab.access().await;
+    let name = format!("{}-n1", lab.namespace);
+    node(&lab, &name, "True").await;
+    let addresses = json!({ "addresses": [{ "type": "InternalIP", "address": "192.0.2.71" }] });
+    lab.set_status(&format!("/api/v1/nodes/{name}"), addresses)
+        .await;
+    pod(&lab, "shop-0", &name, "other", "100m").await;
+    let address = json!({ "phase": "Running", "podIP": "198.51.100.71", "podIPs": [{ "ip": "198.51.100.71" }] });
+    lab.set_status("pods/shop-0", address).await;
+    let service = json!({
+        "metadata": { "name": "shop" }, "spec": { "ports": [{ "port": 80 }] },
+    });
+    let service = lab.request(Method::POST, "services", &service).await;
+    let slice = json!({
+        "metadata": { "name": "shop-1", "labels": { "kubernetes.io/service-name": "shop" } },
+        "addressType": "IPv4",
+        "endpoints": [{
+            "addresses": ["198.51.100.71"], "nodeName": name,
+            "targetRef": { "kind": "Pod", "namespace": lab.namespace, "name": "shop-0" },
+        }],
+    });
+    lab.request(Method::POST, "discovery.k8s.io/v1/endpointslices", &slice)
+        .await;
+
+    let shop = |restarts| {
+        Behind::Pods(vec![SystemPod {
+            namespace: lab.namespace.clone(),
+            name: "shop-0".to_owned(),
+            node: name.clone(),
+            restarts,
+        }])
+    };
+    let behind = async |host: &str| access.find_behind(host, &lab.namespace).await;
+    assert_eq!(behind("192.0.2.71").await, Ok(Behind::Node(name.clone())));
+    assert_eq!(behind("198.51.100.71").await, Ok(shop(Some(0))));
+    assert_eq!(behind("shop").await, Ok(shop(None)));
+    let long = format!("shop.{}.svc.cluster.local", lab.namespace);
+    assert_eq!(behind(&long).await, Ok(shop(None)));
+    let address = service["spec"]["clusterIP"].as_str().unwrap();
+    assert_eq!(behind(address).await, Ok(shop(None)));
+    let unknown = |why: &str| Err(Unknown(why.to_owned()));
+    let why = "no pod, Service or node of the cluster has the address 203.0.113.9";
+    assert_eq!(behind("203.0.113.9").await, unknown(why));
+    let why = format!("Service stock of namespace {} has no pods", lab.namespace);
+    assert_eq!(behind("stock").await, unknown(&why));
 }

@@ -1,12 +1,12 @@
 //! The printed Role is enough for every call of the crate, and each verb in it is needed and named if it is missing.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
 use waggle_cluster::{
     Access, ApiError, Claim, ClaimError, Holder, Kind, Ledger, Namespace, ObjectError, Reason,
-    Streams, WaitLimits, rbac,
+    Streams, WaitLimits, WantedNodes, rbac,
 };
 
 use crate::{manifests, server::Lab};

@@ -153,7 +153,7 @@ fn room_lines(room: &waggle_runner::AgentRoom, pods: &AgentPods) -> Vec<String> 
         (false, _) => "they do not fit, unless the cluster adds nodes",
     };
     let mut lines = vec![format!(
-        "namespace {} of {}: {} of {} of the cluster can take them, with {free} CPUs free: {fits}",
+        "namespace {} of {}: {} of {} can take them, with {free} CPUs free: {fits}",
         room.namespace,
         room.server,
         open.len(),
@@ -170,8 +170,16 @@ fn room_lines(room: &waggle_runner::AgentRoom, pods: &AgentPods) -> Vec<String> 
             true => "no node has the labels".to_owned(),
             false => format!("{}{more}", each.join("; ")),
         };
+        let has_apart = capacity.nodes.iter().any(|node| node.has_apart);
+        let spread = match (pods.spread, has_apart) {
+            (AgentSpread::Even, true) => {
+                "; with spread: even the nodes of the system count as empty ones, so each other has one agent at most; spread: preferred \
+                 allows more"
+            }
+            _ => "",
+        };
         let (fitting, count) = (room.fitting, pods.count);
-        lines.push(format!("  room for {fitting} of {count}: {nodes}"));
+        lines.push(format!("  room for {fitting} of {count}: {nodes}{spread}"));
     }
     let unknown = [
         ("what other pods ask for is", &capacity.requests_unknown),

@@ -25,7 +25,7 @@ pub struct AgentRoom {
 pub enum RoomError {
     #[error(transparent)]
     Access(#[from] AccessError),
-    #[error("{server}: {why}")]
+    #[error("{server}: {}", why.0)]
     Unknown { server: String, why: Unknown },
     #[error("the cluster did not answer within {}", waggle_units::format_duration(*.0))]
     Timeout(Duration),
