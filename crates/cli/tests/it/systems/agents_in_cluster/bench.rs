@@ -5,13 +5,10 @@
 use std::{
     fs,
     net::{SocketAddr, TcpListener},
-    ops::Deref,
     os::unix::fs::symlink,
-    panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
-    sync::{LazyLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
-    thread,
+    sync::LazyLock,
 };
 
 use waggle_load::NullServer;
@@ -53,8 +50,11 @@ spec: { type: NodePort, selector: { app: gateway }, ports: [{ port: 80, targetPo
 pub(super) const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 static BENCH: LazyLock<Bench> = LazyLock::new(Bench::start);
-/// Held for writing while a node is down.
-static NODES: RwLock<()> = RwLock::new(());
+
+/// The bench, which the first test starts.
+pub(super) fn bench() -> &'static Bench {
+    &BENCH
+}
 
 pub(super) struct Bench {
     pub(super) cluster: Cluster,
@@ -62,64 +62,14 @@ pub(super) struct Bench {
     program: PathBuf,
     server: NullServer,
     /// The Deployment, by a port of the first node.
-    pub(super) gateway: SocketAddr,
-}
-
-/// The bench while all nodes run.
-pub(super) struct Shared(#[expect(dead_code, reason = "held")] RwLockReadGuard<'static, ()>);
-
-impl Shared {
-    pub(super) fn take() -> Self {
-        LazyLock::force(&BENCH);
-        Self(NODES.read().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Deref for Shared {
-    type Target = Bench;
-
-    fn deref(&self) -> &Bench {
-        &BENCH
-    }
-}
-
-/// The bench without another test, for one that ends node 3, which is started again.
-pub(super) struct Alone(#[expect(dead_code, reason = "held")] RwLockWriteGuard<'static, ()>);
-
-impl Alone {
-    pub(super) fn take() -> Self {
-        LazyLock::force(&BENCH);
-        Self(NODES.write().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    pub(super) fn start_node(&self) {
-        self.cluster.service("n3", "node", "start");
-        let node = format!("node/{}", self.cluster.node_name("n3"));
-        let wait = ["wait", "--for=condition=Ready", &node, "--timeout=180s"];
-        self.cluster.kubectl(&wait);
-    }
-}
-
-impl Deref for Alone {
-    type Target = Bench;
-
-    fn deref(&self) -> &Bench {
-        &BENCH
-    }
-}
-
-impl Drop for Alone {
-    fn drop(&mut self) {
-        // A second panic would end the program, with all other tests.
-        let started = catch_unwind(AssertUnwindSafe(|| self.start_node()));
-        assert!(started.is_ok() || thread::panicking(), "the node is back");
-    }
+    gateway: SocketAddr,
 }
 
 impl Bench {
     fn start() -> Self {
         gateway();
-        let cluster = Cluster::start(3);
+        let cluster = Cluster::start(4);
+        set_apart(&cluster);
         let program = cluster.folder().join("waggle");
         let mut strip = Command::new("strip");
         strip.args(["--strip-all", "-o"]).arg(&program);
@@ -304,6 +254,14 @@ impl Drop for Running {
         self.child.kill().ok();
         self.child.wait().ok();
     }
+}
+
+/// No run gets node 4 but one that asks for nodes of which one dies.
+fn set_apart(cluster: &Cluster) {
+    let [second, third, fourth] = ["n2", "n3", "n4"].map(|node| cluster.node_name(node));
+    let label = ["label", "nodes", &second, &third, &fourth, "test=node-dies"];
+    cluster.kubectl(&label);
+    cluster.kubectl(&["taint", "nodes", &fourth, "test=node-dies:NoSchedule"]);
 }
 
 /// Compiles a file of `tests/clock`.

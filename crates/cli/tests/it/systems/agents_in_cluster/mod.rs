@@ -11,7 +11,7 @@ use waggle_load::NullServer;
 use waggle_results::AgentInfo;
 use waggle_testkit::{Cluster, wait_until};
 
-use self::bench::{ANSWER, Alone, Bench, IMAGE, Running, Shared, WRONG_CLOCK};
+use self::bench::{ANSWER, Bench, IMAGE, Running, WRONG_CLOCK, bench};
 use crate::workspace::{Workspace, output_text};
 
 /// What a run of five minutes says in its measured phase.
@@ -42,7 +42,7 @@ fn nodes(bench: &Bench, model: &Model) -> Vec<&'static str> {
         .iter()
         .map(|host| &host.pod.as_ref().unwrap().node_name);
     let node = |name: &String| {
-        let mut nodes = NODES.into_iter();
+        let mut nodes = NODES.into_iter().chain(["n4"]);
         nodes.find(|node| bench.cluster.node_name(node) == *name)
     };
     names.map(|name| node(name).unwrap()).collect()
@@ -91,16 +91,16 @@ fn check_load(bench: &Bench, workspace: &Workspace, said: &str, model: &Model) {
 /// One node is far from the others, and loses frames.
 #[test]
 fn agents_at_a_distance_make_one_load_of_a_server_by_its_url() {
-    let bench = Shared::take();
+    let bench = bench();
     bench.namespace("distance");
     let workspace = bench.study("distance", &[]);
     bench.cluster.distance("n2", &["5ms", "1ms", "0.01"]);
     let ran = bench.run(&workspace);
     bench.cluster.distance("n2", &["off"]);
     let model = workspace.report_of(&ran);
-    check_load(&bench, &workspace, &output_text(&ran), &model);
+    check_load(bench, &workspace, &output_text(&ran), &model);
     let agents = &model.trials[0].info.agents;
-    for (agent, node) in agents.iter().zip(nodes(&bench, &model)) {
+    for (agent, node) in agents.iter().zip(nodes(bench, &model)) {
         check_clock(agent, node);
         if node == "n2" {
             assert!(agent.offset_bound_ms >= 5.0, "{agent:?}");
@@ -111,14 +111,14 @@ fn agents_at_a_distance_make_one_load_of_a_server_by_its_url() {
 
 #[test]
 fn agents_deliver_records_to_a_deployment() {
-    let bench = Shared::take();
+    let bench = bench();
     bench.namespace("records");
     let workspace = bench.study_of_records("records", &[]);
     let ran = bench.run(&workspace);
     let model = workspace.report_of(&ran);
-    check_load(&bench, &workspace, &output_text(&ran), &model);
+    check_load(bench, &workspace, &output_text(&ran), &model);
     let info = &model.trials[0].info;
-    for (agent, node) in info.agents.iter().zip(nodes(&bench, &model)) {
+    for (agent, node) in info.agents.iter().zip(nodes(bench, &model)) {
         check_clock(agent, node);
     }
     let ledger = info.ledger.as_ref().unwrap();
@@ -130,7 +130,7 @@ fn agents_deliver_records_to_a_deployment() {
 /// A date of last year does not keep an agent out; a clock that goes too fast is found, because delays are between clocks.
 #[test]
 fn a_wrong_clock_is_measured_and_named() {
-    let bench = Shared::take();
+    let bench = bench();
     bench.namespace("clock");
     let workspace = bench.study_of_records(
         "clock",
@@ -138,8 +138,8 @@ fn a_wrong_clock_is_measured_and_named() {
     );
     let ran = bench.run(&workspace);
     let model = workspace.report_of(&ran);
-    check_load(&bench, &workspace, &output_text(&ran), &model);
-    let nodes = nodes(&bench, &model);
+    check_load(bench, &workspace, &output_text(&ran), &model);
+    let nodes = nodes(bench, &model);
     let agents = &model.trials[0].info.agents;
     check_clock(&agents[0], nodes[0]);
     check_clock(&agents[2], nodes[2]);
@@ -161,7 +161,7 @@ fn a_wrong_clock_is_measured_and_named() {
 
 #[test]
 fn an_image_that_is_not_there_is_named() {
-    let bench = Shared::take();
+    let bench = bench();
     bench.namespace("image");
     bench.check_refused(
         "image",
@@ -173,7 +173,7 @@ fn an_image_that_is_not_there_is_named() {
 /// It lets two of three agents in.
 #[test]
 fn a_quota_that_is_too_small_is_named() {
-    let bench = Shared::take();
+    let bench = bench();
     bench.namespace("quota");
     let quota = ["create", "quota", "cpus", "--hard=requests.cpu=2"];
     bench
@@ -184,7 +184,7 @@ fn a_quota_that_is_too_small_is_named() {
 
 #[test]
 fn a_right_that_is_missing_is_named() {
-    let bench = Shared::take();
+    let bench = bench();
     bench.namespace("right");
     bench.cluster.apply(READER);
     let limited = bench.cluster.account_kubeconfig("right", "reader");
@@ -202,7 +202,7 @@ fn a_right_that_is_missing_is_named() {
 /// The gateway has one of three nodes, so the third agent has none.
 #[test]
 fn a_pod_that_no_node_takes_is_named() {
-    let bench = Shared::take();
+    let bench = bench();
     bench.namespace("apart");
     let apart = "pull: never\n    apart_from: { app: gateway }\n    apart_from_namespaces: [shop]";
     bench.check_refused(
@@ -217,7 +217,7 @@ fn a_pod_that_no_node_takes_is_named() {
 
 #[test]
 fn an_agent_that_does_not_reach_the_runner_is_named() {
-    let bench = Shared::take();
+    let bench = bench();
     bench.namespace("runner");
     let address = bench.free_address();
     bench.block("n3", address, "REJECT");
@@ -237,7 +237,7 @@ fn an_agent_that_does_not_reach_the_runner_is_named() {
 
 #[test]
 fn an_agent_that_does_not_reach_the_system_is_named() {
-    let bench = Shared::take();
+    let bench = bench();
     bench.namespace("system");
     let server = NullServer::start((bench.cluster.host(), 0).into(), ANSWER).unwrap();
     bench.block("n2", server.address(), "REJECT");
@@ -245,7 +245,7 @@ fn an_agent_that_does_not_reach_the_system_is_named() {
     let workspace = bench.study("system", &[(&bench.url(), &url)]);
     let ran = bench.run(&workspace);
     let model = workspace.report_of(&ran);
-    let place = nodes(&bench, &model).iter().position(|node| *node == "n2");
+    let place = nodes(bench, &model).iter().position(|node| *node == "n2");
     let agent = format!("from agent {} (waggle-pods-", place.unwrap() + 1);
     let reason = &model.trials[0].failure.as_ref().unwrap().reason;
     assert!(reason.contains(&agent), "{agent} in {reason}");
@@ -257,16 +257,16 @@ fn an_agent_that_does_not_reach_the_system_is_named() {
 /// A run that was killed leaves a Job, which `waggle system down` removes.
 #[test]
 fn what_a_killed_run_left_is_removed() {
-    let bench = Shared::take();
+    let bench = bench();
     bench.namespace("killed");
     let workspace = bench.study("killed", &[("measure: 2s", "measure: 5m")]);
-    let mut running = Running::start(&bench, &workspace);
+    let mut running = Running::start(bench, &workspace);
     let list = ["get", "pods", "--namespace", "killed", "--output", "name"];
     wait_until("the agents", || {
         bench.cluster.kubectl(&list).lines().count() == 3
     });
     running.kill();
-    remove_agents(&bench, &workspace, "killed");
+    remove_agents(bench, &workspace, "killed");
 }
 
 #[track_caller]
@@ -291,7 +291,7 @@ fn check_lost(bench: &Bench, workspace: &Workspace, node: &str) -> String {
 /// Its packets are lost, so that nothing closes its connection.
 #[test]
 fn an_agent_that_falls_silent_is_named() {
-    let bench = Shared::take();
+    let bench = bench();
     bench.namespace("silent");
     let address = bench.free_address();
     let any = format!("listen: {}:0", bench.cluster.host());
@@ -301,11 +301,11 @@ fn an_agent_that_falls_silent_is_named() {
         ("measure: 2s", "measure: 5m"),
     ];
     let workspace = bench.study("silent", &changes);
-    let mut running = Running::start(&bench, &workspace);
+    let mut running = Running::start(bench, &workspace);
     running.wait_for(MEASURES);
     bench.block("n2", address, "DROP");
     let code = running.exit_code();
-    let reason = check_lost(&bench, &workspace, "n2");
+    let reason = check_lost(bench, &workspace, "n2");
     // By the connection of the load or by that of the clocks.
     assert!(reason.contains(" nothing for 10 s"), "{reason}");
     assert_eq!(code, Some(5), "{reason}");
@@ -315,20 +315,25 @@ fn an_agent_that_falls_silent_is_named() {
 /// What cannot be removed from the node that is gone is said, and is removed when it is back.
 #[test]
 fn an_agent_whose_node_dies_is_named() {
-    let bench = Alone::take();
+    let bench = bench();
     bench.namespace("node");
-    let workspace = bench.study("node", &[("measure: 2s", "measure: 5m")]);
-    let mut running = Running::start(&bench, &workspace);
+    let nodes = "pull: never\n    node_selector: { test: node-dies }\n    tolerations: [{ key: test, value: node-dies, effect: NoSchedule }]";
+    let changes = [("measure: 2s", "measure: 5m"), ("pull: never", nodes)];
+    let workspace = bench.study("node", &changes);
+    let mut running = Running::start(bench, &workspace);
     running.wait_for(MEASURES);
-    bench.cluster.service("n3", "node", "kill");
+    bench.cluster.service("n4", "node", "kill");
     let code = running.exit_code();
-    check_lost(&bench, &workspace, "n3");
+    check_lost(bench, &workspace, "n4");
     let said = running.text();
     assert_eq!(code, Some(5), "{said}");
     assert!(said.contains("to remove it: kubectl "), "{said}");
     // Those of the others are not lost with it.
     let logs = fs::read_dir(workspace.run_folder().join("agents")).unwrap();
     assert_eq!(logs.count(), 4, "{said}");
-    bench.start_node();
-    remove_agents(&bench, &workspace, "node");
+    bench.cluster.service("n4", "node", "start");
+    let node = format!("node/{}", bench.cluster.node_name("n4"));
+    let wait = ["wait", "--for=condition=Ready", &node, "--timeout=180s"];
+    bench.cluster.kubectl(&wait);
+    remove_agents(bench, &workspace, "node");
 }

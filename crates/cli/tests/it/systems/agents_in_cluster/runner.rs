@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use waggle_results::Run;
 use waggle_testkit::wait_until;
 
-use super::bench::{Bench, IMAGE, Shared};
+use super::bench::{Bench, IMAGE, bench};
 use crate::{
     exit_codes::run_code,
     workspace::{Workspace, output_text},
@@ -58,10 +58,10 @@ fn wait_until_empty(bench: &Bench, namespace: &str) {
 
 #[test]
 fn a_run_is_driven_from_a_pod_and_its_folder_is_fetched() {
-    let bench = Shared::take();
-    let workspace = study(&bench, "driven", &[]);
+    let bench = bench();
+    let workspace = study(bench, "driven", &[]);
     let arguments = ["run", "study.yaml", "--cluster", "--runs", "results"];
-    let ran = waggle(&bench, &workspace, &arguments).output().unwrap();
+    let ran = waggle(bench, &workspace, &arguments).output().unwrap();
     let said = output_text(&ran);
     bench.assert_empty("driven");
     let runs = workspace.path().join("results");
@@ -146,11 +146,11 @@ const LONG: (&str, &str) = ("measure: 2s", "measure: 10m");
 
 #[test]
 fn a_run_in_the_cluster_goes_on_without_its_view_and_stops_if_asked() {
-    let bench = Shared::take();
-    let workspace = study(&bench, "left", &[LONG]);
+    let bench = bench();
+    let workspace = study(bench, "left", &[LONG]);
     let kubeconfig = bench.cluster.kubeconfig().display().to_string();
     let mut running = Running::start(waggle(
-        &bench,
+        bench,
         &workspace,
         &["run", "study.yaml", "--cluster"],
     ));
@@ -164,7 +164,7 @@ fn a_run_in_the_cluster_goes_on_without_its_view_and_stops_if_asked() {
     assert_eq!(output.status.code(), Some(130), "{said}");
 
     // A second run, meanwhile.
-    let second = waggle(&bench, &workspace, &["run", "study.yaml", "--cluster"])
+    let second = waggle(bench, &workspace, &["run", "study.yaml", "--cluster"])
         .output()
         .unwrap();
     let second = output_text(&second);
@@ -183,7 +183,7 @@ fn a_run_in_the_cluster_goes_on_without_its_view_and_stops_if_asked() {
     ]
     .to_vec();
     again.push(&kubeconfig);
-    let mut running = Running::start(waggle(&bench, &workspace, &again));
+    let mut running = Running::start(waggle(bench, &workspace, &again));
     running.wait_for("· measure ");
     running.signal(Signal::INT);
     let (said, output) = running.end();
@@ -191,15 +191,15 @@ fn a_run_in_the_cluster_goes_on_without_its_view_and_stops_if_asked() {
     assert!(printed.contains("interrupted"), "{printed}{said}");
     assert!(said.contains("fetched runs/pods-"), "{said}");
     assert_eq!(output.status.code(), Some(130), "{said}");
-    wait_until_empty(&bench, "left");
+    wait_until_empty(bench, "left");
 }
 
 #[test]
 fn a_pod_that_is_deleted_ends_its_run_with_a_sentence() {
-    let bench = Shared::take();
-    let workspace = study(&bench, "lost", &[LONG]);
+    let bench = bench();
+    let workspace = study(bench, "lost", &[LONG]);
     let mut running = Running::start(waggle(
-        &bench,
+        bench,
         &workspace,
         &["run", "study.yaml", "--cluster"],
     ));
@@ -221,18 +221,18 @@ fn a_pod_that_is_deleted_ends_its_run_with_a_sentence() {
         "{said}"
     );
     assert_eq!(output.status.code(), Some(2), "{said}");
-    wait_until_empty(&bench, "lost");
+    wait_until_empty(bench, "lost");
 }
 
 #[test]
 fn a_run_that_its_pod_cannot_begin_says_why() {
-    let bench = Shared::take();
+    let bench = bench();
     // The account has no rights.
     let pod = format!(
         "runner:\n  kubernetes: {{ image: '{IMAGE}', pull: never, service_account: default }}\nload:"
     );
-    let workspace = study(&bench, "bare", &[("load:", &pod)]);
-    let ran = waggle(&bench, &workspace, &["run", "study.yaml"])
+    let workspace = study(bench, "bare", &[("load:", &pod)]);
+    let ran = waggle(bench, &workspace, &["run", "study.yaml"])
         .output()
         .unwrap();
     let said = output_text(&ran);
@@ -241,5 +241,5 @@ fn a_run_that_its_pod_cannot_begin_says_why() {
         "{said}"
     );
     assert_eq!(ran.status.code(), Some(2), "{said}");
-    wait_until_empty(&bench, "bare");
+    wait_until_empty(bench, "bare");
 }
