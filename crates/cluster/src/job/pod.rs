@@ -59,6 +59,8 @@ pub struct PodShape {
     pub environment: BTreeMap<String, String>,
     /// Name of the variable; secret and key that it is from.
     pub environment_from_secrets: BTreeMap<String, (String, String)>,
+    /// Name of the variable that has the name of the node; empty: there is none.
+    pub node_variable: String,
     pub secrets: Vec<MountedSecret>,
     /// A folder that is empty at the start, for files of the pod, and its largest size in bytes.
     pub scratch: Option<(String, u64)>,
@@ -170,7 +172,12 @@ impl PodShape {
             let reference = json!({ "name": secret, "key": key });
             json!({ "name": name, "valueFrom": { "secretKeyRef": reference } })
         });
-        plain.chain(secret).collect()
+        let mut variables: Vec<Value> = plain.chain(secret).collect();
+        if !self.node_variable.is_empty() {
+            let node = json!({ "fieldRef": { "fieldPath": "spec.nodeName" } });
+            variables.push(json!({ "name": self.node_variable, "valueFrom": node }));
+        }
+        variables
     }
 
     fn mounts(&self) -> Vec<Value> {

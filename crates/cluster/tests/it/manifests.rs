@@ -100,7 +100,10 @@ fn agents_by_default() {
 fn the_runner() {
     let job = RunnerJob {
         name: "waggle-r1-runner".into(),
-        pod: agents("").pod,
+        pod: PodShape {
+            node_variable: "NODE".into(),
+            ..agents("").pod
+        },
         service_account: "waggle".into(),
         deadline: Duration::from_secs(86_400),
         kept: Duration::from_secs(7200),

@@ -1,6 +1,6 @@
 //! Facts about the machine, for the results.
 
-use std::fs;
+use std::{env, fs};
 
 use procfs::{Current, Meminfo};
 use rustix::process::{Resource, getrlimit};
@@ -9,6 +9,8 @@ use waggle_results::Host;
 use crate::host::cpus::{self, Shares};
 
 const UNKNOWN: &str = "unknown";
+/// The variable with the name of the node, in a pod that waggle makes: its host name is another one each time.
+pub const NODE_VARIABLE: &str = "WAGGLE_NODE";
 
 /// The machine that this process runs on, without how a study shares its CPUs.
 #[must_use]
@@ -25,7 +27,7 @@ pub fn host(shares: &Shares) -> Host {
             .collect()
     };
     Host {
-        name: line_of("/proc/sys/kernel/hostname"),
+        name: env::var(NODE_VARIABLE).unwrap_or_else(|_| line_of("/proc/sys/kernel/hostname")),
         kernel: line_of("/proc/sys/kernel/osrelease"),
         cpu_model: fs::read_to_string("/proc/cpuinfo")
             .map_or_else(|_| UNKNOWN.to_owned(), |text| cpu_model(&text)),

@@ -14,4 +14,4 @@ pub mod quiet;
 pub mod server_processes;
 pub mod usage;
 
-pub use self::facts::{host, this_host};
+pub use self::facts::{NODE_VARIABLE, host, this_host};

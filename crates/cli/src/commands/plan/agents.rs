@@ -2,11 +2,10 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use waggle_report::wording::{
-    format::{self, plural},
-    limits,
-};
-use waggle_spec::{AgentPods, AgentSpread, Agents, AgentsStarted};
+#[cfg(feature = "cluster")]
+use waggle_report::wording::format;
+use waggle_report::wording::{format::plural, limits};
+use waggle_spec::{AgentPods, AgentSpread, Agents, AgentsStarted, RunnerPod};
 use waggle_study::Study;
 
 use super::range;
@@ -17,8 +16,9 @@ const NODES_MAX: usize = 10;
 
 /// `is_foreign`: others may have written the study, so nothing that it names is connected to.
 pub(super) fn lines(study: &Study, study_file: &Path, is_foreign: bool) -> Vec<String> {
+    let runner = study.runner.iter().map(runner_line);
     let Some(agents) = &study.agents else {
-        return Vec::new();
+        return runner.collect();
     };
     let (how, cpus) = match &agents.started {
         AgentsStarted::ByHand { .. } => {
@@ -44,7 +44,20 @@ pub(super) fn lines(study: &Study, study_file: &Path, is_foreign: bool) -> Vec<S
             false => cluster_lines(pods, study_file),
         });
     }
+    lines.extend(runner);
     lines
+}
+
+/// `runner in a pod in Kubernetes, with 1 CPU and 512 MiB, as request and limit`
+fn runner_line(runner: &RunnerPod) -> String {
+    let needed = amount(u64::from(runner.pod.cpus), runner.pod.memory_bytes);
+    format!("runner in a pod in Kubernetes, with {needed}, as request and limit")
+}
+
+/// `2 CPUs and 1 GiB`
+fn amount(cpus: u64, memory_bytes: u64) -> String {
+    let memory = limits::memory(memory_bytes);
+    format!("{} and {memory}", plural(cpus, "CPU"))
 }
 
 const OF_HOSTS: &str = "CPUs are those of their hosts";
@@ -64,13 +77,6 @@ fn used_count(study: &Study, agents: &Agents) -> String {
 
 /// `each 2 CPUs and 1 GiB, as request and limit: 6 CPUs and 3 GiB in all; …`
 fn needs(pods: &AgentPods) -> String {
-    let amount = |cpus: u64, memory_bytes: u64| {
-        format!(
-            "{} and {}",
-            plural(cpus, "CPU"),
-            limits::memory(memory_bytes)
-        )
-    };
     let (cpus, count) = (u64::from(pods.pod.cpus), u64::from(pods.count));
     let each = amount(cpus, pods.pod.memory_bytes);
     let all = amount(count * cpus, count.saturating_mul(pods.pod.memory_bytes));

@@ -8,6 +8,7 @@ use waggle_cluster::{
     Access, Created, Kind, Ledger, PodShape, PodStatus, RunnerJob, Streams, WaitLimits,
 };
 use waggle_runner::{object_name, pod_shape};
+use waggle_system::host::NODE_VARIABLE;
 
 use super::{
     bundle::Bundle,
@@ -90,6 +91,7 @@ impl Submitted {
                 command: vec![PROGRAM.to_owned()],
                 arguments: ["__runner", "serve", FOLDER].map(str::to_owned).to_vec(),
                 scratch: Some((FOLDER.to_owned(), FOLDER_MAX_BYTES)),
+                node_variable: NODE_VARIABLE.to_owned(),
                 ..pod_shape(&choice.pod)
             },
             service_account: choice.service_account.clone(),
