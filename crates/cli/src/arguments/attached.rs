@@ -16,7 +16,7 @@ pub(crate) struct Attached {
     pub(crate) attach: Option<Option<PathBuf>>,
     /// With --attach: copy the events of the run to the standard output, as lines of JSON, and orders from the standard input to the run;
     /// for a program that shows the run elsewhere
-    #[arg(long, requires = "attach", conflicts_with_all = ["quiet", "no_live"])]
+    #[arg(long, requires = "attach", conflicts_with_all = ["quiet", "no_live", "cluster"])]
     pub(crate) raw: bool,
 }
 

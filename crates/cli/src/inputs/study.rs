@@ -196,11 +196,7 @@ pub(crate) fn load_to_show(choice: &Choice) -> Result<Loaded> {
     foreign.extend(foreign_study.map(|why| (choice.study.clone(), why)));
     foreign.extend(system_file.objection.map(|why| (system_file.path, why)));
     let files = waggle_runner::files_beside(&choice.study);
-    let read = |system: &System| -> Result<Study> {
-        let mut study = waggle_study::read_study_and_files(&study_source, system, &files)?;
-        filter::select(&mut study, &choice.filter, choice.form())?;
-        Ok(study)
-    };
+    let read = |system: &System| read_cells(choice, &study_source, system, &files);
     let mut study = read(&system)?;
     if let Some(seed) = choice.seed {
         study.seed = seed;
@@ -242,6 +238,22 @@ pub(crate) fn load_to_show(choice: &Choice) -> Result<Loaded> {
         trust,
         foreign,
     })
+}
+
+/// Reads the study again with the cells of `choice`, and with these files.
+pub(crate) fn read_study(choice: &Choice, loaded: &Loaded, files: Files<'_>) -> Result<Study> {
+    read_cells(choice, &loaded.study_source, &loaded.system, files)
+}
+
+fn read_cells(
+    choice: &Choice,
+    source: &Source,
+    system: &System,
+    files: Files<'_>,
+) -> Result<Study> {
+    let mut study = waggle_study::read_study_and_files(source, system, files)?;
+    filter::select(&mut study, &choice.filter, choice.form())?;
+    Ok(study)
 }
 
 /// The system in another folder.

@@ -206,6 +206,13 @@ impl Ledger {
         problems
     }
 
+    /// Keeps what is there, and notes nothing of it any more: somebody else removes it.
+    pub fn forget(mut self) {
+        self.made.clear();
+        // What stays noted is found by `waggle system down`.
+        let _ = self.write();
+    }
+
     /// Keeps what is there, for a look at it: its file stays for `waggle system down`.
     pub fn keep(self) {}
 

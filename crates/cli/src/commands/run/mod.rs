@@ -69,7 +69,9 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
     let interrupts = Interrupts::new(|| {});
     let study = arguments.choice.study.display();
     let what = format!("waggle run {study}");
-    let measuring = Arc::new(Measuring::new(folders::measuring().as_deref(), &what));
+    // A run that is driven from elsewhere disturbs nothing here.
+    let folder = folders::measuring().filter(|_| arguments.in_cluster.cluster.is_none());
+    let measuring = Arc::new(Measuring::new(folder.as_deref(), &what));
     if let Some(note) = measuring.note().filter(|_| !arguments.quiet) {
         output::print_progress(&format!("note: {note}"));
     }

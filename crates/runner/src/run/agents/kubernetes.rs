@@ -119,9 +119,12 @@ impl AgentJob {
         let place = place.map(|(folder, system)| Place { folder, system });
         let run = object_name(parts.run_folder);
         let mut ledger = Ledger::new(access.clone(), place.as_ref(), &run);
-        let given = pods.place.namespace.clone();
+        let given = match parts.in_pod {
+            Some(pod) => Some(pod.namespace.clone()),
+            None => pods.place.namespace.clone(),
+        };
         let namespace = given.unwrap_or_else(|| access.origin.namespace.clone());
-        if let Some(pod) = parts.in_pod.filter(|pod| pod.namespace == namespace) {
+        if let Some(pod) = parts.in_pod {
             ledger.adopt(pod.anchor());
         }
         let namespace = match pods.makes_namespace {
@@ -159,7 +162,7 @@ impl AgentJob {
         join: &JoinFile,
     ) -> Result<(), AgentJobError> {
         let namespace = self.namespace();
-        if parts.in_pod.is_none_or(|pod| pod.namespace != namespace) {
+        if parts.in_pod.is_none() {
             let facts = [("study", parts.study)];
             self.ledger.anchor(&namespace, &facts).await?;
         }

@@ -82,8 +82,12 @@ pub(crate) async fn gather_agents(gathering: Gathering<'_>) -> Result<Option<Run
     let fleet = Fleet::start(
         &Asked {
             run: study.name.clone(),
-            listen: listen_address(asked)?,
-            advertise: asked.advertise.clone(),
+            listen: listen_address(gathering.request, asked)?,
+            // Of another host than the pod's.
+            advertise: match gathering.request.in_pod {
+                Some(_) => Vec::new(),
+                None => asked.advertise.clone(),
+            },
             agents: asked.count() as usize,
         },
         sender,
@@ -103,8 +107,8 @@ pub(crate) async fn gather_agents(gathering: Gathering<'_>) -> Result<Option<Run
 }
 
 /// Where agents are taken in.
-fn listen_address(asked: &Agents) -> Result<SocketAddr, RunError> {
-    if let Some(listen) = asked.listen {
+fn listen_address(request: &RunRequest, asked: &Agents) -> Result<SocketAddr, RunError> {
+    if let (Some(listen), None) = (asked.listen, &request.in_pod) {
         return Ok(listen);
     }
     match asked.started {

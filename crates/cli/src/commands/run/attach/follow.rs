@@ -44,6 +44,8 @@ pub(super) const OPEN_TIMEOUT: Duration = Duration::from_secs(15);
 const OPEN_INTERVAL: Duration = Duration::from_millis(200);
 /// Streams that are lost before they say anything new; more of them in a row are given up.
 const LOST_MAX: u32 = 10;
+/// The pause between two tries is doubled so often.
+const PAUSE_DOUBLINGS_MAX: u32 = 5;
 /// A stream that says nothing for so long is lost; a run that goes on says so every five seconds.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often requests of the user are looked at.
@@ -137,6 +139,11 @@ fn until_end(open: Open<'_>, screen: &mut Screen<'_>, requests: &Requests) -> Re
         match Followed::new(link)?.follow(screen, requests, &mut tries)? {
             Some(end) => return Ok(end),
             None => screen.note("the stream of the run was lost; it is opened again"),
+        }
+        let pause = screen.pause() * 2_u32.pow(tries.lost.min(PAUSE_DOUBLINGS_MAX));
+        let until = Instant::now() + pause;
+        while Instant::now() < until && asked_end(requests).is_none() {
+            std::thread::sleep(REQUEST_INTERVAL);
         }
     }
 }
@@ -357,6 +364,7 @@ mod tests {
             may_be_live: false,
             again: String::new(),
             is_own: false,
+            pause: Duration::ZERO,
             runs: None,
             open_timeout: OPEN_TIMEOUT,
         };

@@ -8,6 +8,7 @@ pub(super) mod screen;
 use std::{
     io::ErrorKind,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use anyhow::{Result, anyhow, bail};
@@ -37,6 +38,7 @@ pub(super) fn run(arguments: &Run, given: Option<&Path>) -> Result<Exit> {
                 may_be_live: !arguments.no_live,
                 again: attach_command(&folder),
                 is_own: false,
+                pause: Duration::ZERO,
                 runs: None,
                 open_timeout: OPEN_TIMEOUT,
             };

@@ -31,6 +31,8 @@ pub(in crate::commands::run) struct Presentation {
     pub(in crate::commands::run) is_own: bool,
     /// Where the run folder of a run elsewhere is going to be; `None`: it is where the run says.
     pub(in crate::commands::run) runs: Option<PathBuf>,
+    /// After a stream that was lost, before it is opened again; twice as long each time that nothing new came.
+    pub(in crate::commands::run) pause: Duration,
     /// A stream that cannot be opened is tried again for so long.
     pub(in crate::commands::run) open_timeout: Duration,
 }
@@ -84,6 +86,10 @@ impl<'a> Screen<'a> {
             is_up_to_date: false,
             printed: BTreeSet::new(),
         }
+    }
+
+    pub(super) fn pause(&self) -> Duration {
+        self.presentation.pause
     }
 
     pub(super) fn open_timeout(&self) -> Duration {

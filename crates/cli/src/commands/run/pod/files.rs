@@ -37,11 +37,16 @@ pub(super) fn receive(pod: &PodFolder, from: impl Read) -> Result<()> {
 pub(super) fn send(pod: &PodFolder, to: impl Write) -> Result<()> {
     let submission = pod.submission()?;
     let folder = pod.run(&submission);
-    if !folder.is_dir() {
-        bail!("the run made no folder");
-    }
     let mut archive = Builder::new(BufWriter::new(to));
-    append_tree(&mut archive, &folder, Path::new(&submission.run))?;
+    // A run that did not begin has none.
+    if folder.is_dir() {
+        append_tree(
+            &mut archive,
+            &folder,
+            Path::new(&submission.run),
+            Links::LeftOut,
+        )?;
+    }
     append_end(&mut archive)?;
     let written = archive.into_inner().and_then(|mut to| to.flush());
     written.context("cannot send the folder of the run")
@@ -78,13 +83,27 @@ pub(in crate::commands::run) fn unpack(from: impl Read, folder: &Path) -> Result
 /// The last file of an archive: one that was cut off between two files looks whole.
 const END: &str = ".end-of-archive";
 
-/// Adds a folder with all its files and folders; sockets and links are left out.
+/// What is done with symbolic links in a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::commands::run) enum Links {
+    LeftOut,
+    Followed,
+}
+
+/// Adds a folder with all its files and folders; sockets and the like are left out.
 pub(in crate::commands::run) fn append_tree(
     archive: &mut Builder<impl Write>,
     folder: &Path,
     name: &Path,
+    links: Links,
 ) -> Result<()> {
-    append_level(archive, folder, name, 0)
+    append_level(archive, folder, name, Level { links, depth: 0 })
+}
+
+#[derive(Clone, Copy)]
+struct Level {
+    links: Links,
+    depth: usize,
 }
 
 /// Ends an archive.
@@ -96,8 +115,9 @@ fn append_level(
     archive: &mut Builder<impl Write>,
     folder: &Path,
     name: &Path,
-    depth: usize,
+    level: Level,
 ) -> Result<()> {
+    let Level { links, depth } = level;
     if depth > DEPTH_MAX {
         bail!(
             "{} has more than {DEPTH_MAX} folders within each other",
@@ -114,9 +134,13 @@ fn append_level(
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let (path, name) = (entry.path(), name.join(entry.file_name()));
-        let kind = entry.file_type().with_context(problem)?;
+        let kind = match links {
+            Links::LeftOut => entry.file_type().with_context(problem)?,
+            Links::Followed => fs::metadata(&path).with_context(problem)?.file_type(),
+        };
         if kind.is_dir() {
-            append_level(archive, &path, &name, depth + 1)?;
+            let depth = depth + 1;
+            append_level(archive, &path, &name, Level { links, depth })?;
         } else if kind.is_file() {
             append_file(archive, &path, &name)?;
         }
@@ -169,7 +193,7 @@ mod tests {
 
     fn archive(folder: &Path) -> Vec<u8> {
         let mut archive = Builder::new(Vec::new());
-        append_tree(&mut archive, folder, Path::new("a-1")).unwrap();
+        append_tree(&mut archive, folder, Path::new("a-1"), Links::LeftOut).unwrap();
         append_end(&mut archive).unwrap();
         archive.into_inner().unwrap()
     }

@@ -12,10 +12,11 @@ use tar::Builder;
 use waggle_study::{Body, ExternalTls, Pem, Study, System, TokenEndpoint, Values, What};
 
 use crate::{
+    arguments::Choice,
     commands::run::pod::files::{
-        STUDY_MAX_BYTES, append_bytes, append_end, append_file, append_tree,
+        Links, STUDY_MAX_BYTES, append_bytes, append_end, append_file, append_tree,
     },
-    inputs::study::Loaded,
+    inputs::study::{Loaded, error_with_position, read_study},
 };
 
 /// What a run elsewhere needs of this machine.
@@ -37,11 +38,18 @@ impl Bundle {
     ///
     /// # Errors
     /// A file is not there, or cannot be had by the same name elsewhere.
-    pub(super) fn new(study: &Path, loaded: &Loaded) -> Result<Self> {
-        let named = Named::find(study, loaded)?;
-        let study =
-            fs::canonicalize(study).with_context(|| format!("cannot find {}", study.display()))?;
-        let folder = study.parent().unwrap_or(Path::new("/")).to_path_buf();
+    pub(super) fn new(choice: &Choice, loaded: &Loaded) -> Result<Self> {
+        let named = Named::find(choice, loaded)?;
+        let study = &choice.study;
+        // Files are beside the study as it is named, also if it is a link.
+        let folder = match study.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let folder =
+            fs::canonicalize(folder).with_context(|| format!("cannot find {}", study.display()))?;
+        let name = study.file_name().context("the study has no name")?;
+        let study = folder.join(name);
         let mut files = BTreeSet::from([study.clone()]);
         for name in named.files {
             files.insert(file_elsewhere(&folder, &name)?);
@@ -72,16 +80,15 @@ impl Bundle {
         let mut archive = Builder::new(Vec::new());
         for file in &self.files {
             append_file(&mut archive, file, &self.name(file)?)?;
-            let size = archive.get_ref().len() as u64;
-            if size > STUDY_MAX_BYTES {
-                bail!("the files of the study have more than {STUDY_MAX_BYTES} bytes");
-            }
+            check_size(archive.get_ref())?;
         }
         if let Some((folder, system)) = &self.system {
             let study = self.study()?;
             let beside = study.parent().unwrap_or(Path::new(""));
-            append_tree(&mut archive, folder, &beside.join("systems").join(system))?;
+            let name = beside.join("systems").join(system);
+            append_tree(&mut archive, folder, &name, Links::Followed)?;
         }
+        check_size(archive.get_ref())?;
         append_bytes(&mut archive, Path::new(name), text)?;
         append_end(&mut archive)?;
         archive.into_inner().context("cannot end the archive")
@@ -92,6 +99,14 @@ impl Bundle {
         Ok(name
             .context("a file is outside of its folder")?
             .to_path_buf())
+    }
+}
+
+fn check_size(archive: &[u8]) -> Result<()> {
+    let limit = waggle_units::format_size(STUDY_MAX_BYTES);
+    match archive.len() as u64 > STUDY_MAX_BYTES {
+        true => bail!("the files of the study and its system have more than {limit}"),
+        false => Ok(()),
     }
 }
 
@@ -141,21 +156,21 @@ struct Named {
 
 impl Named {
     /// Reads the study again, and notes what is asked for.
-    fn find(file: &Path, loaded: &Loaded) -> Result<Self> {
+    fn find(choice: &Choice, loaded: &Loaded) -> Result<Self> {
         let files = RefCell::new(BTreeSet::new());
         let variables = RefCell::new(BTreeMap::new());
-        let read = waggle_runner::files_beside(file);
+        let read = waggle_runner::files_beside(&choice.study);
         let note_file = |name: &str| {
             files.borrow_mut().insert(name.to_owned());
             read(name)
         };
         let note_variable = |name: &str| note_variable(name, &variables);
-        let source = &loaded.study_source;
-        let mut study = waggle_study::read_study_and_files(source, &loaded.system, &note_file)?;
-        study.take_from_environment(Values {
+        let mut study = read_study(choice, loaded, &note_file)?;
+        let taken = study.take_from_environment(Values {
             variable: &note_variable,
             file: &note_file,
-        })?;
+        });
+        taken.map_err(|why| error_with_position(&why, &loaded.study_source, &read))?;
         let mut files = files.into_inner();
         files.extend(bodies(&study));
         files.extend(certificates(&study, &loaded.system));

@@ -10,7 +10,7 @@ use waggle_study::runner_objection;
 use super::super::pod::submission::RUNS;
 use crate::{
     arguments::{InCluster, Run},
-    inputs::{runs, study::Loaded},
+    inputs::study::Loaded,
     process::folders,
 };
 
@@ -123,22 +123,6 @@ impl Place {
             namespace: flags.namespace.clone(),
         }
     }
-
-    /// The command that shows a run there.
-    pub(super) fn attach_command(&self, run: &str) -> String {
-        let mut words = vec![format!("waggle run --attach={run} --cluster")];
-        if let (Some(context), Some(word)) = (&self.context, words.last_mut()) {
-            *word = format!("{word}={}", runs::shell_word(context));
-        }
-        if let Some(namespace) = &self.namespace {
-            words.push(format!("--namespace {}", runs::shell_word(namespace)));
-        }
-        if let Some(file) = &self.kubeconfig {
-            let file = file.display().to_string();
-            words.push(format!("--kubeconfig {}", runs::shell_word(&file)));
-        }
-        words.join(" ")
-    }
 }
 
 /// The flags of the run in the pod.
@@ -177,6 +161,11 @@ fn refuse_flags(arguments: &Run) -> Result<()> {
         ),
         ("--otlp", arguments.export.otlp.is_some()),
         ("--baseline", comparison.baseline.is_some()),
+        ("--margin", comparison.judgement.margin.is_some()),
+        ("--metric", !comparison.judgement.metric.is_empty()),
+        ("--html", files.html.is_some()),
+        ("--markdown", files.markdown.is_some()),
+        ("--json", files.json.is_some()),
         ("--junit", files.junit.is_some()),
         ("--summary-file", files.summary_file.is_some()),
     ];
@@ -262,22 +251,6 @@ mod tests {
         check(
             &["--junit", "x.xml"],
             "give the fetched folder to `waggle report`",
-        );
-    }
-
-    #[test]
-    fn a_run_is_shown_again_by_the_flags_of_its_place() {
-        let given = [
-            "--cluster=kind it",
-            "--namespace",
-            "load",
-            "--kubeconfig",
-            "k.yaml",
-        ];
-        let place = Place::of_flags(&run_flags(&given).in_cluster);
-        assert_eq!(
-            place.attach_command("a-1"),
-            "waggle run --attach=a-1 --cluster='kind it' --namespace load --kubeconfig k.yaml"
         );
     }
 

@@ -15,7 +15,9 @@ use super::{
     choice::{Choice, Place},
 };
 use crate::{
-    commands::run::pod::submission::{FILE, PodPlace, Submission},
+    commands::run::pod::submission::{FILE, PodPlace, RUNS, Submission},
+    inputs::runs::shell_word,
+    output,
     process::interrupts::Interrupts,
 };
 
@@ -75,11 +77,10 @@ impl Submitted {
         }
         let keeps = choice.keeps && begun.is_err();
         let problems = submitted.end(keeps).await;
-        let begun = begun.map(|_| None);
-        match problems.is_empty() {
-            true => begun,
-            false => begun.with_context(|| problems.join("; ")),
+        for problem in problems {
+            output::print_progress(&problem);
         }
+        begun.map(|_| None)
     }
 
     async fn begin(&mut self, choice: &Choice, bundle: &Bundle, run_folder: &Path) -> Result<()> {
@@ -216,9 +217,25 @@ impl Submitted {
         )
     }
 
-    /// The run goes on, or its results are not fetched.
+    /// The run goes on, or its results are not fetched: it is nobody's remains, and the cluster knows it.
     pub(super) fn leave(self) {
-        self.ledger.keep();
+        self.ledger.forget();
+    }
+
+    /// The command that shows the run again, from wherever it is given.
+    pub(super) fn attach_command(&self, kubeconfig: Option<&Path>, runs: &Path) -> String {
+        let mut command = format!("waggle run --attach={} --cluster", self.run);
+        if let Some(context) = &self.access.origin.context {
+            command += &format!("={}", shell_word(context));
+        }
+        command += &format!(" --namespace {}", shell_word(&self.namespace));
+        let runs = Some(runs).filter(|runs| *runs != Path::new(RUNS));
+        for (flag, path) in [("--kubeconfig", kubeconfig), ("--runs", runs)] {
+            if let Some(path) = path {
+                command += &format!(" {flag} {}", shell_word(&path.display().to_string()));
+            }
+        }
+        command
     }
 
     /// Removes what was made, or keeps it; what is still there is returned.

@@ -14,6 +14,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow};
 use tokio::{runtime::Handle, sync::oneshot};
+use waggle_runner::object_name;
 
 use self::{
     bundle::Bundle,
@@ -32,13 +33,15 @@ use crate::{
     process::{exit::Exit, interrupts::Interrupts},
 };
 
+/// A stream that was lost is opened again after so long, and after twice as long each time.
+const PAUSE: Duration = Duration::from_millis(500);
 /// A cluster that does not answer is tried again for so long.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Sends a study to a pod that is made for it, shows the run, and fetches its folder.
 pub(super) fn submit(arguments: &Run, loaded: &Loaded, interrupts: &Interrupts) -> Result<Exit> {
     let choice = Choice::new(arguments, loaded)?;
-    let bundle = Bundle::new(&arguments.choice.study, loaded)?;
+    let bundle = Bundle::new(&arguments.choice, loaded)?;
     let reserved = runs::new_run(&arguments.runs, &loaded.study.name, runs::OTHER_RUNS)?;
     interrupts.listen()?;
     let connections = Connections::start()?;
@@ -47,7 +50,7 @@ pub(super) fn submit(arguments: &Run, loaded: &Loaded, interrupts: &Interrupts) 
     let Some(submitted) = submitted else {
         return Ok(Exit::Interrupted);
     };
-    let again = choice.place.attach_command(&submitted.run);
+    let again = submitted.attach_command(choice.place.kubeconfig.as_deref(), &arguments.runs);
     if !arguments.quiet {
         output::print_progress(&format!("{}; to show it again: {again}", submitted.line()));
     }
@@ -64,11 +67,12 @@ pub(super) fn submit(arguments: &Run, loaded: &Loaded, interrupts: &Interrupts) 
 pub(super) fn attach(arguments: &Run, given: Option<&Path>) -> Result<Exit> {
     let place = Place::of_flags(&arguments.in_cluster);
     let connections = Connections::start()?;
-    let wanted = given.map(|run| run.to_string_lossy().into_owned());
+    // By the name that it was said to have, or by that of its folder.
+    let wanted = given.map(object_name);
     let submitted = connections
         .handle
         .block_on(Submitted::find(&place, wanted.as_deref()))?;
-    let again = place.attach_command(&submitted.run);
+    let again = submitted.attach_command(place.kubeconfig.as_deref(), &arguments.runs);
     Submission {
         arguments,
         handle: &connections.handle,
@@ -140,8 +144,10 @@ impl Submission<'_> {
             Err(why) => {
                 submitted.leave();
                 let again = &self.again;
+                let reason = remote.last_problem();
+                let reason = reason.map_or_else(String::new, |why| format!(" ({why})"));
                 return Err(anyhow!(
-                    "{why}; the run may go on, and is shown again by: {again}"
+                    "{why}{reason}; the run may go on, and is shown again by: {again}"
                 ));
             }
         };
@@ -149,11 +155,20 @@ impl Submission<'_> {
             submitted.leave();
             return Ok(exit);
         }
-        match remote.fetch(&self.arguments.runs) {
+        let interrupts = Interrupts::new(|| {});
+        interrupts.listen()?;
+        match remote.fetch(&self.arguments.runs, &interrupts) {
             Ok(Some(folder)) if !self.arguments.quiet => {
                 output::print_progress(&format!("fetched {}", folder.display()));
             }
             Ok(_) => {}
+            Err(_) if remote.is_gone() => {
+                submitted.leave();
+                output::print_progress(
+                    "the pod of the run is gone: another view has fetched its folder, or somebody has removed it",
+                );
+                return Ok(exit);
+            }
             Err(why) => {
                 submitted.leave();
                 let again = &self.again;
@@ -163,7 +178,7 @@ impl Submission<'_> {
             }
         }
         remote.finish();
-        self.remove(submitted, exit >= Exit::TrialFailed);
+        self.remove(submitted, matches!(exit, Exit::TrialFailed | Exit::Mistake));
         Ok(exit)
     }
 
@@ -173,6 +188,7 @@ impl Submission<'_> {
             may_be_live: !self.arguments.no_live,
             again: self.again.clone(),
             is_own: self.is_own,
+            pause: PAUSE,
             runs: Some(self.arguments.runs.clone()),
             open_timeout: OPEN_TIMEOUT,
         };

@@ -2,6 +2,7 @@
 
 use std::{
     fs, io,
+    net::Shutdown,
     os::unix::net::UnixStream,
     path::{Path, PathBuf},
     sync::{
@@ -13,9 +14,9 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
-use tokio::{io::AsyncWriteExt, runtime::Handle};
+use tokio::{io::AsyncWriteExt, runtime::Handle, time::timeout};
 use waggle_cluster::{
-    Access, ContainerState, ExecEnd, ExecError, PodStatus, Reason, Streams, WaitLimits,
+    Access, ApiError, ContainerState, ExecEnd, ExecError, PodStatus, Reason, Streams, WaitLimits,
 };
 use waggle_results::private_file;
 
@@ -25,13 +26,17 @@ use crate::{
         attach::follow::{Link, Opened, Unreachable},
         pod::files::unpack,
     },
-    output,
+    process::interrupts::Interrupts,
 };
 
 /// A stream is open as long as a run.
 const STREAM_AT_MOST: Duration = Duration::from_secs(14 * 24 * 3600);
 const FETCH_AT_MOST: Duration = Duration::from_secs(3600);
 const FINISH_AT_MOST: Duration = Duration::from_secs(30);
+/// A connection that sends nothing for so long is lost.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long the other end may take to end after its stream.
+const SENDER_END_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often the folder is asked for, if a connection is lost.
 const FETCHES_MAX: u32 = 3;
 const FETCH_PAUSE: Duration = Duration::from_secs(1);
@@ -84,23 +89,21 @@ impl Remote {
         self.is_lost.load(Ordering::Relaxed)
     }
 
+    /// The pod is gone after the end of its run.
+    pub(super) fn is_gone(&self) -> bool {
+        matches!(self.runtime.block_on(self.pod.state()), State::Lost(_))
+    }
+
     /// Opens the stream of the run.
     pub(super) fn open(&self) -> Result<Opened, Unreachable> {
-        let before = self
-            .problem
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
         match self.runtime.block_on(self.pod.state()) {
             State::Runs => {}
             State::Unknown(why) => return Err(Unreachable::Now(why)),
+            State::Refused(why) => return Err(Unreachable::Never(anyhow!("{why}"))),
             State::Lost(why) => {
                 self.is_lost.store(true, Ordering::Relaxed);
                 return Err(Unreachable::Never(anyhow!("run {}: {why}", self.pod.run)));
             }
-        }
-        if let Some(why) = before {
-            output::print_progress(&format!("note: the stream of the run ended: {why}"));
         }
         let failed = |why: io::Error| Unreachable::Never(anyhow!("cannot make a stream: {why}"));
         let (here, there) = UnixStream::pair().map_err(failed)?;
@@ -118,17 +121,27 @@ impl Remote {
         }))
     }
 
+    /// Why the last stream ended, if that is known.
+    pub(super) fn last_problem(&self) -> Option<String> {
+        let problem = self.problem.lock().unwrap_or_else(PoisonError::into_inner);
+        problem.clone()
+    }
+
     /// Fetches the folder of the run into the folder of runs; `None`: the run made none.
-    pub(super) fn fetch(&self, runs: &Path) -> Result<Option<PathBuf>> {
+    ///
+    /// # Errors
+    /// It cannot be read or written, the connection is silent, or the user interrupts it.
+    pub(super) fn fetch(&self, runs: &Path, interrupts: &Interrupts) -> Result<Option<PathBuf>> {
         fs::create_dir_all(runs).with_context(|| format!("cannot create {}", runs.display()))?;
-        let partial = runs.join(format!(".{}.fetched", self.pod.run));
+        let partial = runs.join(format!(".{}-{}.fetched", self.pod.run, std::process::id()));
         let mut tries = 1;
         let fetched = loop {
             fs::remove_dir_all(&partial).ok();
             private_file::create_folder(&partial)
                 .with_context(|| format!("cannot create {}", partial.display()))?;
-            match self.fetch_once(&partial) {
+            match self.fetch_once(&partial, interrupts) {
                 Ok(fetched) => break Ok(fetched),
+                Err(_) if interrupts.count() > 0 => break Err(anyhow!("interrupted")),
                 Err(_) if tries < FETCHES_MAX => {
                     tries += 1;
                     thread::sleep(FETCH_PAUSE);
@@ -141,22 +154,31 @@ impl Remote {
         kept
     }
 
-    fn fetch_once(&self, into: &Path) -> Result<()> {
+    fn fetch_once(&self, into: &Path, interrupts: &Interrupts) -> Result<()> {
         let (here, there) = UnixStream::pair().context("cannot make a stream")?;
         there
             .set_nonblocking(true)
             .context("cannot make a stream")?;
+        let stopped = here.try_clone().context("cannot make a stream")?;
+        here.set_read_timeout(Some(SILENCE_TIMEOUT))
+            .context("cannot make a stream")?;
+        interrupts.follow(move || drop(stopped.shutdown(Shutdown::Both)));
         let pod = self.pod.clone();
         let sent = self.runtime.spawn(async move { pod.send(there).await });
+        let stop = sent.abort_handle();
+        // The sender ends with its stream, but for one that hears nothing.
         let unpacked = unpack(here, into);
-        let sent = self
-            .runtime
-            .block_on(sent)
-            .context("cannot fetch the folder of the run")?;
+        let ended = async { timeout(SENDER_END_TIMEOUT, sent).await };
+        let sent = match self.runtime.block_on(ended) {
+            Ok(Ok(sent)) => sent,
+            Ok(Err(_)) | Err(_) => Err(anyhow!("the connection does not end")),
+        };
+        stop.abort();
         match (unpacked, sent) {
             (Ok(()), Ok(())) => Ok(()),
+            (Ok(()), Err(why)) | (Err(why), Ok(())) => Err(why),
             // What is cut off has its reason at the other end.
-            (_, Err(why)) | (Err(why), Ok(())) => Err(why),
+            (Err(here), Err(there)) => Err(anyhow!("{here:#}; {there:#}")),
         }
     }
 
@@ -190,16 +212,18 @@ fn keep(partial: &Path, runs: &Path) -> Result<Option<PathBuf>> {
 
 /// A run that was fetched before.
 fn is_same(fetched: &Path, place: &Path) -> bool {
-    SAME.iter().all(|name| {
-        let read = |folder: &Path| fs::read(folder.join(name)).ok();
-        matches!((read(fetched), read(place)), (Some(new), Some(old)) if new == old)
-    })
+    let read = |folder: &Path, name: &str| fs::read(folder.join(name)).ok();
+    // A run that was killed has no end.
+    let is_alike = |name: &&str| read(fetched, name) == read(place, name);
+    SAME.iter().all(is_alike) && read(place, SAME[0]).is_some()
 }
 
 enum State {
     Runs,
     /// It may run.
     Unknown(String),
+    /// It may run, and may not be asked for.
+    Refused(String),
     Lost(String),
 }
 
@@ -223,9 +247,16 @@ impl Pod {
             }
             Err(why) => why,
         };
-        let is_silent = |reason: &Reason| matches!(reason, Reason::Api(why) if !why.is_not_found());
-        if why.stuck.iter().any(|stuck| is_silent(&stuck.reason)) {
-            return State::Unknown(why.to_string());
+        let problems = why.stuck.iter().filter_map(|stuck| match &stuck.reason {
+            Reason::Api(problem) if !problem.is_not_found() => Some(problem),
+            _ => None,
+        });
+        match problems.last() {
+            Some(ApiError::Forbidden { .. } | ApiError::Unauthorized { .. }) => {
+                return State::Refused(why.to_string());
+            }
+            Some(_) => return State::Unknown(why.to_string()),
+            None => {}
         }
         State::Lost(match why.pods.iter().find(is_this) {
             Some(_) => format!("its results are lost: {why}"),

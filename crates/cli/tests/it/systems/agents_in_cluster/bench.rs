@@ -11,6 +11,7 @@ use std::{
     sync::LazyLock,
 };
 
+use rustix::process::{Pid, Signal, kill_process};
 use waggle_load::NullServer;
 use waggle_testkit::{Cluster, http, wait_until};
 
@@ -188,9 +189,25 @@ impl Bench {
 
     #[track_caller]
     pub(super) fn assert_empty(&self, namespace: &str) {
-        let kinds = "pods,jobs,secrets,leases.coordination.k8s.io";
-        let list = ["get", kinds, "--namespace", namespace, "--output", "name"];
-        assert_eq!(self.cluster.kubectl(&list), "");
+        assert_eq!(self.objects(namespace), "");
+    }
+
+    /// What runs have made in a namespace.
+    pub(super) fn objects(&self, namespace: &str) -> String {
+        let kinds = "pods,jobs,secrets,leases.coordination.k8s.io,configmaps";
+        let made = "--selector=app.kubernetes.io/managed-by=waggle";
+        let list = [
+            "get",
+            kinds,
+            "--namespace",
+            namespace,
+            made,
+            "--output",
+            "name",
+        ];
+        let objects = self.cluster.kubectl(&list);
+        let list = ["get", "pods", "--namespace", namespace, "--output", "name"];
+        objects + &self.cluster.kubectl(&list)
     }
 
     /// What is sent through a node to this address meets this target of iptables: `REJECT`, `DROP`.
@@ -216,7 +233,10 @@ pub(super) struct Running {
 
 impl Running {
     pub(super) fn start(bench: &Bench, workspace: &Workspace) -> Self {
-        let mut command = bench.waggle(workspace, &["run", "study.yaml"]);
+        Self::start_command(bench.waggle(workspace, &["run", "study.yaml"]), workspace)
+    }
+
+    pub(super) fn start_command(mut command: Command, workspace: &Workspace) -> Self {
         let lines = workspace.path().join("lines");
         let file = fs::File::create(&lines).unwrap();
         command.stdout(file.try_clone().unwrap()).stderr(file);
@@ -240,6 +260,11 @@ impl Running {
 
     pub(super) fn exit_code(&mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
+    }
+
+    pub(super) fn signal(&self, signal: Signal) {
+        let id = i32::try_from(self.child.id()).unwrap();
+        kill_process(Pid::from_raw(id).unwrap(), signal).unwrap();
     }
 
     pub(super) fn kill(&mut self) {

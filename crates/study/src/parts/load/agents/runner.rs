@@ -14,6 +14,7 @@ use crate::{
     at::{At, Key},
     check::Checker,
     raw::{DurationText, Size},
+    tree::quote,
 };
 
 /// Where the run is driven from, and its probes are: `waggle run` submits it, shows it, and fetches its folder.
@@ -78,6 +79,7 @@ pub(crate) fn runner(
         context: keys.context.value().cloned(),
         namespace: namespace?,
     };
+    refuse_second_namespace(checker, keys, agents);
     if let Some(why) = agents.and_then(|agents| runner_objection(&agents.started)) {
         let mistake = given.place.key_mistake(why.what);
         checker.report(mistake.with_expected(why.expected));
@@ -88,6 +90,28 @@ pub(crate) fn runner(
         service_account: account?.unwrap_or_else(|| "waggle".to_owned()),
         wait: wait?,
     })
+}
+
+/// Agents are where their runner is, because what they are made of belongs to its objects.
+fn refuse_second_namespace(
+    checker: &mut Checker<'_>,
+    keys: &Pod,
+    agents: Option<&waggle_spec::Agents>,
+) {
+    let Some(AgentsStarted::InKubernetes(pods)) = agents.map(|agents| &agents.started) else {
+        return;
+    };
+    if let (Some(given), Some(other)) = (keys.namespace.content(), &pods.place.namespace)
+        && given.value != *other
+    {
+        let what = format!(
+            "is {}, and agents.kubernetes.namespace is {}",
+            quote(&given.value),
+            quote(other)
+        );
+        let mistake = given.place.mistake(what);
+        checker.report(mistake.with_expected("the same namespace, or one of the two keys"));
+    }
 }
 
 /// Why agents cannot belong to a runner in a cluster.
