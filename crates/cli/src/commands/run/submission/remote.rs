@@ -247,11 +247,11 @@ impl Pod {
             }
             Err(why) => why,
         };
-        let problems = why.stuck.iter().filter_map(|stuck| match &stuck.reason {
+        let mut problems = why.stuck.iter().filter_map(|stuck| match &stuck.reason {
             Reason::Api(problem) if !problem.is_not_found() => Some(problem),
             _ => None,
         });
-        match problems.last() {
+        match problems.next() {
             Some(ApiError::Forbidden { .. } | ApiError::Unauthorized { .. }) => {
                 return State::Refused(why.to_string());
             }
