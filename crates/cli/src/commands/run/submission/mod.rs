@@ -163,11 +163,8 @@ impl Submission<'_> {
             }
             Ok(_) => {}
             Err(_) if remote.is_gone() => {
-                submitted.leave();
-                output::print_progress(
-                    "the pod of the run is gone: another view has fetched its folder, or somebody has removed it",
-                );
-                return Ok(exit);
+                self.remove(submitted, true);
+                return Err(anyhow!("{}", remote.loss()));
             }
             Err(why) => {
                 submitted.leave();

@@ -94,6 +94,11 @@ impl Remote {
         matches!(self.runtime.block_on(self.pod.state()), State::Lost(_))
     }
 
+    /// What that means.
+    pub(super) fn loss(&self) -> String {
+        format!("run {}: {}", self.pod.run, self.pod.loss())
+    }
+
     /// Opens the stream of the run.
     pub(super) fn open(&self) -> Result<Opened, Unreachable> {
         match self.runtime.block_on(self.pod.state()) {
@@ -266,7 +271,7 @@ impl Pod {
 
     fn loss(&self) -> String {
         format!(
-            "pod {} was deleted, or its node is gone, and the results with it",
+            "pod {} was deleted, or its node is gone, and the results with it, unless another view has fetched them",
             self.name
         )
     }
