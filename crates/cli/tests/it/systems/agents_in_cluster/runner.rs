@@ -2,7 +2,7 @@
 
 use std::{fs, process::Command};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use waggle_results::Run;
 use waggle_testkit::wait_until;
 
@@ -134,31 +134,56 @@ fn a_run_in_the_cluster_goes_on_without_its_view_and_stops_if_asked() {
     wait_until_empty(bench, "left");
 }
 
+/// Kills a process in a pod, as a node without memory does: that with this argument.
+fn kill_in_pod(running: &Running, argument: &str) {
+    let said = running.text();
+    let pod = said.split_once("is driven by pod ").unwrap().1;
+    let pod = pod.split_once(' ').unwrap().0;
+    let (host, argument) = (format!("HOSTNAME={pod}"), argument.as_bytes());
+    let has = |id: i32, file: &str, word: &[u8]| {
+        let words = fs::read(format!("/proc/{id}/{file}")).unwrap_or_default();
+        words.split(|byte| *byte == 0).any(|other| other == word)
+    };
+    let processes = fs::read_dir("/proc").unwrap().filter_map(|entry| {
+        let id = entry.unwrap().file_name().to_str()?.parse().ok()?;
+        (has(id, "environ", host.as_bytes()) && has(id, "cmdline", argument)).then_some(id)
+    });
+    let processes: Vec<i32> = processes.collect();
+    assert_eq!(processes.len(), 1, "{processes:?} of {pod}");
+    kill_process(Pid::from_raw(processes[0]).unwrap(), Signal::KILL).unwrap();
+}
+
 #[test]
-fn a_pod_that_is_deleted_ends_its_run_with_a_sentence() {
+fn a_pod_that_is_killed_ends_its_run_with_a_sentence() {
     let bench = bench();
     let workspace = study(bench, "lost", &[LONG]);
     let run = ["run", "study.yaml", "--cluster"];
     let mut running = Running::start_command(waggle(bench, &workspace, &run), &workspace);
     running.wait_for("· measure ");
-    let runner = "--selector=app.kubernetes.io/name=waggle-runner";
-    let delete = [
-        "delete",
-        "pod",
-        "--namespace",
-        "lost",
-        runner,
-        "--grace-period=0",
-        "--force",
-    ];
-    bench.cluster.kubectl(&delete);
+    kill_in_pod(&running, "serve");
+    assert_eq!(running.exit_code(), Some(2), "{}", running.text());
+    let said = running.text();
+    assert!(said.contains("its results are lost"), "{said}");
+    wait_until_empty(bench, "lost");
+}
+
+#[test]
+fn a_run_that_is_killed_in_its_pod_is_fetched_as_far_as_it_came() {
+    let bench = bench();
+    let workspace = study(bench, "killed-run", &[LONG]);
+    let run = ["run", "study.yaml", "--cluster"];
+    let mut running = Running::start_command(waggle(bench, &workspace, &run), &workspace);
+    running.wait_for("· measure ");
+    kill_in_pod(&running, "run");
     assert_eq!(running.exit_code(), Some(2), "{}", running.text());
     let said = running.text();
     assert!(
-        said.contains("was deleted, or its node is gone, and the results with it"),
+        said.contains("the process of the run was killed by signal 9"),
         "{said}"
     );
-    wait_until_empty(bench, "lost");
+    assert!(said.contains("fetched runs/pods-"), "{said}");
+    assert!(workspace.run_folder().join("run.json").is_file());
+    wait_until_empty(bench, "killed-run");
 }
 
 #[test]
