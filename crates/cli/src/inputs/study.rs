@@ -241,6 +241,7 @@ pub(crate) fn load_to_show(choice: &Choice) -> Result<Loaded> {
 }
 
 /// Reads the study again with the cells of `choice`, and with these files.
+#[cfg(feature = "cluster")]
 pub(crate) fn read_study(choice: &Choice, loaded: &Loaded, files: Files<'_>) -> Result<Study> {
     read_cells(choice, &loaded.study_source, &loaded.system, files)
 }

@@ -87,6 +87,7 @@ const END: &str = ".end-of-archive";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::commands::run) enum Links {
     LeftOut,
+    #[cfg(feature = "cluster")]
     Followed,
 }
 
@@ -136,6 +137,7 @@ fn append_level(
         let (path, name) = (entry.path(), name.join(entry.file_name()));
         let kind = match links {
             Links::LeftOut => entry.file_type().with_context(problem)?,
+            #[cfg(feature = "cluster")]
             Links::Followed => fs::metadata(&path).with_context(problem)?.file_type(),
         };
         if kind.is_dir() {
