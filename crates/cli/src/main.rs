@@ -17,8 +17,8 @@ use std::process::ExitCode;
 use crate::{
     arguments::{Arguments, Command, FOREIGN_FLAGS},
     commands::{
-        agent, cluster, compare, documents, history, import, init, load, null_server, plan, report,
-        run, schema, system,
+        agent, cluster, compare, documents, history, import, init, load, null_server, plan, replica,
+        report, run, schema, system,
     },
     process::exit::{self, Exit},
 };
@@ -44,6 +44,7 @@ fn main() -> ExitCode {
         Command::IdlePoll(arguments) => return waggle_system::idle_poll(&arguments.command),
         Command::Generator => return waggle_runner::generator(),
         Command::Runner(arguments) => run::pod::run(&arguments),
+        Command::Replica(arguments) => replica::run(&arguments),
         Command::NullServer(arguments) => null_server::run(&arguments.command),
     };
     match outcome {

@@ -6,8 +6,13 @@ use std::collections::BTreeMap;
 pub const RUN_LABEL: &str = "waggle/run";
 /// Of the trial that an object belongs to.
 pub const TRIAL_LABEL: &str = "waggle/trial";
-/// The part that a pod plays, as Kubernetes recommends: `waggle-agent`, `waggle-runner`.
+/// The part that a pod plays, as Kubernetes recommends: `waggle-agent`, `waggle-component`, `waggle-runner`.
 pub const APP_LABEL: &str = "app.kubernetes.io/name";
+/// The component of the system that a pod is a replica of.
+pub const COMPONENT_LABEL: &str = "waggle/component";
+/// The start of the system that a pod belongs to.
+pub const START_LABEL: &str = "waggle/start";
+pub(crate) const COMPONENT_APP: &str = "waggle-component";
 pub(crate) const RUNNER_APP: &str = "waggle-runner";
 pub(crate) const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
 pub(crate) const MANAGER: &str = "waggle";

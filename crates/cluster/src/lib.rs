@@ -20,8 +20,11 @@ mod rights;
 pub use access::{Access, AccessError, Origin};
 pub use api::{ApiError, Kind, Target, Verb};
 pub use claim::{Claim, ClaimError, Held, Holder, Namespace};
-pub use job::{IndexedJob, MountedSecret, PodShape, PullPolicy, RunnerJob, Spread, Toleration};
-pub use labels::{APP_LABEL, RUN_LABEL, TRIAL_LABEL};
+pub use job::{
+    IndexedJob, MountedSecret, PodShape, PullPolicy, ReplicaSet, Resources, RunnerJob, Spread,
+    Toleration,
+};
+pub use labels::{APP_LABEL, COMPONENT_LABEL, RUN_LABEL, START_LABEL, TRIAL_LABEL};
 pub use objects::{
     Created, Ledger, LeftBehind, LeftBehindError, ObjectError, Place, StillThere, left_behind,
 };

@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, watch};
 use waggle_results::PhaseName;
 use waggle_runner::{CpuUse, Ended, Event, RunRequest, SampleLimits};
 use waggle_study::{Named, Source, Values};
+use waggle_system::components::replica;
 
 const EVENTS_MAX: usize = 100;
 
@@ -26,6 +27,12 @@ fn main() -> ExitCode {
         [first, separator, rest @ ..] if first == "__idle-poll" && separator == "--" => {
             waggle_system::idle_poll(rest)
         }
+        [first, action, folder] if first == "__replica" => {
+            match replica(action, Path::new(folder)) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(why) => exit_code(Err(why)),
+            }
+        }
         [only] if only == "__generator" => waggle_runner::generator(),
         [study, system, run, modes @ ..] => exit_code(run_study([study, system, run], modes)),
         _ => exit_code(Err(
@@ -33,6 +40,19 @@ fn main() -> ExitCode {
                 .into(),
         )),
     }
+}
+
+/// The process beside a replica, or what connects to it.
+fn replica(action: &str, folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    if action == "join" {
+        return Ok(replica::join(folder)?);
+    }
+    let program = std::env::current_exe()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let image = folder.join("image.json");
+    Ok(runtime.block_on(replica::serve(folder, &image, program, "test"))?)
 }
 
 fn exit_code(ended: Result<Ended, Box<dyn std::error::Error>>) -> ExitCode {

@@ -14,6 +14,7 @@ pub(crate) mod other_names;
 pub(crate) mod parse;
 #[cfg(test)]
 mod reference;
+mod replica;
 mod runner;
 mod schema;
 pub(crate) mod target;
@@ -29,6 +30,7 @@ pub(crate) use self::{
     compare::{Compare, RunComparison},
     in_cluster::InCluster,
     other_names::FOREIGN_FLAGS,
+    replica::{Replica, ReplicaAction},
     runner::{Runner, RunnerAction},
     schema::{Schema, SchemaOf},
 };
@@ -110,6 +112,8 @@ pub(crate) enum Command {
     Generator,
     #[command(name = "__runner", hide = true)]
     Runner(Runner),
+    #[command(name = "__replica", hide = true)]
+    Replica(Replica),
     #[command(name = "__null-server", hide = true)]
     NullServer(Hidden),
 }

@@ -10,6 +10,7 @@ pub(crate) mod init;
 pub(crate) mod load;
 pub(crate) mod null_server;
 pub(crate) mod plan;
+pub(crate) mod replica;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;

@@ -18,6 +18,7 @@ pub enum Kind {
     Job,
     Lease,
     EndpointSlice,
+    StatefulSet,
 }
 
 /// What a right allows, as a Role names it.
@@ -31,7 +32,7 @@ pub enum Verb {
 }
 
 impl Kind {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Namespace,
         Self::ConfigMap,
         Self::Secret,
@@ -42,6 +43,7 @@ impl Kind {
         Self::Job,
         Self::Lease,
         Self::EndpointSlice,
+        Self::StatefulSet,
     ];
 
     /// The name of its resource, as a Role names it.
@@ -58,6 +60,7 @@ impl Kind {
             Self::Job => "jobs",
             Self::Lease => "leases",
             Self::EndpointSlice => "endpointslices",
+            Self::StatefulSet => "statefulsets",
         }
     }
 
@@ -68,6 +71,7 @@ impl Kind {
             Self::Job => "batch",
             Self::Lease => "coordination.k8s.io",
             Self::EndpointSlice => "discovery.k8s.io",
+            Self::StatefulSet => "apps",
             _ => "",
         }
     }
@@ -77,6 +81,7 @@ impl Kind {
             Self::Job => "batch/v1",
             Self::Lease => "coordination.k8s.io/v1",
             Self::EndpointSlice => "discovery.k8s.io/v1",
+            Self::StatefulSet => "apps/v1",
             _ => "v1",
         }
     }
@@ -95,6 +100,7 @@ impl Kind {
             Self::Job => "Job",
             Self::Lease => "Lease",
             Self::EndpointSlice => "EndpointSlice",
+            Self::StatefulSet => "StatefulSet",
         }
     }
 

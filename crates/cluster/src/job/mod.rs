@@ -1,15 +1,20 @@
-//! Manifests of Jobs: agents as an Indexed Job, and the runner as a Job of one pod. Pure: plain values in, JSON out.
+//! Manifests of pods: agents as an Indexed Job, the runner as a Job of one pod, and the replicas of a component as a StatefulSet. Pure:
+//! plain values in, JSON out.
 
 mod pod;
+mod replicas;
 
 use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::{Value, json};
 
-pub use self::pod::{MountedSecret, PodShape, PullPolicy, Toleration};
+pub use self::{
+    pod::{MountedSecret, PodShape, PullPolicy, Resources, Toleration},
+    replicas::ReplicaSet,
+};
 use crate::labels::{APP_LABEL, Pairs, RUNNER_APP};
 
-const AGENT_APP: &str = "waggle-agent";
+pub(crate) const AGENT_APP: &str = "waggle-agent";
 /// By which Kubernetes tells nodes apart.
 const HOST: &str = "kubernetes.io/hostname";
 

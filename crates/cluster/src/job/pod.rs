@@ -11,7 +11,7 @@ pub(crate) const CONTAINER: &str = "waggle";
 /// From the request to end until it is killed.
 const GRACE_SECONDS: u32 = 20;
 /// The name of the volume of a folder that is empty at the start.
-const SCRATCH: &str = "scratch";
+pub(crate) const SCRATCH: &str = "scratch";
 /// A user without rights, as images of this kind have it.
 const USER: u32 = 65_532;
 
@@ -44,6 +44,49 @@ pub struct MountedSecret {
     pub folder: String,
 }
 
+/// What a container may use.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Resources {
+    /// Whole CPUs, which are its own where the kubelet assigns them (the static policy), and memory; it gets no less and no more.
+    Whole { cpus: u32, memory_bytes: u64 },
+    /// It gets no less and no more of what has a limit.
+    Limits {
+        cpus: Option<f64>,
+        memory_bytes: Option<u64>,
+    },
+}
+
+impl Default for Resources {
+    fn default() -> Self {
+        Self::Limits {
+            cpus: None,
+            memory_bytes: None,
+        }
+    }
+}
+
+impl Resources {
+    fn value(self) -> Value {
+        let (cpu, bytes) = match self {
+            Self::Whole { cpus, memory_bytes } => (Some(cpus.to_string()), Some(memory_bytes)),
+            Self::Limits { cpus, memory_bytes } => (cpus.map(thousandths), memory_bytes),
+        };
+        let mut amounts = json!({});
+        if let Some(cpu) = cpu {
+            amounts["cpu"] = json!(cpu);
+        }
+        if let Some(bytes) = bytes {
+            amounts["memory"] = json!(memory(bytes));
+        }
+        json!({ "requests": amounts, "limits": amounts })
+    }
+}
+
+/// CPUs as Kubernetes writes parts of them; it has no smaller ones.
+fn thousandths(cpus: f64) -> String {
+    format!("{:.0}m", (cpus * 1000.0).max(1.0))
+}
+
 /// What the pods of a Job have in common.
 #[derive(Debug, Clone, Default)]
 pub struct PodShape {
@@ -64,9 +107,7 @@ pub struct PodShape {
     pub secrets: Vec<MountedSecret>,
     /// A folder that is empty at the start, for files of the pod, and its largest size in bytes.
     pub scratch: Option<(String, u64)>,
-    /// Whole CPUs, which are its own where the kubelet assigns them (the static policy).
-    pub cpus: u32,
-    pub memory_bytes: u64,
+    pub resources: Resources,
     pub node_selector: BTreeMap<String, String>,
     pub tolerations: Vec<Toleration>,
     /// Of the Job and of its pods, such as [`crate::RUN_LABEL`].
@@ -132,16 +173,11 @@ impl PodShape {
     }
 
     fn container(&self) -> Value {
-        let resources = json!({
-            "cpu": self.cpus.to_string(),
-            "memory": memory(self.memory_bytes),
-        });
         let mut container = json!({
             "name": CONTAINER,
             "image": self.image,
             "imagePullPolicy": self.pull_policy.name(),
-            // Guaranteed: requests and limits are the same.
-            "resources": { "requests": resources, "limits": resources },
+            "resources": self.resources.value(),
             "securityContext": {
                 "allowPrivilegeEscalation": false,
                 "capabilities": { "drop": ["ALL"] },
@@ -223,7 +259,7 @@ impl Toleration {
 }
 
 /// Bytes as Kubernetes writes them.
-fn memory(bytes: u64) -> String {
+pub(super) fn memory(bytes: u64) -> String {
     const MEBIBYTE: u64 = 1024 * 1024;
     if bytes.is_multiple_of(MEBIBYTE) {
         return format!("{}Mi", bytes / MEBIBYTE);

@@ -2,6 +2,7 @@
 
 use std::{io, time::Duration};
 
+use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -190,6 +191,38 @@ impl Ledger {
         // What is noted and gone is found to be gone later.
         let _ = self.write();
         Ok(())
+    }
+
+    /// Removes these objects at the same time, with this limit for all. Returns what is still there, which stays noted.
+    pub async fn delete_together(
+        &mut self,
+        objects: &[Created],
+        limit: Duration,
+    ) -> Vec<StillThere> {
+        let is_chosen = |made: &Made| {
+            objects.iter().any(|object| {
+                made.kind == object.kind
+                    && made.name == object.name
+                    && made.namespace == object.namespace
+            })
+        };
+        let (chosen, others): (Vec<Made>, Vec<Made>) =
+            self.made.drain(..).partition(|made| is_chosen(made));
+        let removals = chosen
+            .iter()
+            .map(|made| remove(&self.access, &self.run, made, limit));
+        let removed = join_all(removals).await;
+        self.made = others;
+        let mut problems = Vec::new();
+        for (made, removed) in chosen.into_iter().zip(removed) {
+            if let Err(why) = removed {
+                problems.push(why);
+                self.made.push(made);
+            }
+        }
+        // What is noted and gone is found to be gone later.
+        let _ = self.write();
+        problems
     }
 
     /// Removes all, the last first, with this limit for each. Returns what is still there, which stays noted.

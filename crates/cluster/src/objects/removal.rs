@@ -104,9 +104,9 @@ async fn find(access: &Access, run: &str, made: &Made) -> Result<Found, ApiError
 }
 
 fn deletion<'a>(made: &'a Made, uid: Option<&str>) -> Call<'a> {
-    // A Job is gone when its pods are.
+    // They are gone when their pods are.
     let policy = match made.kind {
-        Kind::Job => "Foreground",
+        Kind::Job | Kind::StatefulSet => "Foreground",
         _ => "Background",
     };
     let mut options = json!({

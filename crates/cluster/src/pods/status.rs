@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{
     access::Access,
     api::{ApiError, Call, Kind, Verb},
-    labels::{APP_LABEL, RUN_LABEL, RUNNER_APP},
+    labels::{APP_LABEL, COMPONENT_LABEL, Pairs, RUN_LABEL, RUNNER_APP, selector},
 };
 
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
@@ -25,6 +25,8 @@ pub struct PodStatus {
     pub run: String,
     /// Its number in an Indexed Job.
     pub index: Option<u32>,
+    /// Of the system, whose replica it is; empty: of none that waggle made.
+    pub component: String,
     /// `Pending`, `Running`, `Succeeded`, `Failed` or `Unknown`.
     pub phase: String,
     /// Why the whole pod is as it is, such as `Evicted`.
@@ -56,6 +58,8 @@ pub struct ContainerStatus {
     pub restarts: u32,
     pub is_ready: bool,
     pub state: ContainerState,
+    /// How it ended before it was started again; `None`: it was not.
+    pub last_end: Option<ContainerState>,
 }
 
 /// The state of a container.
@@ -101,6 +105,20 @@ impl Access {
         let selector = format!("{APP_LABEL}={RUNNER_APP}");
         let mut pods = self.pods(namespace, selector).await?;
         pods.sort_by(|a, b| (&a.created, &a.name).cmp(&(&b.created, &b.name)));
+        Ok(pods)
+    }
+
+    /// The pods with these labels, by their names.
+    ///
+    /// # Errors
+    /// As [`Access::pod_statuses`].
+    pub async fn labelled_pods(
+        &self,
+        namespace: &str,
+        labels: &Pairs,
+    ) -> Result<Vec<PodStatus>, ApiError> {
+        let mut pods = self.pods(namespace, selector(labels)).await?;
+        pods.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(pods)
     }
 
@@ -205,6 +223,7 @@ struct RawContainer {
     restart_count: u32,
     ready: bool,
     state: Value,
+    last_state: Value,
 }
 
 impl From<RawPod> for PodStatus {
@@ -231,6 +250,7 @@ impl From<RawPod> for PodStatus {
             uid: metadata.uid,
             created: metadata.creation_timestamp,
             run: metadata.labels.get(RUN_LABEL).cloned().unwrap_or_default(),
+            component: metadata.labels.get(COMPONENT_LABEL).cloned().unwrap_or_default(),
             unschedulable,
             disruption,
             phase: status.phase,
@@ -255,6 +275,7 @@ impl From<RawContainer> for ContainerStatus {
     fn from(raw: RawContainer) -> Self {
         Self {
             state: state(&raw.state),
+            last_end: raw.last_state.get("terminated").map(|_| state(&raw.last_state)),
             name: raw.name,
             image: raw.image,
             image_id: raw.image_id,

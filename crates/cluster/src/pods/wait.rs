@@ -1,4 +1,4 @@
-//! Waits until all pods of a Job run, and ends early if that will not come.
+//! Waits until all pods of a Job, or of StatefulSets, run, and ends early if that will not come.
 
 use std::{fmt, time::Duration};
 
@@ -12,6 +12,7 @@ use super::{
 use crate::{
     access::Access,
     api::{ApiError, Call, Kind, Verb},
+    labels::Pairs,
 };
 
 /// Pause between two looks, and how many times as long as a look it is at least: a look at a thousand pods is some megabytes.
@@ -46,9 +47,10 @@ impl Default for WaitLimits {
     }
 }
 
-/// Why not all pods of a Job run.
+/// Why not all pods run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotRunning {
+    /// The Job, or the StatefulSets.
     pub job: String,
     pub running: usize,
     pub wanted: usize,
@@ -108,6 +110,26 @@ struct Look {
     stuck: Vec<Stuck>,
 }
 
+/// Whose pods are waited for.
+#[derive(Clone, Copy)]
+enum Owner<'a> {
+    Job(&'a str),
+    Sets {
+        names: &'a [String],
+        labels: &'a Pairs,
+        wanted: usize,
+    },
+}
+
+impl Owner<'_> {
+    fn name(self) -> String {
+        match self {
+            Self::Job(job) => job.to_owned(),
+            Self::Sets { names, .. } => names.join(", "),
+        }
+    }
+}
+
 impl Access {
     /// Returns the pods of a Job when all of them run. `on_change` is told how many do, of how many, whenever that changes.
     ///
@@ -118,6 +140,37 @@ impl Access {
         namespace: &str,
         job: &str,
         limits: WaitLimits,
+        on_change: impl FnMut(usize, usize),
+    ) -> Result<Vec<PodStatus>, NotRunning> {
+        self.watch(namespace, Owner::Job(job), limits, on_change)
+            .await
+    }
+
+    /// Returns the pods of StatefulSets when all of them run: so many, with these labels.
+    ///
+    /// # Errors
+    /// As [`Access::watch_pods`].
+    pub async fn watch_replicas(
+        &self,
+        namespace: &str,
+        sets: &[String],
+        labels: &Pairs,
+        wanted: usize,
+        limits: WaitLimits,
+    ) -> Result<Vec<PodStatus>, NotRunning> {
+        let owner = Owner::Sets {
+            names: sets,
+            labels,
+            wanted,
+        };
+        self.watch(namespace, owner, limits, |_, _| {}).await
+    }
+
+    async fn watch(
+        &self,
+        namespace: &str,
+        owner: Owner<'_>,
+        limits: WaitLimits,
         mut on_change: impl FnMut(usize, usize),
     ) -> Result<Vec<PodStatus>, NotRunning> {
         let begun = Instant::now();
@@ -125,9 +178,9 @@ impl Access {
         let mut shown = None;
         loop {
             let looked_at = Instant::now();
-            let look = match self.look(namespace, job).await {
+            let look = match self.look(namespace, owner).await {
                 Ok(look) => look,
-                Err(why) => return Err(silent(job, begun, why)),
+                Err(why) => return Err(silent(owner, begun, why)),
             };
             let running = look.pods.iter().filter(|pod| pod.has_started()).count();
             if shown.replace(running) != Some(running) {
@@ -139,7 +192,7 @@ impl Access {
             if patience.has_ended(&look.stuck, &limits) || begun.elapsed() > limits.total {
                 let stuck = self.with_last_lines(namespace, look.stuck).await;
                 return Err(NotRunning {
-                    job: job.to_owned(),
+                    job: owner.name(),
                     running,
                     wanted: look.wanted,
                     stuck,
@@ -151,12 +204,21 @@ impl Access {
         }
     }
 
-    async fn look(&self, namespace: &str, job: &str) -> Result<Look, ApiError> {
-        let call = Call::new(Verb::Get, Kind::Job, Some(namespace)).name(job);
-        let object = self.call(call).await?.value;
-        let wanted = object["spec"]["completions"].as_u64().unwrap_or(1);
-        let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
-        let mut pods = self.pod_statuses(namespace, job).await?;
+    async fn look(&self, namespace: &str, owner: Owner<'_>) -> Result<Look, ApiError> {
+        let (wanted, mut pods, failed) = match owner {
+            Owner::Job(job) => {
+                let call = Call::new(Verb::Get, Kind::Job, Some(namespace)).name(job);
+                let object = self.call(call).await?.value;
+                let wanted = object["spec"]["completions"].as_u64().unwrap_or(1);
+                let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
+                let pods = self.pod_statuses(namespace, job).await?;
+                (wanted, pods, failure(&object))
+            }
+            Owner::Sets { labels, wanted, .. } => {
+                let pods = self.labelled_pods(namespace, labels).await?;
+                (wanted, pods, None)
+            }
+        };
         pods.retain(|pod| !pod.is_terminating || pod.disruption.is_some());
         let stuck_pod = |pod: &PodStatus| {
             let reason = Reason::find(pod)?;
@@ -165,10 +227,10 @@ impl Access {
         };
         let mut stuck: Vec<Stuck> = pods.iter().filter_map(stuck_pod).collect();
         let is_final = |stuck: &Stuck| stuck.reason.hope() == Hope::None;
-        if let Some(reason) = failure(&object).filter(|_| !stuck.iter().any(is_final)) {
+        if let Some(reason) = failed.filter(|_| !stuck.iter().any(is_final)) {
             stuck.push(Stuck { pod: None, reason });
         } else if pods.len() < wanted {
-            let reason = self.refusal(namespace, job).await?;
+            let reason = self.refusal(namespace, owner).await?;
             let reason = reason.unwrap_or(Reason::NotCreated);
             stuck.push(Stuck { pod: None, reason });
         }
@@ -181,14 +243,32 @@ impl Access {
         })
     }
 
-    /// Why the Job's controller may not make pods.
-    async fn refusal(&self, namespace: &str, job: &str) -> Result<Option<Reason>, ApiError> {
-        let events = self.events_about(namespace, "Job", job).await?;
-        let last = events.iter().rfind(|event| event.reason == "FailedCreate");
-        Ok(last.map(|event| {
-            let message = event.message.strip_prefix("Error creating: ");
-            Reason::of_refusal(message.unwrap_or(&event.message))
-        }))
+    /// Why the controller may not make pods.
+    async fn refusal(
+        &self,
+        namespace: &str,
+        owner: Owner<'_>,
+    ) -> Result<Option<Reason>, ApiError> {
+        let about: Vec<(&str, &str)> = match owner {
+            Owner::Job(job) => vec![("Job", job)],
+            Owner::Sets { names, .. } => {
+                let names = names.iter();
+                names.map(|name| ("StatefulSet", name.as_str())).collect()
+            }
+        };
+        for (kind, name) in about {
+            let events = self.events_about(namespace, kind, name).await?;
+            if let Some(event) = events.iter().rfind(|event| event.reason == "FailedCreate") {
+                // A Job's and a set's controller have words of their own before those of the API.
+                let message = event.message.as_str();
+                let cause = message
+                    .split_once("Error creating: ")
+                    .or_else(|| message.split_once(" failed error: "));
+                let message = cause.map_or(message, |(_, cause)| cause);
+                return Ok(Some(Reason::of_refusal(message)));
+            }
+        }
+        Ok(None)
     }
 
     /// Adds what containers wrote at last, if the API still has it.
@@ -226,9 +306,9 @@ fn failure(job: &Value) -> Option<Reason> {
     })
 }
 
-fn silent(job: &str, begun: Instant, why: ApiError) -> NotRunning {
+fn silent(owner: Owner<'_>, begun: Instant, why: ApiError) -> NotRunning {
     NotRunning {
-        job: job.to_owned(),
+        job: owner.name(),
         running: 0,
         wanted: 0,
         stuck: vec![Stuck {

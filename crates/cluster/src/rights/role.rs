@@ -9,7 +9,7 @@ const ACCOUNT: &str = "waggle";
 type Right = (&'static str, Kind, &'static str, &'static [Verb]);
 
 /// Rights within the namespace.
-const RIGHTS: [Right; 10] = [
+const RIGHTS: [Right; 11] = [
     (
         "whether the namespace is there, and was not made for another run",
         Kind::Namespace,
@@ -35,7 +35,7 @@ const RIGHTS: [Right; 10] = [
         &[Verb::Create, Verb::Delete],
     ),
     (
-        "the address at which agents reach the runner",
+        "the names of replicas of a system as pods",
         Kind::Service,
         "",
         &[Verb::Create, Verb::Delete],
@@ -45,6 +45,12 @@ const RIGHTS: [Right; 10] = [
         Kind::Job,
         "",
         &[Verb::Get, Verb::Create, Verb::Delete],
+    ),
+    (
+        "replicas of a system as pods",
+        Kind::StatefulSet,
+        "",
+        &[Verb::Create, Verb::Delete],
     ),
     (
         "where pods are, and why they do not run",

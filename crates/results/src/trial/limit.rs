@@ -45,6 +45,8 @@ pub enum LimitMeans {
     CgroupV2,
     /// So many CPUs to run on.
     Affinity,
+    /// The limits of its container in a pod.
+    Container,
 }
 
 /// How often a replica had used up its CPU time before a period ended, and so waited for the next one.

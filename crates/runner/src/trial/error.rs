@@ -52,6 +52,8 @@ pub enum RunError {
     JoinFile(String),
     #[error("agents in Kubernetes: {0}")]
     AgentJob(String),
+    #[error("system.pods: {0}")]
+    SystemPods(String),
     #[error(
         "agents.kubernetes: this waggle has no support for Kubernetes; build it with --features cluster, or take a package"
     )]

@@ -10,6 +10,7 @@ mod limits;
 mod orphans;
 mod preparation;
 mod provision;
+mod replicas;
 mod sampling;
 mod systems;
 mod tls;

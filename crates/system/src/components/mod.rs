@@ -10,5 +10,6 @@ pub mod endpoints;
 pub mod left_behind;
 pub mod limits;
 pub mod metric_source;
+pub mod replica;
 pub mod supervise;
 pub mod verify;

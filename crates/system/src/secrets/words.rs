@@ -206,7 +206,7 @@ fn replace_bytes(text: &[u8], word: &[u8], by: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn random_word() -> io::Result<String> {
+pub(crate) fn random_word() -> io::Result<String> {
     let mut bytes = [0; BYTES];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())

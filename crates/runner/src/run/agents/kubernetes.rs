@@ -12,11 +12,11 @@ use tokio::time::timeout;
 use waggle_agents::JoinFile;
 use waggle_cluster::{
     Access, AccessError, Claim, ClaimError, Created, Holder, IndexedJob, Kind, Ledger,
-    MountedSecret, Namespace, ObjectError, Place, PodShape, PullPolicy, Spread, Toleration,
-    WaitLimits,
+    MountedSecret, Namespace, ObjectError, Place, PodShape, PullPolicy, Resources, Spread,
+    Toleration, WaitLimits,
 };
 use waggle_results::{NodeInfo, PodInfo, SystemOnNode, private_file};
-use waggle_spec::{AgentPods, AgentSpread, ImagePull, PodOptions};
+use waggle_spec::{AgentPods, AgentSpread, ClusterPlace, ImagePull, PodOptions};
 
 use super::sharing::find_system;
 use crate::run::request::InPod;
@@ -30,14 +30,14 @@ const JOIN_FOLDER: &str = "/var/run/waggle";
 const JOIN_FILE: &str = "agents.join";
 /// Longest part of a run's name in the names of its objects.
 const NAME_MAX: usize = 40;
-const LEASE: Duration = Duration::from_secs(60);
+pub(in crate::run) const LEASE: Duration = Duration::from_secs(60);
 /// A run that is longer than this is not expected to end.
 pub(crate) const JOB_AT_MOST: Duration = Duration::from_secs(14 * 24 * 3600);
 /// How long Kubernetes keeps what a run has left.
 const KEPT: Duration = Duration::from_secs(4 * 3600);
 /// How long an object may take to be gone, and how long reading of logs may take: of each, because a node that is dead does not answer,
 /// and in all.
-const REMOVAL_AT_MOST: Duration = Duration::from_secs(60);
+pub(in crate::run) const REMOVAL_AT_MOST: Duration = Duration::from_secs(60);
 const LOG_AT_MOST: Duration = Duration::from_secs(8);
 const LOGS_AT_MOST: Duration = Duration::from_secs(30);
 /// Agents that have not joined of which is said where they are and what they said, and how long that may take to read.
@@ -106,15 +106,7 @@ impl AgentJob {
     /// Claims the namespace; nothing else is made yet.
     pub(super) async fn claim(parts: &JobParts<'_>) -> Result<Self, AgentJobError> {
         let pods = parts.pods;
-        let access = match (&pods.place.kubeconfig, &pods.place.context) {
-            // What the study says of the cluster was followed by who submitted the run.
-            _ if parts.in_pod.is_some() => Access::in_cluster().await?,
-            (None, None) if service_host().is_some() => Access::in_cluster().await?,
-            (_, context) => {
-                let file = kubeconfig(pods, parts.study_file);
-                Access::load(file.as_deref(), context.as_deref()).await?
-            }
-        };
+        let access = access(&pods.place, parts.study_file, parts.in_pod).await?;
         let place = parts.created.clone();
         let place = place.map(|(folder, system)| Place { folder, system });
         let run = object_name(parts.run_folder);
@@ -131,13 +123,7 @@ impl AgentJob {
             true => Namespace::Made(namespace),
             false => Namespace::Given(namespace),
         };
-        let holder = Holder {
-            host: rustix::system::uname()
-                .nodename()
-                .to_string_lossy()
-                .into_owned(),
-            lease: LEASE,
-        };
+        let holder = holder();
         let claim = Claim::acquire(&mut ledger, &namespace, &holder).await;
         let claim = match claim {
             Ok(claim) => claim,
@@ -332,16 +318,33 @@ impl AgentJob {
     }
 }
 
-fn event_line(event: &waggle_cluster::Event) -> String {
+pub(in crate::run) fn event_line(event: &waggle_cluster::Event) -> String {
     format!(
         "{} {} {} {}: {} (×{})\n",
         event.time, event.severity, event.kind, event.name, event.message, event.count
     )
 }
 
+/// The way to the cluster that a study names.
+pub(in crate::run) async fn access(
+    place: &ClusterPlace,
+    study_file: &Path,
+    in_pod: Option<&InPod>,
+) -> Result<Access, AccessError> {
+    match (&place.kubeconfig, &place.context) {
+        // What the study says of the cluster was followed by who submitted the run.
+        _ if in_pod.is_some() => Access::in_cluster().await,
+        (None, None) if service_host().is_some() => Access::in_cluster().await,
+        (_, context) => {
+            let file = kubeconfig(place, study_file);
+            Access::load(file.as_deref(), context.as_deref()).await
+        }
+    }
+}
+
 /// The kubeconfig that the study names.
-pub(super) fn kubeconfig(pods: &AgentPods, study_file: &Path) -> Option<PathBuf> {
-    let file = pods.place.kubeconfig.as_ref()?;
+pub(super) fn kubeconfig(place: &ClusterPlace, study_file: &Path) -> Option<PathBuf> {
+    let file = place.kubeconfig.as_ref()?;
     Some(path_beside(study_file, file))
 }
 
@@ -354,6 +357,17 @@ pub fn path_beside(study_file: &Path, file: &str) -> PathBuf {
     let folder = study_file.parent().unwrap_or(Path::new(""));
     let file = folder.join(file);
     fs::canonicalize(&file).unwrap_or(file)
+}
+
+/// Who claims a namespace for a run.
+pub(in crate::run) fn holder() -> Holder {
+    Holder {
+        host: rustix::system::uname()
+            .nodename()
+            .to_string_lossy()
+            .into_owned(),
+        lease: LEASE,
+    }
 }
 
 /// The name of a run folder as Kubernetes takes names.
@@ -413,8 +427,10 @@ pub fn pod_shape(options: &PodOptions) -> PodShape {
             ImagePull::Never => PullPolicy::Never,
         },
         pull_secrets: options.pull_secrets.clone(),
-        cpus: options.cpus,
-        memory_bytes: options.memory_bytes,
+        resources: Resources::Whole {
+            cpus: options.cpus,
+            memory_bytes: options.memory_bytes,
+        },
         node_selector: options.node_selector.clone(),
         tolerations: tolerations.collect(),
         ..PodShape::default()
@@ -422,7 +438,7 @@ pub fn pod_shape(options: &PodOptions) -> PodShape {
 }
 
 impl InPod {
-    fn anchor(&self) -> Created {
+    pub(in crate::run) fn anchor(&self) -> Created {
         Created {
             kind: Kind::ConfigMap,
             namespace: Some(self.namespace.clone()),
@@ -432,7 +448,7 @@ impl InPod {
     }
 }
 
-pub(super) fn spread(asked: AgentSpread) -> Spread {
+pub(in crate::run) fn spread(asked: AgentSpread) -> Spread {
     match asked {
         AgentSpread::OneOnEach => Spread::OneOnEach,
         AgentSpread::Even => Spread::Even,
@@ -440,7 +456,7 @@ pub(super) fn spread(asked: AgentSpread) -> Spread {
     }
 }
 
-fn node_info(facts: &waggle_cluster::NodeFacts) -> NodeInfo {
+pub(in crate::run) fn node_info(facts: &waggle_cluster::NodeFacts) -> NodeInfo {
     NodeInfo {
         kernel: facts.kernel.clone(),
         os_image: facts.os_image.clone(),

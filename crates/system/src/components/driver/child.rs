@@ -23,13 +23,19 @@ use tokio::{
 use crate::{
     components::{
         driver::{Death, orders::Orders},
-        limits::{Group, out_of_memory},
+        limits::{Group, Throttled, out_of_memory},
+        replica::remote::{Life, RemoteEnd, RemoteLaunch, RemoteReplica},
         supervise::{
             BY_KILL, ENDED, NOT_STARTED, OOM_KILLS, ORDER_KILL, ORDER_STOP, STARTED,
             redaction::HiddenText,
         },
     },
-    host::{environment::limit_environment, orphans::FOLDER_VARIABLE},
+    host::{
+        environment::limit_environment,
+        orphans::FOLDER_VARIABLE,
+        proc,
+        proc::Used,
+    },
     problem::Problem,
 };
 
@@ -64,8 +70,7 @@ pub struct Child {
     /// The supervisor's process id; all its descendants belong to the component. `None` if it has ended.
     pub supervisor: Option<u32>,
     pub log: PathBuf,
-    /// The supervisor's input for orders; dropping it kills the component. `None`: it was dropped.
-    orders: Option<Orders>,
+    control: Control,
     /// Its death by SIGKILL is intended.
     to_be_killed: Arc<AtomicBool>,
     /// Processes that the kernel killed for memory; known when it has ended.
@@ -76,11 +81,25 @@ pub struct Child {
     reaper: JoinHandle<()>,
 }
 
+/// How a replica is given orders.
+#[derive(Debug)]
+enum Control {
+    /// The supervisor's input; dropping it kills the component. `None`: it was dropped.
+    Pipe(Option<Orders>),
+    /// The process beside it, elsewhere.
+    Remote(Arc<RemoteReplica>),
+}
+
 /// Waits for the end of a replica.
 #[derive(Debug)]
-pub(super) struct Gone(watch::Receiver<bool>);
+pub(in crate::components) struct Gone(watch::Receiver<bool>);
 
 impl Gone {
+    /// Without a limit.
+    pub(in crate::components) async fn wait(&mut self) {
+        self.0.wait_for(|gone| *gone).await.ok();
+    }
+
     /// False if it still runs after this time.
     pub(super) async fn wait_at_most(&mut self, at_most: Duration) -> bool {
         timeout(at_most, self.0.wait_for(|gone| *gone))
@@ -91,11 +110,11 @@ impl Gone {
 
 /// Waits for the start of a replica.
 #[derive(Debug)]
-pub(super) struct Start(watch::Receiver<Option<Result<(), Problem>>>);
+pub(in crate::components) struct Start(watch::Receiver<Option<Result<(), Problem>>>);
 
 impl Start {
     /// `Err`: why it was not started.
-    pub(super) async fn wait_started(&mut self) -> Result<(), Problem> {
+    pub(in crate::components) async fn wait_started(&mut self) -> Result<(), Problem> {
         let started = self.0.wait_for(Option::is_some).await;
         let started = started.map(|started| started.clone());
         started
@@ -119,7 +138,7 @@ impl Child {
 
     /// The same without waiting: the caller owns the replica from the first moment on, and its start is reported later. The `hidden`
     /// texts do not come into its log.
-    pub(super) fn begin(
+    pub(in crate::components) fn begin(
         launch: Launch,
         hidden: &[HiddenText],
         deaths: watch::Sender<Vec<Death>>,
@@ -165,7 +184,7 @@ impl Child {
         let (mark, gone) = watch::channel(false);
         let to_be_killed = Arc::new(AtomicBool::new(false));
         let oom_kills = Arc::new(AtomicU64::new(0));
-        let life = Life {
+        let course = Course {
             replica: launch.replica.clone(),
             supervisor: shown,
             to_be_killed: Arc::clone(&to_be_killed),
@@ -175,14 +194,14 @@ impl Child {
             deaths,
         };
         let reaper = tokio::spawn(async move {
-            life.follow(BufReader::new(output).lines(), child).await;
+            course.follow(BufReader::new(output).lines(), child).await;
             mark.send_replace(true);
         });
         Ok(Self {
             replica: launch.replica,
             supervisor,
             log: launch.log,
-            orders: Some(orders),
+            control: Control::Pipe(Some(orders)),
             to_be_killed,
             oom_kills,
             started,
@@ -191,14 +210,77 @@ impl Child {
         })
     }
 
-    /// From now on these texts do not come into its log. One that has ended writes no more.
-    pub(super) fn hide(&mut self, hidden: &[HiddenText]) {
-        if let Some(orders) = &mut self.orders {
-            orders.hide(hidden).ok();
+    /// Starts a replica elsewhere; its end is added to `deaths`.
+    pub(super) fn begin_remote(
+        remote: &Arc<RemoteReplica>,
+        launch: &RemoteLaunch,
+        hidden: &[HiddenText],
+        deaths: watch::Sender<Vec<Death>>,
+    ) -> Result<Self, Problem> {
+        let Life { started, mut end } = remote.start(launch, hidden)?;
+        let (mark, gone) = watch::channel(false);
+        let oom_kills = Arc::new(AtomicU64::new(0));
+        let (replica, kills) = (launch.replica.clone(), Arc::clone(&oom_kills));
+        let reaper = tokio::spawn(async move {
+            // One that was not started has no end.
+            if let Ok(end) = end.wait_for(Option::is_some).await.map(|end| end.clone())
+                && let Some(RemoteEnd { how, oom_kills }) = end
+            {
+                kills.store(oom_kills, Ordering::SeqCst);
+                if let Some(how) = how {
+                    deaths.send_modify(|deaths| deaths.push(Death { replica, how }));
+                }
+            }
+            mark.send_replace(true);
+        });
+        Ok(Self {
+            replica: launch.replica.clone(),
+            supervisor: None,
+            log: launch.log.clone(),
+            control: Control::Remote(Arc::clone(remote)),
+            to_be_killed: Arc::new(AtomicBool::new(false)),
+            oom_kills,
+            started,
+            gone,
+            reaper,
+        })
+    }
+
+    /// What it has used in this life; `None`: that is not known, or it has ended.
+    pub(super) fn usage(&self) -> Option<Used> {
+        match &self.control {
+            Control::Pipe(_) => proc::descendants_usage(self.supervisor?),
+            Control::Remote(remote) => remote.sample().map(|sample| Used {
+                cpu: sample.cpu,
+                rss_bytes: sample.rss_bytes,
+                threads: sample.threads,
+            }),
         }
     }
 
-    pub(super) fn start_signal(&self) -> Start {
+    /// How its container was throttled so far, in all lives of the replica; `None`: it has none, or no limit.
+    pub(super) fn container_throttled(&self) -> Option<Throttled> {
+        match &self.control {
+            Control::Pipe(_) => None,
+            Control::Remote(remote) => remote.sample()?.throttled,
+        }
+    }
+
+    /// Waits for its end.
+    pub(in crate::components) fn gone(&self) -> Gone {
+        Gone(self.gone.clone())
+    }
+
+    /// From now on these texts do not come into its log. One that has ended writes no more.
+    pub(in crate::components) fn hide(&mut self, hidden: &[HiddenText]) {
+        match &mut self.control {
+            Control::Pipe(Some(orders)) => drop(orders.hide(hidden)),
+            Control::Pipe(None) => {}
+            Control::Remote(remote) => remote.hide(hidden),
+        }
+    }
+
+    pub(in crate::components) fn start_signal(&self) -> Start {
         Start(self.started.clone())
     }
 
@@ -219,15 +301,21 @@ impl Child {
     }
 
     async fn order(&mut self, order: u8) {
-        if let Some(orders) = &mut self.orders {
-            orders.send(order).await;
+        match &mut self.control {
+            Control::Pipe(Some(orders)) => orders.send(order).await,
+            Control::Pipe(None) => {}
+            Control::Remote(remote) if order == ORDER_STOP => remote.ask_to_stop(),
+            Control::Remote(remote) => remote.kill(),
         }
     }
 
     /// Kills it and all its descendants; this does not count as a death.
-    pub(super) fn kill(&mut self) -> Gone {
+    pub(in crate::components) fn kill(&mut self) -> Gone {
         self.to_be_killed.store(true, Ordering::SeqCst);
-        self.orders = None;
+        match &mut self.control {
+            Control::Pipe(orders) => *orders = None,
+            Control::Remote(remote) => remote.kill(),
+        }
         Gone(self.gone.clone())
     }
 
@@ -260,7 +348,7 @@ impl Child {
 }
 
 /// What the task that follows a replica from start to end needs.
-struct Life {
+struct Course {
     replica: String,
     /// The supervisor's program, for messages.
     supervisor: String,
@@ -271,7 +359,7 @@ struct Life {
     deaths: watch::Sender<Vec<Death>>,
 }
 
-impl Life {
+impl Course {
     async fn follow(
         self,
         mut output: Lines<BufReader<ChildStdout>>,

@@ -11,8 +11,15 @@ use waggle_study::{Component, Trust};
 use crate::{
     components::{
         certificates::Certificates,
-        driver::{Failure, Setup, child::Launch, ports::Ports, program::Programs},
+        driver::{
+            Failure, Setup,
+            child::Launch,
+            elsewhere::{Elsewhere, RemotePlace},
+            ports::Ports,
+            program::Programs,
+        },
         limits::ReplicaLimits,
+        replica::remote::RemoteLaunch,
     },
     host::cpus,
     placeholder::{PlaceholderError, fill},
@@ -25,12 +32,23 @@ const REPLICAS_MAX: u32 = 256;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReplicaEnv<'a> {
     pub(super) ports: &'a Ports,
+    /// Of this machine.
     pub(super) programs: &'a Programs,
     /// `None`: the system has none.
     pub(super) certificates: Option<&'a Certificates>,
     pub(super) setup: Setup<'a>,
     /// The folder of the system's file, as an absolute path.
     pub(super) system_folder: &'a Path,
+    /// Where replicas are that are not on this machine; `None`: all are.
+    pub(super) elsewhere: Option<&'a Elsewhere>,
+}
+
+/// The texts of a replica.
+struct Texts {
+    /// Names below its folder.
+    files: Vec<(String, String)>,
+    command: Vec<String>,
+    environment: Vec<(String, String)>,
 }
 
 /// How many replicas a component has in a trial.
@@ -47,7 +65,7 @@ pub(super) fn replicas(component: &Component, setup: Setup<'_>) -> Result<u32, F
 }
 
 impl ReplicaEnv<'_> {
-    /// Everything that is needed to start a replica; creates its folder.
+    /// Everything that is needed to start a replica here; creates its folder.
     pub(super) fn launch(
         &self,
         component: &Component,
@@ -60,37 +78,93 @@ impl ReplicaEnv<'_> {
         // Its files may hold secrets.
         private_file::create_folder(&folder)
             .map_err(|why| Failure::new(format!("cannot create {}: {why}", folder.display())))?;
-        let filled = |text: &String| {
-            self.fill(component, number, text)
-                .map_err(|why| Failure::new(why.to_string()))
-        };
-        for (name, text) in &component.files {
+        let Texts {
+            files,
+            command,
+            environment,
+        } = self.texts(component, number)?;
+        for (name, text) in &files {
             let file = folder.join(name);
-            private_file::write_file(&file, &filled(text)?)
+            private_file::write_file(&file, text)
                 .map_err(|why| Failure::new(format!("cannot write {}: {why}", file.display())))?;
         }
-        let mut command: Vec<OsString> = Vec::new();
-        for word in &component.process.command {
-            command.push(filled(word)?.into());
-        }
-        if let Some(program) = command.first_mut() {
-            *program = self.programs.path_of(&program.to_string_lossy()).into();
-        }
-        let mut environment = Vec::new();
-        for (name, text) in &component.process.environment {
-            environment.push((name.clone(), filled(text)?));
-        }
         Ok(Launch {
-            log: self.setup.logs.join(format!("{replica}.log")),
+            log: self.log(&replica),
             supervisor: PathBuf::from(supervisor),
             cpus: cpus::cpu_list(limits.cpus.as_deref().unwrap_or(self.setup.cpus)),
             group: limits.group.clone(),
             replica,
-            command,
+            command: command.into_iter().map(OsString::from).collect(),
             environment,
             environment_from: component.process.environment_from.clone(),
             folder,
         })
+    }
+
+    /// Everything that is needed to start a replica elsewhere.
+    pub(super) fn remote_launch(
+        &self,
+        component: &Component,
+        number: u32,
+        place: &RemotePlace,
+        hosts: Vec<String>,
+    ) -> Result<RemoteLaunch, Failure> {
+        let replica = format!("{}-{number}", component.name);
+        let folder = place.folder(&replica);
+        let Texts {
+            files,
+            command,
+            environment,
+        } = self.texts(component, number)?;
+        let files = files.into_iter();
+        Ok(RemoteLaunch {
+            log: self.log(&replica),
+            files: files.map(|(name, text)| (folder.join(name), text)).collect(),
+            replica,
+            folder,
+            command,
+            environment,
+            environment_from: component.process.environment_from.clone(),
+            hosts,
+        })
+    }
+
+    fn log(&self, replica: &str) -> PathBuf {
+        self.setup.logs.join(format!("{replica}.log"))
+    }
+
+    fn texts(&self, component: &Component, number: u32) -> Result<Texts, Failure> {
+        let filled = |text: &String| {
+            self.fill(component, number, text)
+                .map_err(|why| Failure::new(why.to_string()))
+        };
+        let pair = |(name, text): &(String, String)| Ok((name.clone(), filled(text)?));
+        let files = component.files.iter().map(pair);
+        let environment = component.process.environment.iter().map(pair);
+        let mut command: Vec<String> = component
+            .process
+            .command
+            .iter()
+            .map(filled)
+            .collect::<Result<_, Failure>>()?;
+        if let Some(program) = command.first_mut() {
+            let path = self.programs_of(component, number).path_of(program);
+            *program = path.display().to_string();
+        }
+        Ok(Texts {
+            files: files.collect::<Result<_, Failure>>()?,
+            command,
+            environment: environment.collect::<Result<_, Failure>>()?,
+        })
+    }
+
+    fn place(&self, component: &str, number: u32) -> Option<&RemotePlace> {
+        self.elsewhere?.place(component, number)
+    }
+
+    fn programs_of(&self, component: &Component, number: u32) -> &Programs {
+        let place = self.place(&component.name, number);
+        place.map_or(self.programs, |place| &place.programs)
     }
 
     /// The files of authorities that a replica writes, each with the port that they are for.
@@ -124,18 +198,26 @@ impl ReplicaEnv<'_> {
     fn value(&self, owner: &Component, number: u32, name: &str) -> Option<String> {
         match name {
             "dir" => {
-                let folder = self.setup.folder.join(format!("{}-{number}", owner.name));
+                let replica = format!("{}-{number}", owner.name);
+                let folder = match self.place(&owner.name, number) {
+                    Some(place) => place.folder(&replica),
+                    None => self.setup.folder.join(replica),
+                };
                 return Some(folder.display().to_string());
             }
             "replica" => return Some(number.to_string()),
-            "system_dir" => return Some(self.system_folder.display().to_string()),
+            "system_dir" => {
+                let place = self.place(&owner.name, number);
+                let folder = place.map_or(self.system_folder, RemotePlace::system_folder);
+                return Some(folder.display().to_string());
+            }
             _ => {}
         }
         if let Some(port) = name.strip_prefix("port.") {
             return self.port(&owner.name, number, port);
         }
         let others = self
-            .programs
+            .programs_of(owner, number)
             .placeholder(name)
             .or_else(|| self.setup.secrets.placeholder(name))
             .or_else(|| self.certificates?.placeholder(name))

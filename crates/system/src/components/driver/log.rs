@@ -11,7 +11,7 @@ const TAIL_MAX_BYTES: u64 = 8 * 1024;
 const TAIL_MAX_LINES: usize = 20;
 
 /// Writes a line of waggle's own. Errors, such as a full disk, are ignored.
-pub(super) fn remark(log: &Path, text: &str) {
+pub(in crate::components) fn remark(log: &Path, text: &str) {
     let file = File::options().create(true).append(true).open(log);
     file.and_then(|mut file| file.write_all(format!("\n[waggle {text}]\n").as_bytes()))
         .ok();

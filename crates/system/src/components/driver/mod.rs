@@ -1,6 +1,7 @@
 //! How a system is brought up and down: the trait that the trial uses, and the values that it returns.
 
 mod child;
+mod elsewhere;
 mod env;
 pub mod external;
 mod free_port;
@@ -19,8 +20,10 @@ use tokio::{sync::watch, time::Instant};
 use waggle_results::LimitInfo;
 use waggle_study::{Level, Limits};
 
+pub(super) use self::log::remark;
 pub use self::{
     child::{Child, Launch},
+    elsewhere::{MadeReplica, Site, SiteFuture, WantedReplica},
     external::ExternalDriver,
     process::{ProcessDriver, ProcessParts},
     program::{

@@ -79,6 +79,27 @@ impl Ports {
         });
     }
 
+    /// Notes the address of a replica that is not on this machine.
+    pub(super) fn note_elsewhere(
+        &mut self,
+        component: &str,
+        replica: u32,
+        name: &str,
+        address: SocketAddr,
+        written: String,
+    ) {
+        self.held.push(HeldPort {
+            component: component.to_owned(),
+            replica,
+            name: name.to_owned(),
+            address,
+            written,
+            holder: None,
+            mark: None,
+            is_external: false,
+        });
+    }
+
     /// The replicas of external components, each with the address of its first port.
     pub(super) fn external(&self) -> Vec<(String, SocketAddr)> {
         let mut replicas: Vec<(String, SocketAddr)> = Vec::new();

@@ -91,6 +91,14 @@ pub struct Programs {
 }
 
 impl Programs {
+    /// Those of an image.
+    pub(super) fn from_paths(paths: &BTreeMap<String, PathBuf>) -> Self {
+        Self {
+            found: paths.clone(),
+            in_use: BTreeSet::new(),
+        }
+    }
+
     /// Finds every program that a command names in one of the `configurations`.
     pub fn find<'a>(
         system: &System,

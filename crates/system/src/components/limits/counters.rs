@@ -2,8 +2,11 @@
 
 use std::{fs, path::Path, time::Duration};
 
+use serde::{Deserialize, Serialize};
+
 /// Running totals of a group's CPU limit.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Throttled {
     /// Periods in which the group had something to do.
     pub periods: u64,
@@ -45,6 +48,31 @@ impl Throttled {
     }
 }
 
+/// Counters of the container in which this process is: its group is the root of what it sees.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ContainerCounters {
+    /// `None`: its CPU time is not limited.
+    pub throttled: Option<Throttled>,
+    pub oom_kills: u64,
+}
+
+impl ContainerCounters {
+    /// With the cgroups at this mount point.
+    pub fn read(mounted: &Path) -> Self {
+        let cpu = ["", "cpu,cpuacct", "cpu"].map(|controller| mounted.join(controller));
+        let throttled = cpu.iter().find_map(|folder| {
+            let text = fs::read_to_string(folder.join("cpu.stat")).ok()?;
+            Throttled::parse(&text)
+        });
+        let memory = ["", "memory"].map(|controller| mounted.join(controller));
+        Self {
+            // A group without a limit has no periods.
+            throttled: throttled.filter(|throttled| throttled.periods > 0),
+            oom_kills: memory.iter().map(|folder| oom_kills(folder)).max().unwrap_or(0),
+        }
+    }
+}
+
 /// Processes that the kernel killed in a group: `memory.events` in version 2, `memory.oom_control` in version 1.
 pub(super) fn oom_kills(folder: &Path) -> u64 {
     let mut files = ["memory.events", "memory.oom_control"].into_iter();
@@ -65,7 +93,7 @@ fn number(text: &str, name: &str) -> Option<u64> {
 mod tests {
     use std::{fs, time::Duration};
 
-    use super::{Throttled, oom_kills};
+    use super::{ContainerCounters, Throttled, oom_kills};
 
     #[test]
     fn both_versions_are_read() {
@@ -105,5 +133,35 @@ mod tests {
         );
         check("memory.oom_control", "oom_kill_disable 0\n", 0);
         check("other", "", 0);
+    }
+
+    #[test]
+    fn counters_of_a_container_are_at_the_root_of_what_it_sees() {
+        let check = |files: &[(&str, &str)], expected: (Option<u64>, u64)| {
+            let mounted = tempfile::tempdir().unwrap();
+            for (file, text) in files {
+                let file = mounted.path().join(file);
+                fs::create_dir_all(file.parent().unwrap()).unwrap();
+                fs::write(file, text).unwrap();
+            }
+            let ContainerCounters { throttled, oom_kills } = ContainerCounters::read(mounted.path());
+            let throttled = throttled.map(|throttled| throttled.throttled_periods);
+            assert_eq!((throttled, oom_kills), expected, "{files:?}");
+        };
+        let first = "nr_periods 10\nnr_throttled 4\nthrottled_time 2500000\n";
+        let second = "usage_usec 9\nnr_periods 10\nnr_throttled 4\nthrottled_usec 2500\n";
+        check(
+            &[
+                ("cpu,cpuacct/cpu.stat", first),
+                ("memory/memory.oom_control", "oom_kill 1\n"),
+            ],
+            (Some(4), 1),
+        );
+        check(
+            &[("cpu.stat", second), ("memory.events", "oom_kill 2\n")],
+            (Some(4), 2),
+        );
+        check(&[("cpu.stat", "usage_usec 9\n")], (None, 0));
+        check(&[("cpu/cpu.stat", "nr_periods 0\nnr_throttled 0\nthrottled_time 0\n")], (None, 0));
     }
 }

@@ -13,7 +13,10 @@ use waggle_study::Limits;
 use waggle_units::format_size;
 
 use self::cgroup_places::Cgroups;
-pub use self::{counters::Throttled, replica_group::Group};
+pub use self::{
+    counters::{ContainerCounters, Throttled},
+    replica_group::Group,
+};
 use crate::host::cpus;
 
 /// Where cgroups are mounted.
@@ -125,6 +128,16 @@ fn affinity(cpus: f64, number: u32, system: &[usize]) -> Option<Vec<usize>> {
 }
 
 impl ReplicaLimits {
+    /// Kept by the container in which the replica is.
+    pub fn of_container(limits: Limits) -> Self {
+        let by = LimitMeans::Container;
+        Self {
+            cpu: limits.cpus.map(|cpus| CpuLimit { cpus, by }),
+            memory: limits.memory.map(|bytes| (bytes, by)),
+            ..Self::default()
+        }
+    }
+
     /// Whether there is any limit.
     pub fn is_some(&self) -> bool {
         self.cpu.is_some() || self.memory.is_some()

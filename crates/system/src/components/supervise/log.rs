@@ -12,7 +12,7 @@ use std::{
 use super::redaction::Redaction;
 
 /// Bytes of a log that are kept from its beginning.
-const LOG_HEAD_MAX_BYTES: u64 = 8 * 1024 * 1024;
+pub const LOG_HEAD_MAX_BYTES: u64 = 8 * 1024 * 1024;
 /// Bytes of a longer log that are kept from its end.
 const LOG_TAIL_MAX_BYTES: usize = 256 * 1024;
 /// The text in a log in place of bytes that were left out: before and after their number.

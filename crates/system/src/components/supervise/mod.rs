@@ -24,6 +24,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
+pub use self::log::LOG_HEAD_MAX_BYTES;
 use self::{
     log::Log,
     redaction::{Redaction, read_message},

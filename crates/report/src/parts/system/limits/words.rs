@@ -47,6 +47,7 @@ fn means(means: LimitMeans) -> &'static str {
         LimitMeans::CgroupV1 => "cgroup v1",
         LimitMeans::CgroupV2 => "cgroup v2",
         LimitMeans::Affinity => "CPU affinity",
+        LimitMeans::Container => "limits of its container",
     }
 }
 

@@ -7,12 +7,11 @@ use crate::{
     components::{
         driver::{
             Failure, LimitReading,
-            child::{Child, KILL_AT_MOST},
-            log::remark,
+            child::KILL_AT_MOST,
         },
         limits::Group,
     },
-    host::{proc, proc::Used, usage::Usage},
+    host::{proc::Used, usage::Usage},
     problem::Problem,
 };
 
@@ -22,7 +21,7 @@ impl Running {
         let now = if self.is_down {
             None
         } else {
-            proc::descendants_usage(self.child.supervisor?)
+            self.child.usage()
         };
         let used = match self.earlier {
             None => now?,
@@ -47,6 +46,8 @@ impl Running {
             (Some(now), Some(earlier)) => Some(now.plus(earlier)),
             (now, earlier) => now.or(earlier),
         };
+        // A container counts over all lives of its replica.
+        let throttled = self.child.container_throttled().or(throttled);
         let oom_kills = group
             .map_or(0, Group::oom_kills)
             .max(self.child.oom_kills());
@@ -92,9 +93,10 @@ impl ProcessDriver {
             let mut running = self.running.borrow_mut();
             let running = find(&mut running, &name)?;
             running.kept.clear();
-            remark(&running.launch.log, "started it again here");
+            running.launch.remark("started it again here");
             let hidden = self.hidden.borrow();
-            let child = Child::begin(running.launch.clone(), &hidden, self.deaths.clone())
+            let child = (running.launch)
+                .begin_again(&hidden, self.deaths.clone())
                 .map_err(|why| not_started(&name, &why))?;
             running.child = child;
             running.is_down = false;

@@ -5,6 +5,7 @@
 mod again;
 mod port_tls;
 mod set_up;
+mod started_by;
 
 use std::{cell::RefCell, collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
@@ -15,17 +16,19 @@ use tokio::{
 };
 use waggle_study::{Component, System};
 
+use self::started_by::StartedBy;
 use crate::{
     components::{
         certificates::Certificates,
         created::{Ledger, Place},
         driver::{
             Death, Deaths, Driver, Failure, LimitReading, Setup,
-            child::{Child, KILL_AT_MOST, Launch},
+            child::{Child, KILL_AT_MOST},
+            elsewhere::{Elsewhere, Site},
             env::{ReplicaEnv, replicas},
             external,
             idle_check::IdleCheck,
-            log::{remark, tail},
+            log::tail,
             ports::Ports,
             program::Programs,
             ready,
@@ -80,6 +83,8 @@ pub struct ProcessDriver {
     clocks: CpuClocks,
     /// Of the components that run already. Never borrowed across an `.await`.
     external_processes: RefCell<ServerProcesses>,
+    /// Where the components are that are not on this machine; `None`: all are.
+    elsewhere: Option<Elsewhere>,
 }
 
 /// A replica that was started.
@@ -89,7 +94,7 @@ struct Running {
     component: usize,
     number: u32,
     /// For starting it again.
-    launch: Launch,
+    launch: StartedBy,
     limits: ReplicaLimits,
     /// Files of authorities that it writes, each with the port that they are for.
     authority_files: Vec<(String, PathBuf)>,
@@ -166,6 +171,15 @@ impl ProcessDriver {
             idle_check: IdleCheck::default(),
             clocks: CpuClocks::default(),
             external_processes: RefCell::default(),
+            elsewhere: None,
+        }
+    }
+
+    /// The same with replicas that are not on this machine. `version`: that of waggle, which must be the same there.
+    pub fn with_site(self, site: Box<dyn Site>, version: &str) -> Self {
+        Self {
+            elsewhere: Some(Elsewhere::new(site, version)),
+            ..self
         }
     }
 
@@ -182,7 +196,7 @@ impl ProcessDriver {
     async fn start(&mut self, setup: Setup<'_>, until_all_ready: bool) -> Result<(), NotUp> {
         if !self.is_started {
             self.system = Arc::new(self.whole.configure(setup.parameters));
-            self.hold_ports(setup)?;
+            self.hold_ports(setup).await?;
             self.make_certificates(setup)?;
             let system = Arc::clone(&self.system);
             let given = system.components.iter();
@@ -234,11 +248,16 @@ impl ProcessDriver {
         unreachable!("the last start returns")
     }
 
-    fn hold_ports(&mut self, setup: Setup<'_>) -> Result<(), Failure> {
+    async fn hold_ports(&mut self, setup: Setup<'_>) -> Result<(), Failure> {
         self.deaths = watch::channel(Vec::new()).0;
         self.ports = Ports::default();
         let started = |component: &&Component| component.external.is_none();
-        for component in self.system.components.iter().filter(started) {
+        let started = self.system.components.iter().filter(started);
+        if let Some(elsewhere) = &mut self.elsewhere {
+            let started: Vec<&Component> = started.collect();
+            return elsewhere.make(&started, setup, &mut self.ports).await;
+        }
+        for component in started {
             for number in 0..replicas(component, setup)? {
                 for port in &component.ports {
                     self.ports
@@ -267,32 +286,44 @@ impl ProcessDriver {
 
     async fn launch(&mut self, index: usize, number: u32, setup: Setup<'_>) -> Result<(), Failure> {
         let component = &self.system.components[index];
-        let env = self.env(setup);
         let limits = setup.limits.get(&component.name).copied();
-        let limits = self
-            .limiter
-            .apply(limits.unwrap_or_default(), number, setup.cpus)
-            .map_err(|why| {
-                Failure::new(format!("{} cannot be limited to {why}", component.name))
-            })?;
-        let launch = env.launch(component, number, &self.supervisor, &limits)?;
+        let limits = limits.unwrap_or_default();
+        let limits = match &self.elsewhere {
+            Some(_) => ReplicaLimits::of_container(limits),
+            None => {
+                let applied = self.limiter.apply(limits, number, setup.cpus);
+                applied.map_err(|why| {
+                    Failure::new(format!("{} cannot be limited to {why}", component.name))
+                })?
+            }
+        };
+        let env = self.env(setup);
+        let launch = match &self.elsewhere {
+            None => {
+                let launch = env.launch(component, number, &self.supervisor, &limits)?;
+                StartedBy::Supervisor(launch)
+            }
+            Some(elsewhere) => {
+                let place = elsewhere.place(&component.name, number);
+                let place = place.expect("a place was made for each replica");
+                let hosts = elsewhere.hosts();
+                let launch = env.remote_launch(component, number, place, hosts)?;
+                StartedBy::Pod(Arc::clone(&place.remote), launch)
+            }
+        };
         let authority_files = env.authority_files(component, number)?;
-        let replica = launch.replica.clone();
-        if launch.log.exists() {
+        if launch.log().exists() {
             let why = match setup.is_restored {
                 true => "started it again here, in the folder that it left",
                 false => "started it again here, because another process took a port",
             };
-            remark(&launch.log, why);
+            launch.remark(why);
         }
         self.ports.release(&component.name, number);
+        let replica = format!("{}-{number}", component.name);
         let failed = |why: Problem| Failure::new(format!("{replica} could not be started: {why}"));
-        let child = Child::begin(
-            launch.clone(),
-            &setup.secrets.hidden_texts(),
-            self.deaths.clone(),
-        )
-        .map_err(failed)?;
+        let hidden = setup.secrets.hidden_texts();
+        let child = launch.begin(&hidden, self.deaths.clone()).map_err(failed)?;
         let mut start = child.start_signal();
         self.running.get_mut().push(Running {
             component: index,
@@ -317,6 +348,7 @@ impl ProcessDriver {
             certificates: self.certificates.as_ref(),
             setup,
             system_folder: &self.system_folder,
+            elsewhere: self.elsewhere.as_ref(),
         }
     }
 
@@ -461,7 +493,13 @@ impl Driver for ProcessDriver {
 
     fn cpu_reading(&self) -> Option<CpuReading> {
         let is_whole = self.external_processes.borrow().is_whole();
-        self.clocks.reading(&self.usage(), is_whole)
+        if self.elsewhere.is_none() {
+            return self.clocks.reading(&self.usage(), is_whole);
+        }
+        // What replicas elsewhere use is not of this machine, and one of them may be here, too.
+        let mut here = self.usage();
+        here.retain(|used| used.replica == INSTRUMENT);
+        self.clocks.reading(&here, false)
     }
 
     fn find_processes(&self) {
@@ -514,6 +552,9 @@ impl Driver for ProcessDriver {
             }
         }
         remarks.extend(self.created.remove_all().await);
+        if let Some(elsewhere) = &mut self.elsewhere {
+            remarks.extend(elsewhere.remove().await);
+        }
         self.ports = Ports::default();
         self.is_started = false;
         self.set_up.clear();

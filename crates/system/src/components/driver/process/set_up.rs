@@ -50,9 +50,8 @@ impl ProcessDriver {
     ) -> Result<(), Failure> {
         let replica = format!("{}-0", component.name);
         for (name, file) in &component.secrets {
-            let path = setup.folder.join(&replica).join(file);
             let value = loop {
-                match read_secret(&path) {
+                match self.read_secret(&replica, file, setup).await {
                     Ok(value) => break value,
                     Err(_) if Instant::now() + READ_AGAIN_EVERY < setup.deadline => {
                         sleep(READ_AGAIN_EVERY).await;
@@ -67,6 +66,26 @@ impl ProcessDriver {
             setup.secrets.set(name, value);
         }
         Ok(())
+    }
+
+    /// The secret that a replica has written into a file of its folder.
+    async fn read_secret(
+        &self,
+        replica: &str,
+        file: &str,
+        setup: Setup<'_>,
+    ) -> Result<String, String> {
+        let remote = {
+            let running = self.running.borrow();
+            let mut running = running.iter();
+            let running = running.find(|running| running.child.replica == replica);
+            running.and_then(|running| running.launch.remote_file(file))
+        };
+        let text = match remote {
+            Some((remote, path)) => remote.read_text(&path).await?,
+            None => read_file(&setup.folder.join(replica).join(file))?,
+        };
+        checked_secret(&text)
     }
 
     /// Carries out the setup of a component that runs already: the steps that are undone.
@@ -108,12 +127,8 @@ fn set_all(setup: Setup<'_>, captured: Captured) {
     }
 }
 
-/// The text of a file without what is around it.
-fn read_secret(path: &Path) -> Result<String, String> {
-    let file = File::open(path).map_err(|why| why.to_string())?;
-    let mut text = String::new();
-    let read = file.take(SECRET_MAX_BYTES + 1).read_to_string(&mut text);
-    read.map_err(|why| why.to_string())?;
+/// The text of a secret without what is around it.
+fn checked_secret(text: &str) -> Result<String, String> {
     let value = text.trim();
     match () {
         () if text.len() as u64 > SECRET_MAX_BYTES => Err("the file is too long".to_owned()),
@@ -121,6 +136,14 @@ fn read_secret(path: &Path) -> Result<String, String> {
         () if value.contains(char::is_control) => Err("it has several lines".to_owned()),
         () => Ok(value.to_owned()),
     }
+}
+
+fn read_file(path: &Path) -> Result<String, String> {
+    let file = File::open(path).map_err(|why| why.to_string())?;
+    let mut text = String::new();
+    let read = file.take(SECRET_MAX_BYTES + 1).read_to_string(&mut text);
+    read.map_err(|why| why.to_string())?;
+    Ok(text)
 }
 
 fn no_port(component: &Component, port: &str) -> Failure {

@@ -1,0 +1,173 @@
+//! Connections to the process of a pod, by `exec`: for orders, logs and readings, never for load.
+
+use std::{
+    collections::BTreeMap,
+    fmt, io,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, DuplexStream, ReadBuf, ReadHalf},
+    task::AbortHandle,
+};
+use waggle_cluster::{Access, ContainerState, PodStatus};
+use waggle_system::components::replica::{Opener, PodState, Streams};
+
+/// What is under way in each direction.
+const BUFFER_BYTES: usize = 256 * 1024;
+/// A connection is open as long as a trial.
+const CONNECTION_AT_MOST: Duration = Duration::from_secs(14 * 24 * 3600);
+
+/// Opens connections to one pod.
+pub(super) struct ExecOpener {
+    access: Access,
+    namespace: String,
+    pod: String,
+    uid: String,
+    /// Of the pods among which it is.
+    labels: BTreeMap<String, String>,
+    command: Vec<String>,
+    /// Why the last connection ended.
+    problem: Arc<Mutex<Option<String>>>,
+}
+
+impl fmt::Debug for ExecOpener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ExecOpener").field(&self.pod).finish()
+    }
+}
+
+impl ExecOpener {
+    pub(super) fn new<'c>(
+        access: Access,
+        namespace: String,
+        pod: &PodStatus,
+        labels: BTreeMap<String, String>,
+        command: impl Iterator<Item = &'c str>,
+    ) -> Self {
+        Self {
+            access,
+            namespace,
+            pod: pod.name.clone(),
+            uid: pod.uid.clone(),
+            labels,
+            command: command.map(str::to_owned).collect(),
+            problem: Arc::default(),
+        }
+    }
+
+    async fn state(&self) -> PodState {
+        let pods = self.access.labelled_pods(&self.namespace, &self.labels);
+        let pods = match pods.await {
+            Ok(pods) => pods,
+            Err(why) => return PodState::Unknown(Some(why.to_string())),
+        };
+        let Some(pod) = pods.iter().find(|pod| pod.name == self.pod) else {
+            return PodState::Lost(format!("pod {} is not there any more", self.pod));
+        };
+        if pod.uid != self.uid {
+            return PodState::Lost(format!("pod {} was replaced by another one", self.pod));
+        }
+        match loss(pod) {
+            Some(why) => PodState::Lost(format!("pod {} {why}", self.pod)),
+            None => {
+                let problem = self.problem.lock().unwrap_or_else(PoisonError::into_inner);
+                PodState::Unknown(problem.clone())
+            }
+        }
+    }
+}
+
+/// What shows that a pod's replica is gone; `None`: nothing does.
+fn loss(pod: &PodStatus) -> Option<String> {
+    if let Some(why) = &pod.disruption {
+        return Some(format!("was moved away ({why})"));
+    }
+    if pod.is_terminating {
+        return Some("is being deleted".to_owned());
+    }
+    if pod.phase == "Failed" {
+        let why = pod.reason.as_deref().or(pod.message.as_deref());
+        return Some(format!("has failed ({})", why.unwrap_or("no reason given")));
+    }
+    let mut ends = pod.containers.iter().filter_map(|container| {
+        let ended = match &container.state {
+            ContainerState::Ended { .. } => Some(&container.state),
+            _ => container.last_end.as_ref(),
+        };
+        match ended? {
+            ContainerState::Ended { code, reason, .. } => {
+                Some(format!("lost its container ({reason}, exit code {code})"))
+            }
+            _ => None,
+        }
+    });
+    ends.next()
+}
+
+impl Opener for ExecOpener {
+    fn open(&self) -> Streams {
+        let (here, there) = tokio::io::duplex(BUFFER_BYTES);
+        let (reader, writer) = tokio::io::split(here);
+        let (mut stdin, mut stdout) = tokio::io::split(there);
+        let (access, namespace, pod) =
+            (self.access.clone(), self.namespace.clone(), self.pod.clone());
+        let (command, problem) = (self.command.clone(), Arc::clone(&self.problem));
+        let task = tokio::spawn(async move {
+            let command: Vec<&str> = command.iter().map(String::as_str).collect();
+            let streams = waggle_cluster::Streams {
+                stdin: Some(&mut stdin),
+                stdout: &mut stdout,
+            };
+            let ended = access
+                .exec(&namespace, &pod, &command, streams, CONNECTION_AT_MOST)
+                .await;
+            let why = match ended {
+                Ok(end) if end.code == 0 => None,
+                Ok(end) => Some(format!(
+                    "its process ended with code {}: {}",
+                    end.code,
+                    end.stderr.trim_end()
+                )),
+                Err(why) => Some(why.to_string()),
+            };
+            *problem.lock().unwrap_or_else(PoisonError::into_inner) = why;
+        });
+        Streams {
+            reader: Box::new(Connection {
+                reader,
+                task: task.abort_handle(),
+            }),
+            writer: Box::new(writer),
+        }
+    }
+
+    fn look(&self) -> Pin<Box<dyn Future<Output = PodState> + Send + '_>> {
+        Box::pin(self.state())
+    }
+}
+
+/// The reading half; its connection ends with it.
+struct Connection {
+    reader: ReadHalf<DuplexStream>,
+    task: AbortHandle,
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.reader).poll_read(context, buffer)
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}

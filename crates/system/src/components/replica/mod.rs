@@ -1,0 +1,16 @@
+//! A replica that is started elsewhere: the process beside it (`server`), and its side of the driver (`remote`). Between them are
+//! messages (`message`) over a connection that may break: `mailbox` numbers them, so that none is lost and none is obeyed twice.
+//!
+//! How a connection is made is not known here: whoever starts replicas elsewhere gives it ([`remote::Opener`]).
+
+mod log_copy;
+mod mailbox;
+pub mod message;
+pub mod remote;
+pub mod server;
+
+pub use self::{
+    message::{Facts, Sample},
+    remote::{Opener, PodState, RemoteReplica, Streams},
+    server::{IMAGE_FILE, ServeError, join, serve},
+};
