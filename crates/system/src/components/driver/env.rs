@@ -20,6 +20,8 @@ use crate::{
 
 /// Maximum number of replicas of one component.
 const REPLICAS_MAX: u32 = 256;
+/// Where processes listen, and are reached.
+const LOOPBACK: &str = "127.0.0.1";
 
 /// The values that a replica's strings may refer to.
 #[derive(Debug, Clone, Copy)]
@@ -129,6 +131,8 @@ impl ReplicaEnv<'_> {
             }
             "replica" => return Some(number.to_string()),
             "system_dir" => return Some(self.system_folder.display().to_string()),
+            // A process is reached from this machine alone.
+            "listen" | "host" => return Some(LOOPBACK.to_owned()),
             _ => {}
         }
         if let Some(port) = name.strip_prefix("port.") {
@@ -148,6 +152,10 @@ impl ReplicaEnv<'_> {
         }
         if let Some((component, port)) = name.split_once(".address.") {
             return self.ports.addresses(component, port).into_iter().next();
+        }
+        if let Some(component) = name.strip_suffix(".host") {
+            let written = self.ports.written_host(component);
+            return Some(written.unwrap_or(LOOPBACK).to_owned());
         }
         let (component, port) = name.split_once(".addresses.")?;
         let addresses = self.ports.addresses(component, port);
