@@ -48,7 +48,7 @@ pub struct AgentPods {
     /// Labels of the pods of the system, which are never on the node of an agent.
     pub apart_from: BTreeMap<String, String>,
     pub apart_from_namespaces: Vec<String>,
-    pub spread: AgentSpread,
+    pub spread: PodSpread,
 }
 
 /// The runner of a study as the pod of a Job.
@@ -101,11 +101,11 @@ pub enum ImagePull {
     Never,
 }
 
-/// How agents are spread over nodes.
+/// How pods of one kind are spread over nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum AgentSpread {
+pub enum PodSpread {
     /// No two on one node.
     OneOnEach,
     /// As many on each node, give or take one.

@@ -16,10 +16,11 @@ mod schedule;
 mod search;
 mod seconds;
 mod selection;
+mod system_pods;
 mod time_kind;
 
 pub use agents::{
-    AgentPods, AgentSpread, Agents, AgentsStarted, ClusterPlace, ImagePull, PodOptions,
+    AgentPods, Agents, AgentsStarted, ClusterPlace, ImagePull, PodOptions, PodSpread,
     PodToleration, RunnerPod,
 };
 pub use client_authentication::ClientAuthentication;
@@ -39,4 +40,5 @@ pub use records_format::RecordsFormat;
 pub use schedule::{RampUp, Restart, TrialOrder, WarmUpUntil};
 pub use search::{OperatingPoints, Search};
 pub use selection::Selection;
+pub use system_pods::SystemPods;
 pub use time_kind::{StepTimes, TimeKind, TimeSource, Times};

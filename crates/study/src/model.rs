@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, net::IpAddr, sync::Arc, time::Duration};
 use waggle_metrics::Unit;
 use waggle_spec::{
     Agents, BestAndWorst, DerivedLevel, ExpectedVerdict, LoadModel, LoadStage, Protocol, Reference,
-    Restart, RunnerPod, Scaling, Search, Selection, Threshold, TrialOrder,
+    Restart, RunnerPod, Scaling, Search, Selection, SystemPods, Threshold, TrialOrder,
 };
 use waggle_units::format_size;
 
@@ -22,6 +22,8 @@ pub struct Study {
     pub question: String,
     /// Name of the system, as in `system.use`.
     pub system: String,
+    /// Its components are pods; `None`: they are processes of this machine.
+    pub system_pods: Option<SystemPods>,
     /// Its components that run already, for [`crate::System::with_external`].
     pub external: Vec<ExternalComponent>,
     /// Of one of them: where it is and who one is there; read by [`Study::take_from_environment`].

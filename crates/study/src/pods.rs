@@ -1,7 +1,7 @@
-//! Keys by which a system would be pods: they are refused by name, with what can be done instead, because only agents can be pods.
+//! Keys by which a system would be pods in another way than `system.pods`: they are refused by name, with what can be done instead.
 
 /// Keys of a system as pods that waggle makes, or of the user's own manifests or chart.
-const SYSTEM_KEYS: [&str; 11] = [
+const SYSTEM_KEYS: [&str; 10] = [
     "chart",
     "cluster",
     "driver",
@@ -12,12 +12,11 @@ const SYSTEM_KEYS: [&str; 11] = [
     "kustomize",
     "manifests",
     "patches",
-    "pods",
 ];
 /// Of a study's part `system`, beside these.
 const STUDY_KEYS: [&str; 3] = ["endpoints", "image", "namespace"];
 /// Of a system's file, beside these.
-const FILE_KEYS: [&str; 2] = ["image", "namespace"];
+const FILE_KEYS: [&str; 3] = ["image", "namespace", "pods"];
 const COMPONENT_KEYS: [&str; 8] = [
     "affinity",
     "image",

@@ -1,9 +1,10 @@
 //! The checked system: its parameters, components, endpoints, probes and functional check.
 //!
 //! Strings of a component may hold `${…}`: a parameter's name, `dir` (the replica's own folder), `replica` (its number from 0),
-//! `system_dir` (the folder of the system's file), `port.NAME` (one of its ports), `program.NAME` (the path of that program),
-//! `COMPONENT.port.NAME` (a port of another component's first replica), `COMPONENT.address.NAME` (the same with its host),
-//! `COMPONENT.addresses.NAME` (that of all of its replicas, `127.0.0.1:1,127.0.0.1:2`), `ca.cert`, `certificate.NAME.cert` and
+//! `system_dir` (the folder of the system's file), `listen` (the address on which it binds its ports), `host` (the name or address by
+//! which others reach it), `port.NAME` (one of its ports), `program.NAME` (the path of that program), `COMPONENT.port.NAME` (a port of
+//! another component's first replica), `COMPONENT.host` (the host of that replica), `COMPONENT.address.NAME` (host and port),
+//! `COMPONENT.addresses.NAME` (those of all of its replicas, `127.0.0.1:1,127.0.0.1:2`), `ca.cert`, `certificate.NAME.cert` and
 //! `certificate.NAME.key` (files of certificates), or `secret.NAME` (a random word, the same for all components of a system that
 //! is up). They are replaced when the system is brought up; `$${` is a plain `${`.
 

@@ -1,7 +1,7 @@
 """Reads the latest version of random artifacts, as fast as answers come.
 
 HttpReader uses Locust's default client, FastHttpReader the faster one that comes with it. If it is asked to, the master makes the
-artifacts before the load begins. A follower takes connections at READY_PORT once the master knows it. waggle starts every component
+artifacts before the load begins. A follower takes connections at LISTEN and READY_PORT once the master knows it. waggle starts every component
 on the CPUs of the system; with LOCUST_CPUS=load Locust moves to the others.
 """
 
@@ -52,7 +52,7 @@ class FastHttpReader(Reader, FastHttpUser):
 @events.init.add_listener
 def listen_if_ready(environment, **_):
     if isinstance(environment.runner, WorkerRunner):
-        StreamServer(("127.0.0.1", int(os.environ["READY_PORT"])), lambda *_: None).start()
+        StreamServer((os.environ["LISTEN"], int(os.environ["READY_PORT"])), lambda *_: None).start()
 
 
 @events.test_start.add_listener

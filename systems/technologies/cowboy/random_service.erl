@@ -6,8 +6,9 @@ start() ->
     {ok, _} = application:ensure_all_started(cowboy),
     Dispatch = cowboy_router:compile([{'_', [{"/random", ?MODULE, []}]}]),
     Backlog = [{backlog, Backlog} || Backlog <- setting("BACKLOG")],
+    {ok, Address} = inet:parse_ipv4_address(os:getenv("LISTEN")),
     [Port] = setting("PORT"),
-    Options = tuned(os:getenv("TUNED"), #{socket_opts => [{ip, {127, 0, 0, 1}}, {port, Port} | Backlog]}),
+    Options = tuned(os:getenv("TUNED"), #{socket_opts => [{ip, Address}, {port, Port} | Backlog]}),
     {ok, _} = cowboy:start_clear(?MODULE, Options, #{env => #{dispatch => Dispatch}}).
 
 %% What Plug.Cowboy, and so Phoenix, sets; Ranch's own are 10 and 1024.

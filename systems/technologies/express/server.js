@@ -4,7 +4,7 @@
 const cluster = require('node:cluster');
 const { availableParallelism } = require('node:os');
 
-const { BACKLOG, PORT, TUNED, WORKERS } = process.env;
+const { BACKLOG, LISTEN, PORT, TUNED, WORKERS } = process.env;
 if (TUNED === 'true') process.env.NODE_ENV = 'production';
 const express = require('express');
 
@@ -29,7 +29,7 @@ if (workers > 1 && cluster.isPrimary) {
   cluster.on('exit', () => process.exit(1));
 } else {
   // Without a backlog of its own Node.js takes 511.
-  app.listen(Number(PORT), '127.0.0.1', BACKLOG && Number(BACKLOG), (error) => {
+  app.listen(Number(PORT), LISTEN, BACKLOG && Number(BACKLOG), (error) => {
     if (error) throw error;
   });
 }

@@ -29,8 +29,8 @@ def main():
     backlog = {"backlog": int(setting("BACKLOG"))} if setting("BACKLOG") else {}
     default = len(os.sched_getaffinity(0)) if setting("TUNED") == "true" else 1
     workers = int(setting("WORKERS", default))
-    port = int(setting("PORT"))
-    uvicorn.run("server:app", host="127.0.0.1", port=port, workers=workers, access_log=False, log_level="warning", **backlog)
+    listen = {"host": setting("LISTEN"), "port": int(setting("PORT"))}
+    uvicorn.run("server:app", **listen, workers=workers, access_log=False, log_level="warning", **backlog)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ const cluster = require('node:cluster');
 const { availableParallelism } = require('node:os');
 const fastify = require('fastify');
 
-const { BACKLOG, PORT, TUNED, WORKERS } = process.env;
+const { BACKLOG, LISTEN, PORT, TUNED, WORKERS } = process.env;
 const workers = Number(WORKERS ?? (TUNED === 'true' ? availableParallelism() : 1));
 
 function random() {
@@ -30,7 +30,7 @@ if (workers > 1 && cluster.isPrimary) {
   cluster.on('exit', () => process.exit(1));
 } else {
   // Without a backlog of its own Node.js takes 511.
-  app.listen({ port: Number(PORT), host: '127.0.0.1', ...(BACKLOG && { backlog: Number(BACKLOG) }) }).catch((error) => {
+  app.listen({ port: Number(PORT), host: LISTEN, ...(BACKLOG && { backlog: Number(BACKLOG) }) }).catch((error) => {
     console.error(error);
     process.exit(1);
   });

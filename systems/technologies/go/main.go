@@ -50,7 +50,7 @@ func main() {
 	if workers, err := strconv.Atoi(os.Getenv("WORKERS")); err == nil {
 		runtime.GOMAXPROCS(workers)
 	}
-	listener, err := net.Listen("tcp4", "127.0.0.1:"+os.Getenv("PORT"))
+	listener, err := net.Listen("tcp4", os.Getenv("LISTEN")+":"+os.Getenv("PORT"))
 	if err != nil {
 		log.Fatal(err)
 	}

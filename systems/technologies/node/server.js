@@ -5,7 +5,7 @@ const cluster = require('node:cluster');
 const http = require('node:http');
 const { availableParallelism } = require('node:os');
 
-const { BACKLOG, PORT, TUNED, WORKERS } = process.env;
+const { BACKLOG, LISTEN, PORT, TUNED, WORKERS } = process.env;
 const workers = Number(WORKERS ?? (TUNED === 'true' ? availableParallelism() : 1));
 
 function random() {
@@ -13,7 +13,7 @@ function random() {
 }
 
 function answer(request, response) {
-  const { pathname, searchParams } = new URL(request.url, 'http://localhost');
+  const { pathname, searchParams } = new URL(request.url, 'http://service');
   if (request.method !== 'GET' || pathname !== '/random') {
     response.writeHead(404).end();
     return;
@@ -32,5 +32,5 @@ if (workers > 1 && cluster.isPrimary) {
   cluster.on('exit', () => process.exit(1));
 } else {
   // Without a backlog of its own Node.js takes 511.
-  http.createServer(answer).listen({ port: Number(PORT), host: '127.0.0.1', ...(BACKLOG && { backlog: Number(BACKLOG) }) });
+  http.createServer(answer).listen({ port: Number(PORT), host: LISTEN, ...(BACKLOG && { backlog: Number(BACKLOG) }) });
 }

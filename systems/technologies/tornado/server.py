@@ -32,7 +32,7 @@ def main():
     setting = os.environ.get
     # Without a backlog of its own Tornado takes 128.
     backlog = {"backlog": int(setting("BACKLOG"))} if setting("BACKLOG") else {}
-    sockets = bind_sockets(int(setting("PORT")), address="127.0.0.1", **backlog)
+    sockets = bind_sockets(int(setting("PORT")), address=setting("LISTEN"), **backlog)
     default = len(os.sched_getaffinity(0)) if setting("TUNED") == "true" else 1
     workers = int(setting("WORKERS", default))
     if workers > 1:

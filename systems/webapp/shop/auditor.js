@@ -16,7 +16,7 @@ const CONNECTIONS = 2;
 const QUERY_AT_MOST_MS = 10_000;
 
 const { db } = settings.storing();
-const port = Number(process.env.SHOP_PORT);
+const { port, listen } = settings.listening();
 // Sizes as texts, as PostgreSQL sends them: keys are longer than what a double holds.
 const pool = connect(
   { db: { ...db, connections: CONNECTIONS }, timeoutMs: QUERY_AT_MOST_MS },
@@ -172,7 +172,7 @@ async function main() {
         response.end(text);
       });
   });
-  server.listen(port, '127.0.0.1');
+  server.listen(port, listen);
   const end = () => {
     server.close();
     server.closeIdleConnections();

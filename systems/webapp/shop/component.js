@@ -17,7 +17,7 @@ function run(settings, work) {
   else toil(settings, work);
 }
 
-function lead({ workers, operationsPort }) {
+function lead({ workers, listen, operationsPort }) {
   const told = new Map();
   let isEnding = false;
   cluster.on('message', (worker, message) => told.set(worker.id, message));
@@ -45,7 +45,7 @@ function lead({ workers, operationsPort }) {
     response.statusCode = request.url !== '/readyz' ? 404 : isReady ? 200 : 503;
     response.end(isReady ? 'ready\n' : 'starting\n');
   });
-  operations.listen(operationsPort, '127.0.0.1');
+  operations.listen(operationsPort, listen);
 }
 
 // Asks a worker for what it counts, and waits until it has told.

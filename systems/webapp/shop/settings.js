@@ -52,6 +52,7 @@ function common() {
   const transport = text('SHOP_TRANSPORT');
   return {
     transport,
+    listen: text('SHOP_LISTEN'),
     operationsPort: integer('SHOP_OPERATIONS_PORT', 1, 65535),
     workers: integer('SHOP_WORKERS', 1, 64),
     timeoutMs: isProtected ? timeoutMs : PATIENCE_MS,
@@ -63,7 +64,7 @@ function common() {
 
 // Of those that others call over HTTP.
 function listening() {
-  return { port: integer('SHOP_PORT', 1, 65535) };
+  return { listen: text('SHOP_LISTEN'), port: integer('SHOP_PORT', 1, 65535) };
 }
 
 // Of those that call over HTTP.

@@ -18,6 +18,10 @@ pub(crate) struct InCluster {
     /// With --cluster: the kubeconfig [default: that of the study, else KUBECONFIG, else ~/.kube/config]
     #[arg(long, value_name = "FILE", requires = "cluster")]
     pub(crate) kubeconfig: Option<PathBuf>,
+    /// Drive the run from this machine, whatever the study says. The pods of a system (`system.pods`) must be reached from here by their
+    /// addresses and names
+    #[arg(long, conflicts_with_all = ["cluster", "attach"])]
+    pub(crate) no_cluster: bool,
     /// Keep what a run that fails has made in a cluster, for a look at it; `waggle system down` removes it
     #[arg(long)]
     pub(crate) keep_pods: bool,

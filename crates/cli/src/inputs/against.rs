@@ -61,6 +61,7 @@ pub(crate) fn add_versions(
         DesignChoice::DuetSwapped => Design::Duet(DuetCpus::Swapped),
     };
     refuse_study(study, system)?;
+    refuse_pods(study, changes.texts, design)?;
     if let Design::Duet(_) = design {
         refuse_duet(study)?;
     }
@@ -120,6 +121,25 @@ fn twin(other: &Study, cell: &Cell) -> Result<Cell> {
         None => bail!(
             "--against: the study on the other system lacks the cell {}",
             cell.name()
+        ),
+    }
+}
+
+/// Refuses versions that pods cannot have: their image has one system, and its programs.
+fn refuse_pods(study: &Study, texts: &[String], design: Design) -> Result<()> {
+    if study.system_pods.is_none() {
+        return Ok(());
+    }
+    if let Design::Duet(_) = design {
+        bail!(
+            "--design duet cannot be combined with system.pods: its two versions share the CPUs of this machine"
+        );
+    }
+    match named_paths(texts).next() {
+        None => Ok(()),
+        Some(path) => bail!(
+            "--against: {} is of this machine, and the components of the study are pods of the image of its system",
+            path.display()
         ),
     }
 }

@@ -15,7 +15,8 @@ use crate::{
 
 /// The cells of the study that need an artifact that is missing and cannot be fetched.
 pub(crate) fn find(loaded: &Loaded) -> Result<Vec<LeftOutInfo>> {
-    if folders::artifacts().is_none() {
+    // The image of the system has its programs.
+    if loaded.study.system_pods.is_some() || folders::artifacts().is_none() {
         return Ok(Vec::new());
     }
     let locations = fetch_locations(&loaded.system_folder, &loaded.trust)?;

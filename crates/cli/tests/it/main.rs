@@ -14,6 +14,7 @@ mod init;
 mod installed;
 mod live;
 mod load;
+mod pods;
 mod reference;
 mod runs;
 mod security;

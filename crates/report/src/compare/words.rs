@@ -319,6 +319,8 @@ pub fn change(change: &ConditionChange) -> (String, String) {
         Condition::AgentHardware => "hardware of agents".to_owned(),
         Condition::WaggleVersion => "waggle".to_owned(),
         Condition::System => "system".to_owned(),
+        Condition::SystemPods => "components".to_owned(),
+        Condition::SystemImage => "image of the system".to_owned(),
         Condition::Component(component) => format!("version of {component}"),
         Condition::LoadModel => "load model".to_owned(),
         Condition::Study => "text of the study".to_owned(),

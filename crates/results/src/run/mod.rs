@@ -12,7 +12,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use waggle_spec::{
     BestAndWorst, DerivedLevel, ExpectedVerdict, FeedOrder, LoadKind, RampUp, Reference, Restart,
-    Scaling, Search, Selection, Threshold, TrialOrder, WarmUpUntil,
+    Scaling, Search, Selection, SystemPods, Threshold, TrialOrder, WarmUpUntil,
 };
 
 use crate::{
@@ -36,6 +36,9 @@ pub struct RunInfo {
     pub system: String,
     /// What the system is, in a sentence, from its file.
     pub system_summary: String,
+    /// The components that waggle started were pods; `None`: they were processes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_pods: Option<SystemPods>,
     pub components: Vec<ComponentInfo>,
     /// Artifacts whose programs the components run, each version of each once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -43,6 +43,7 @@ pub(crate) fn run_info(
         started_utc: now_utc(),
         system: request.system.name.clone(),
         system_summary: request.system.summary.clone(),
+        system_pods: study.system_pods.clone(),
         components: inventory.components,
         artifacts: inventory.artifacts,
         cells: cell_infos(study),

@@ -394,14 +394,16 @@ fn port_named(name: &str) -> Option<(&str, &str)> {
         .find_map(|word| name.split_once(word))
 }
 
-/// Reports a component on another machine if one of its ports is named without its host.
+/// Reports a component on another machine if one of its ports is named where its host is not.
 fn require_local_host(
     checker: &mut Checker<'_>,
     of_system: &At<raw::UseSystem>,
     system: &System,
     given: &ExternalComponent,
 ) {
-    for component in &system.components {
+    let host = format!("{}.host", given.name);
+    let without_host = |component: &&Component| component.names().all(|name| name != host);
+    for component in system.components.iter().filter(without_host) {
         let named = component
             .names()
             .filter_map(|name| name.split_once(".port."));
@@ -422,8 +424,9 @@ fn require_local_host(
             let place = keys.and_then(|keys| Some(&keys.value.get(port)?.place));
             let position =
                 place.map_or_else(|| component_key(of_system, owner), |place| place.value);
-            let expected =
-                format!("127.0.0.1:PORT, or ${{{owner}.address.{port}}} in the system's file");
+            let expected = format!(
+                "127.0.0.1:PORT, or ${{{owner}.address.{port}}} or ${{{host}}} in the system's file"
+            );
             checker.report(Finding::new(position, what).with_expected(expected));
         }
     }

@@ -19,6 +19,7 @@ use crate::{
         best_and_worst,
         delivery::Delivery,
         load::agents::{agents, runner::runner},
+        pods::system::{Beside, system_pods},
         reference::reference,
         request::RESERVED_NAMES,
         scaling,
@@ -92,6 +93,16 @@ pub(crate) fn study_without_cells(
     let agents = (raw.agents).check(|given| agents(checker, given, raw));
     let made_by = agents.as_ref().and_then(Option::as_ref);
     let runner = (raw.runner).check(|given| runner(checker, given, made_by));
+    let beside = Beside {
+        study: raw,
+        system,
+        agents: made_by,
+        runner: runner.as_ref().and_then(Option::as_ref),
+    };
+    let keys = raw.system.value().map(|keys| &keys.pods);
+    let pods = keys.map_or(Some(None), |keys| {
+        keys.check(|given| system_pods(checker, given, beside))
+    });
     let repetitions = checked_repetitions(checker, raw, search.as_ref(), cells);
     let (schedule, system) = (schedule?, system?);
     check_system(checker, raw, system);
@@ -100,6 +111,7 @@ pub(crate) fn study_without_cells(
     Some(Study {
         question: raw.question.clone()?,
         system: system.name.clone(),
+        system_pods: pods?,
         external: Vec::new(),
         kubeconfig: None,
         oauth2: None,

@@ -133,10 +133,12 @@ fn endpoint(
 }
 
 /// Names that mean something else in `${…}`.
-const RESERVED_NAMES: [&str; 13] = [
+const RESERVED_NAMES: [&str; 15] = [
     "dir",
     "replica",
     "system_dir",
+    "listen",
+    "host",
     "port",
     "program",
     "ca",

@@ -319,9 +319,10 @@ impl<'k> Names<'k> {
                     .with_suggestion(near),
             );
         }
-        let (other, _) = [".port.", ".address.", ".addresses."]
-            .iter()
-            .find_map(|word| name.split_once(word))?;
+        let words = [".port.", ".address.", ".addresses."];
+        let other = (words.iter().find_map(|word| name.split_once(word)))
+            .map(|(other, _)| other)
+            .or_else(|| name.strip_suffix(".host"))?;
         let when = self.when_of(other);
         (!when.follows_from(&scope.when)).then(|| {
             let what = format!("${{{name}}}: component {other} exists only if {when}");
@@ -347,19 +348,23 @@ impl<'k> Names<'k> {
                 ["address", "addresses"].map(|word| format!("{name}.{word}.{port}"))
             })
         });
+        let others_hosts = (self.components.keys())
+            .filter(|name| *name != component)
+            .map(|name| format!("{name}.host"));
         let certificates = self
             .certificates
             .iter()
             .flat_map(|name| ["cert", "key"].map(|file| format!("certificate.{name}.{file}")));
         let authority = (!self.certificates.is_empty()).then(|| "ca.cert".to_owned());
         let parameters = self.parameters.iter().cloned();
-        ["dir", "replica", "system_dir"]
+        ["dir", "replica", "system_dir", "listen", "host"]
             .into_iter()
             .map(str::to_owned)
             .chain(parameters)
             .chain(port_names)
             .chain(others)
             .chain(addresses)
+            .chain(others_hosts)
             .chain(authority)
             .chain(certificates)
             .collect()

@@ -8,6 +8,7 @@ pub(crate) mod limits;
 pub(crate) mod load;
 pub(crate) mod network;
 pub(crate) mod oauth2;
+pub(crate) mod pods;
 pub(crate) mod probe;
 pub(crate) mod reference;
 pub(crate) mod request;

@@ -231,9 +231,9 @@ impl JsonSchema for Replicas {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Process {
-    /// The program and its arguments; may hold `${…}`: a parameter, `dir`, `replica`, `system_dir`, `port.NAME`, `program.NAME`,
-    /// `COMPONENT.port.NAME`, `COMPONENT.address.NAME`, `COMPONENT.addresses.NAME`, `ca.cert`, `certificate.NAME.cert`,
-    /// `certificate.NAME.key`.
+    /// The program and its arguments; may hold `${…}`: a parameter, `dir`, `replica`, `system_dir`, `listen`, `host`, `port.NAME`,
+    /// `program.NAME`, `COMPONENT.port.NAME`, `COMPONENT.host`, `COMPONENT.address.NAME`, `COMPONENT.addresses.NAME`, `ca.cert`,
+    /// `certificate.NAME.cert`, `certificate.NAME.key`.
     #[schemars(required, length(min = 1))]
     pub command: Key<Vec<At<String>>>,
     /// Further arguments, which it has in some configurations only.

@@ -10,7 +10,7 @@ use super::{Name, OneOrSeveral};
 use crate::{
     Level, System,
     at::{At, Entries, Key},
-    parts::{limits::Limits, oauth2::Oauth2, tls::Tls},
+    parts::{limits::Limits, oauth2::Oauth2, pods::system::ComponentPods, tls::Tls},
 };
 
 /// The ports of a component that runs already, each with one `HOST:PORT` or several.
@@ -54,6 +54,9 @@ pub(crate) struct UseSystem {
     /// The CPUs of the system's components; by default those that the load does not have. For `use`.
     #[schemars(length(min = 1), inner(range(min = 0, max = 1_023)))]
     pub cpuset: Key<Vec<u32>>,
+    /// The components of the system as pods of a cluster, in place of processes of this machine. Those of `external` stay where they
+    /// are. For `use`.
+    pub pods: Key<ComponentPods>,
 }
 
 /// A context of a kubeconfig: where the API is, whom to trust, and who one is there.

@@ -15,6 +15,7 @@ mod networks;
 mod oauth2;
 mod operating_points;
 mod planned;
+mod pods;
 mod prepare;
 mod probes;
 mod questions;

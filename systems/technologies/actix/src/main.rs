@@ -38,6 +38,7 @@ async fn main() -> std::io::Result<()> {
     if let Some(backlog) = setting("BACKLOG") {
         server = server.backlog(backlog);
     }
+    let listen: std::net::IpAddr = setting("LISTEN").expect("LISTEN is set");
     let port = setting("PORT").expect("PORT is set");
-    server.bind(("127.0.0.1", port))?.run().await
+    server.bind((listen, port))?.run().await
 }

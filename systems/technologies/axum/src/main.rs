@@ -1,6 +1,6 @@
 //! `GET /random?num=N` with axum: a JSON list of N random numbers, each as a string of six digits.
 
-use std::{env, io, str::FromStr};
+use std::{env, io, net::Ipv4Addr, str::FromStr};
 
 use axum::{Json, Router, extract::Query, http::StatusCode, routing::get, serve::ListenerExt};
 use serde::Deserialize;
@@ -36,8 +36,9 @@ fn setting<T: FromStr>(name: &str) -> Option<T> {
 async fn serve() -> io::Result<()> {
     let socket = TcpSocket::new_v4()?;
     socket.set_reuseaddr(true)?;
+    let listen: Ipv4Addr = setting("LISTEN").expect("LISTEN is set");
     let port: u16 = setting("PORT").expect("PORT is set");
-    socket.bind(([127, 0, 0, 1], port).into())?;
+    socket.bind((listen, port).into())?;
     let listener = socket.listen(setting("BACKLOG").unwrap_or(BACKLOG))?;
     let app = Router::new().route("/random", get(random));
     if setting("TUNED") == Some(true) {

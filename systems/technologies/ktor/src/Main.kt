@@ -23,7 +23,7 @@ fun main() {
         Netty,
         configure = {
             connector {
-                host = "127.0.0.1"
+                host = System.getenv("LISTEN")
                 port = setting("PORT")!!
             }
             setting("WORKERS")?.let {

@@ -26,6 +26,7 @@ class Numbers {
 
 fun main() {
     val settings = mapOf(
+        "micronaut.server.host" to System.getenv("LISTEN"),
         "micronaut.server.port" to System.getenv("PORT"),
         "micronaut.netty.event-loops.default.num-threads" to System.getenv("WORKERS"),
         // Without a backlog of its own Netty takes the kernel's net.core.somaxconn.
@@ -33,7 +34,7 @@ fun main() {
     )
     Micronaut.build()
         .banner(false)
-        .properties(mapOf("micronaut.server.host" to "127.0.0.1") + settings.filterValues { it != null })
+        .properties(settings.filterValues { it != null })
         .packages("technology")
         .start()
 }

@@ -23,7 +23,7 @@ fun random(context: Context) {
 fun main() {
     RatpackServer.start { server ->
         server.serverConfig { config ->
-            config.address(InetAddress.getLoopbackAddress()).port(setting("PORT")!!).development(false)
+            config.address(InetAddress.getByName(System.getenv("LISTEN"))).port(setting("PORT")!!).development(false)
             setting("WORKERS")?.let { config.threads(it) }
             // Without a backlog of its own Netty takes the kernel's net.core.somaxconn.
             setting("BACKLOG")?.let { config.connectQueueSize(it) }

@@ -50,7 +50,8 @@ defmodule Technology.Application do
     setting = fn name -> (value = System.get_env(name)) && String.to_integer(value) end
     # Without a backlog of its own Ranch takes 1024.
     backlog = if number = setting.("BACKLOG"), do: [backlog: number], else: []
-    listener = [ip: {127, 0, 0, 1}, port: setting.("PORT"), transport_options: [socket_opts: backlog]]
+    {:ok, address} = :inet.parse_ipv4_address(String.to_charlist(System.fetch_env!("LISTEN")))
+    listener = [ip: address, port: setting.("PORT"), transport_options: [socket_opts: backlog]]
     server = {Plug.Cowboy, scheme: :http, plug: Technology.Router, options: listener}
     Supervisor.start_link([server], strategy: :one_for_one)
   end

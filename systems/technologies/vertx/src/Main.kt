@@ -29,7 +29,7 @@ class Server : VerticleBase() {
     override fun start(): Future<*> {
         val router = Router.router(vertx)
         router.get("/random").handler(::random)
-        val options = HttpServerOptions().setHost("127.0.0.1").setPort(setting("PORT")!!)
+        val options = HttpServerOptions().setHost(System.getenv("LISTEN")).setPort(setting("PORT")!!)
         // Without a backlog of its own Netty takes the kernel's net.core.somaxconn.
         setting("BACKLOG")?.let { options.acceptBacklog = it }
         return vertx.createHttpServer(options).requestHandler(router).listen()

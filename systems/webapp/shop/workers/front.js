@@ -18,7 +18,7 @@ async function gateway(all, meters) {
   for (const { service, method, path } of calls) {
     app.route({ method, url: path, handler: admitted((request, reply) => handOn(rest, service, request, reply)) });
   }
-  await app.listen({ port: all.port, host: '127.0.0.1' });
+  await app.listen({ port: all.port, host: all.listen });
   return async () => {
     await app.close();
     await rest.close();
@@ -47,7 +47,7 @@ async function edge(all, meters) {
     };
     app.route({ method, url: path, handler: admitted(handler) });
   }
-  await app.listen({ port: all.port, host: '127.0.0.1' });
+  await app.listen({ port: all.port, host: all.listen });
   return async (atMostMs) => {
     await app.close();
     await bus.close(atMostMs);

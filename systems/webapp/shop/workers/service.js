@@ -64,7 +64,7 @@ async function overHttp(all, meters) {
     const handler = async (request, reply) => web.send(reply, await carryOut(action, web.input(request)));
     app.route({ method, url: path, handler: admitted(handler) });
   }
-  await app.listen({ port: all.port, host: '127.0.0.1' });
+  await app.listen({ port: all.port, host: all.listen });
   return async () => {
     await app.close();
     await rest.close();

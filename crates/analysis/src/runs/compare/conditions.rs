@@ -1,6 +1,7 @@
 //! What else differs between two runs that are compared.
 
 use waggle_results::RunInfo;
+use waggle_spec::{PodSpread, PodToleration, SystemPods};
 
 use crate::{run::run_model::Model, runs::agent_hosts::AgentHosts};
 
@@ -30,6 +31,10 @@ pub enum Condition {
     AgentHardware,
     WaggleVersion,
     System,
+    /// Whether its components were processes or pods, and where these could be.
+    SystemPods,
+    /// The image of these pods.
+    SystemImage,
     /// The version of a component.
     Component(String),
     LoadModel,
@@ -77,6 +82,13 @@ pub(crate) fn conditions_changed(first_run: &Model, second_run: &Model) -> Vec<C
     let mut host = |what, text: fn(&RunInfo) -> String| add(what, text(first), text(second));
     host(Condition::WaggleVersion, |info| info.waggle_version.clone());
     host(Condition::System, |info| info.system.clone());
+    host(Condition::SystemPods, |info| {
+        pods_text(info.system_pods.as_ref())
+    });
+    host(Condition::SystemImage, |info| {
+        let pods = info.system_pods.as_ref();
+        pods.map_or_else(String::new, |pods| pods.image.clone())
+    });
     host(Condition::LoadModel, |info| {
         info.load_model.name().to_owned()
     });
@@ -101,4 +113,40 @@ pub(crate) fn conditions_changed(first_run: &Model, second_run: &Model) -> Vec<C
     text(Condition::Study, |run| &run.study_text);
     text(Condition::SystemText, |run| &run.system_text);
     changes
+}
+
+/// Where the pods of a system could be, whatever their namespace was called.
+fn pods_text(pods: Option<&SystemPods>) -> String {
+    let Some(pods) = pods else {
+        return "processes".to_owned();
+    };
+    let spread = match pods.spread {
+        PodSpread::OneOnEach => "one on each",
+        PodSpread::Even => "even",
+        PodSpread::Preferred => "preferred",
+    };
+    let mut parts = vec!["pods".to_owned(), format!("spread {spread}")];
+    if pods.beside_agents {
+        parts.push("beside agents".to_owned());
+    }
+    parts.push(match &pods.storage_class {
+        Some(class) => format!("volumes of {class}, {} bytes", pods.scratch_bytes),
+        None => "disks of nodes".to_owned(),
+    });
+    let labels = pods.node_selector.iter();
+    parts.extend(labels.map(|(name, value)| format!("nodes with {name}={value}")));
+    parts.extend(pods.tolerations.iter().map(toleration_text));
+    parts.join(", ")
+}
+
+fn toleration_text(toleration: &PodToleration) -> String {
+    let value = toleration.value.as_ref().map(|value| format!("={value}"));
+    let effect = toleration.effect.as_ref();
+    let effect = effect.map(|effect| format!(":{effect}"));
+    let parts = [value, effect].map(Option::unwrap_or_default).concat();
+    let key = match &*toleration.key {
+        "" => "every taint",
+        key => key,
+    };
+    format!("tolerates {key}{parts}")
 }

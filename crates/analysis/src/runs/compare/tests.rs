@@ -1,6 +1,6 @@
 //! How often comparisons of simulated runs are right. The rates are in docs/design/0050.
 
-use waggle_spec::LoadKind;
+use waggle_spec::{ClusterPlace, ImagePull, LoadKind, PodSpread, SystemPods};
 
 use super::*;
 use crate::tests::simulated_run::{Scatter, Simulated, share};
@@ -212,4 +212,36 @@ fn what_cannot_be_compared_is_an_error_or_left_out() {
         ..keeps
     });
     assert_eq!(two_runs(&run, &lossy, 0.9).outcome(), Outcomes::Worse);
+}
+
+#[test]
+fn processes_and_pods_are_different_conditions() {
+    let run = runs_of(Scatter::Equal, 3, 1.0).model(1);
+    let mut pods = run.clone();
+    pods.info.system_pods = Some(SystemPods {
+        place: ClusterPlace::default(),
+        image: "r/shop:1".to_owned(),
+        pull: ImagePull::default(),
+        pull_secrets: Vec::new(),
+        node_selector: [("disk".to_owned(), "fast".to_owned())].into(),
+        tolerations: Vec::new(),
+        beside_agents: false,
+        spread: PodSpread::Preferred,
+        scratch_bytes: 1 << 30,
+        storage_class: None,
+    });
+    let comparison = two_runs(&run, &pods, 0.05);
+    let change = |what, first: &str, second: &str| ConditionChange {
+        what,
+        first: first.to_owned(),
+        second: second.to_owned(),
+    };
+    let place = "pods, spread preferred, disks of nodes, nodes with disk=fast";
+    assert_eq!(
+        comparison.changes,
+        [
+            change(Condition::SystemPods, "processes", place),
+            change(Condition::SystemImage, "", "r/shop:1"),
+        ]
+    );
 }

@@ -1,4 +1,4 @@
-//! Which runs are of one host: that of the runner, and those of the agents that made the load.
+//! Which runs are of one host: that of the runner, those of the agents that made the load, and the nodes of a system of pods.
 
 use waggle_results::{Host as HostFacts, RunInfo};
 
@@ -10,6 +10,8 @@ pub(super) struct Host {
     machine: Machine,
     /// Those that made the load.
     agents: AgentHosts,
+    /// The system was pods of a cluster.
+    has_pods: bool,
 }
 
 /// The runner's.
@@ -25,14 +27,18 @@ impl Host {
         Self {
             machine: Machine::new(&info.host),
             agents: AgentHosts::new(&info.agents),
+            has_pods: info.system_pods.is_some(),
         }
     }
 
     /// `bench-1`, `bench-1 with agents on load-1 (2 × AMD EPYC)`.
     pub(super) fn name(&self) -> String {
-        let name = &self.machine.name;
+        let mut name = self.machine.name.clone();
+        if self.has_pods {
+            name += " with a system of pods";
+        }
         match self.agents.is_empty() {
-            true => name.clone(),
+            true => name,
             false => format!("{name} with agents on {}", self.agents),
         }
     }

@@ -435,9 +435,13 @@ fn is_of_measurement(condition: &Condition, hosts: HostScope) -> bool {
         | Condition::CpuSets
         | Condition::AgentHardware
         | Condition::WaggleVersion
+        | Condition::SystemPods
         | Condition::LoadModel
         | Condition::Study => true,
-        Condition::System | Condition::Component(_) | Condition::SystemText => false,
+        Condition::System
+        | Condition::SystemImage
+        | Condition::Component(_)
+        | Condition::SystemText => false,
     }
 }
 

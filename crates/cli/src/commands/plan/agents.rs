@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path};
 #[cfg(feature = "cluster")]
 use waggle_report::wording::format;
 use waggle_report::wording::{format::plural, limits};
-use waggle_spec::{AgentPods, AgentSpread, Agents, AgentsStarted, RunnerPod};
+use waggle_spec::{AgentPods, Agents, AgentsStarted, PodSpread, RunnerPod};
 use waggle_study::Study;
 
 use super::range;
@@ -81,9 +81,9 @@ fn needs(pods: &AgentPods) -> String {
     let each = amount(cpus, pods.pod.memory_bytes);
     let all = amount(count * cpus, count.saturating_mul(pods.pod.memory_bytes));
     let spread = match pods.spread {
-        AgentSpread::OneOnEach => format!("on {}, one on each", plural(pods.count, "node")),
-        AgentSpread::Even => "as many on each node, give or take one".to_owned(),
-        AgentSpread::Preferred => "as many on each node as far as it goes".to_owned(),
+        PodSpread::OneOnEach => format!("on {}, one on each", plural(pods.count, "node")),
+        PodSpread::Even => "as many on each node, give or take one".to_owned(),
+        PodSpread::Preferred => "as many on each node as far as it goes".to_owned(),
     };
     let selected = match pods.pod.node_selector.is_empty() {
         true => String::new(),
@@ -101,7 +101,7 @@ fn needs(pods: &AgentPods) -> String {
     format!("each {each}, as request and limit: {all} in all, {spread}{selected}{apart}")
 }
 
-fn labels(pairs: &BTreeMap<String, String>) -> String {
+pub(super) fn labels(pairs: &BTreeMap<String, String>) -> String {
     let pairs = pairs.iter().map(|(name, value)| format!("{name}={value}"));
     pairs.collect::<Vec<_>>().join(",")
 }
@@ -178,7 +178,7 @@ fn room_lines(room: &waggle_runner::AgentRoom, pods: &AgentPods) -> Vec<String> 
         };
         let has_apart = capacity.nodes.iter().any(|node| node.has_apart);
         let spread = match (pods.spread, has_apart) {
-            (AgentSpread::Even, true) => {
+            (PodSpread::Even, true) => {
                 "; with spread: even the nodes of the system count as empty ones, so each other has one agent at most; spread: preferred \
                  allows more"
             }

@@ -14,6 +14,8 @@ pub(super) fn commands(loaded: &Loaded) -> Vec<String> {
     let of_study = (&loaded.system, loaded.system_folder.as_path());
     let systems = [Some(of_study), changed].into_iter().flatten();
     let mut lines: BTreeSet<String> = BTreeSet::new();
+    // What pods start is not of this machine.
+    let systems = systems.filter(|_| loaded.study.system_pods.is_none());
     for (system, folder) in systems {
         lines.extend(of_components(&loaded.study, system));
         let fetches = system.artifacts.iter();

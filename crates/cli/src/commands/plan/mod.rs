@@ -3,6 +3,7 @@
 mod agents;
 mod commands;
 mod details;
+mod pods;
 mod power;
 
 use std::fmt::Write;
@@ -39,6 +40,7 @@ pub(crate) fn run(arguments: &Plan) -> Result<Exit> {
     RecordFiles::read(&loaded.study, study)
         .map_err(|why| study::records_error(why, study, &loaded.study_source))?;
     lines.extend(missing_value(&loaded, arguments));
+    lines.extend(pods::lines(&loaded.study, &loaded.system));
     let is_foreign = !loaded.foreign.is_empty();
     lines.extend(agents::lines(&loaded.study, study, is_foreign));
     for (path, objection) in &loaded.foreign {

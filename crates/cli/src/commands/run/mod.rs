@@ -82,6 +82,12 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
     }
 }
 
+/// Whether a run is driven from a pod: it is asked for, or the study says so, or its system is pods.
+fn is_for_cluster(arguments: &Run, study: &Study) -> bool {
+    let says_so = study.runner.is_some() || study.system_pods.is_some();
+    arguments.in_cluster.cluster.is_some() || (says_so && !arguments.in_cluster.no_cluster)
+}
+
 /// A run that came to its end, or was interrupted.
 struct Finished {
     exit: Exit,
@@ -97,7 +103,7 @@ fn run_once(
     study::check_marks(&loaded, &arguments.choice.study)?;
     loaded.take_values(&arguments.choice.study)?;
     let here = RunHere::find()?;
-    if here.is_none() && (arguments.in_cluster.cluster.is_some() || loaded.study.runner.is_some()) {
+    if here.is_none() && is_for_cluster(arguments, &loaded.study) {
         return submit(arguments, &loaded, interrupts);
     }
     // While the process has one thread.

@@ -1,5 +1,6 @@
 //! `waggle system`: fetching artifacts, and running a system without a study.
 
+mod addresses;
 #[cfg(feature = "cluster")]
 mod agents_in_cluster;
 mod cluster_rights;

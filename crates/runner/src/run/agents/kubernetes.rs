@@ -16,7 +16,7 @@ use waggle_cluster::{
     Toleration, WaitLimits,
 };
 use waggle_results::{NodeInfo, PodInfo, SystemOnNode, private_file};
-use waggle_spec::{AgentPods, AgentSpread, ClusterPlace, ImagePull, PodOptions};
+use waggle_spec::{AgentPods, ClusterPlace, ImagePull, PodOptions, PodSpread};
 
 use super::sharing::find_system;
 use crate::run::request::InPod;
@@ -448,11 +448,11 @@ impl InPod {
     }
 }
 
-pub(in crate::run) fn spread(asked: AgentSpread) -> Spread {
+pub(in crate::run) fn spread(asked: PodSpread) -> Spread {
     match asked {
-        AgentSpread::OneOnEach => Spread::OneOnEach,
-        AgentSpread::Even => Spread::Even,
-        AgentSpread::Preferred => Spread::Preferred,
+        PodSpread::OneOnEach => Spread::OneOnEach,
+        PodSpread::Even => Spread::Even,
+        PodSpread::Preferred => Spread::Preferred,
     }
 }
 

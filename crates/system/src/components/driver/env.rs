@@ -27,6 +27,10 @@ use crate::{
 
 /// Maximum number of replicas of one component.
 const REPLICAS_MAX: u32 = 256;
+/// Where processes listen, and are reached.
+const LOOPBACK: &str = "127.0.0.1";
+/// Of a pod, which has a network of its own.
+const ANY_ADDRESS: &str = "0.0.0.0";
 
 /// The values that a replica's strings may refer to.
 #[derive(Debug, Clone, Copy)]
@@ -211,6 +215,14 @@ impl ReplicaEnv<'_> {
                 let folder = place.map_or(self.system_folder, RemotePlace::system_folder);
                 return Some(folder.display().to_string());
             }
+            "listen" | "host" => {
+                return Some(match (self.place(&owner.name, number), name) {
+                    // A process is reached from this machine alone.
+                    (None, _) => LOOPBACK.to_owned(),
+                    (Some(_), "listen") => ANY_ADDRESS.to_owned(),
+                    (Some(place), _) => place.host.clone(),
+                });
+            }
             _ => {}
         }
         if let Some(port) = name.strip_prefix("port.") {
@@ -230,6 +242,13 @@ impl ReplicaEnv<'_> {
         }
         if let Some((component, port)) = name.split_once(".address.") {
             return self.ports.addresses(component, port).into_iter().next();
+        }
+        if let Some(component) = name.strip_suffix(".host") {
+            if let Some(place) = self.place(component, 0) {
+                return Some(place.host.clone());
+            }
+            let written = self.ports.written_host(component);
+            return Some(written.unwrap_or(LOOPBACK).to_owned());
         }
         let (component, port) = name.split_once(".addresses.")?;
         let addresses = self.ports.addresses(component, port);

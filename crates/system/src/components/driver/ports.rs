@@ -146,6 +146,14 @@ impl Ports {
         ports.map(|port| port.written.clone()).collect()
     }
 
+    /// The host of a component's first replica, as others see it; `None`: it has no port.
+    pub(super) fn written_host(&self, component: &str) -> Option<&str> {
+        let mut ports = self.held.iter();
+        let first = ports.find(|port| port.component == component)?;
+        let (host, _) = first.written.rsplit_once(':')?;
+        Some(host)
+    }
+
     fn all_of(&self, component: &str, name: &str) -> impl Iterator<Item = &HeldPort> {
         self.held
             .iter()
@@ -220,6 +228,8 @@ mod tests {
         });
         assert_eq!(ports.of_component("b", "http"), [first]);
         assert_eq!(ports.addresses("b", "http"), ["b.lab:80"]);
+        let hosts = ["a", "b", "c"].map(|component| ports.written_host(component));
+        assert_eq!(hosts, [Some("127.0.0.1"), Some("b.lab"), None]);
         assert_eq!(ports.addresses("a", "http")[1], second.to_string());
         assert!(TcpListener::bind(first).is_err());
         ports.release("a", 0);

@@ -1,11 +1,11 @@
 //! What the study and the command line say of a run in a cluster.
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use anyhow::{Result, bail};
 use waggle_runner::path_beside;
-use waggle_spec::{AgentPods, AgentsStarted, PodOptions, RunnerPod};
-use waggle_study::runner_objection;
+use waggle_spec::{AgentPods, AgentsStarted, PodOptions};
+use waggle_study::{Study, runner_objection};
 
 use super::super::pod::submission::RUNS;
 use crate::{
@@ -17,6 +17,8 @@ use crate::{
 /// How long is waited for the pod, if the study does not say it.
 const WAIT_DEFAULT: std::time::Duration = std::time::Duration::from_secs(300);
 const SERVICE_ACCOUNT: &str = "waggle";
+/// That of a runner whose study does not say it.
+const RUNNER_MEMORY_BYTES: u64 = 512 << 20;
 
 /// The pod of a run, and where it is.
 #[derive(Debug, Clone)]
@@ -56,10 +58,8 @@ impl Choice {
             _ => None,
         };
         refuse_system(loaded)?;
-        let place = Place::new(arguments, study.runner.as_ref(), pods);
-        let Some(pod) = (study.runner.as_ref().map(|runner| &runner.pod))
-            .or_else(|| pods.map(|pods| &pods.pod))
-        else {
+        let place = Place::new(arguments, study, pods);
+        let Some(pod) = runner_pod(study, pods) else {
             bail!(
                 "--cluster: {} names no image of waggle; expected runner.kubernetes.image in the study",
                 arguments.choice.study.display()
@@ -74,14 +74,7 @@ impl Choice {
         Ok(Self {
             study: study.name.clone(),
             place,
-            pod: match &study.runner {
-                Some(_) => pod.clone(),
-                // Its CPUs are those of an agent, which the runner does not need.
-                None => PodOptions {
-                    cpus: 1,
-                    ..pod.clone()
-                },
-            },
+            pod,
             service_account: (study.runner.as_ref()).map_or(SERVICE_ACCOUNT.to_owned(), |runner| {
                 runner.service_account.clone()
             }),
@@ -97,11 +90,12 @@ impl Choice {
 }
 
 impl Place {
-    fn new(arguments: &Run, runner: Option<&RunnerPod>, pods: Option<&AgentPods>) -> Self {
+    fn new(arguments: &Run, study: &Study, agents: Option<&AgentPods>) -> Self {
         let given = Self::of_flags(&arguments.in_cluster);
         let places = [
-            runner.map(|runner| &runner.place),
-            pods.map(|pods| &pods.place),
+            study.runner.as_ref().map(|runner| &runner.place),
+            agents.map(|pods| &pods.place),
+            study.system_pods.as_ref().map(|pods| &pods.place),
         ];
         let first = |key: fn(&waggle_spec::ClusterPlace) -> Option<&String>| {
             places.iter().flatten().find_map(|place| key(place))
@@ -123,6 +117,31 @@ impl Place {
             namespace: flags.namespace.clone(),
         }
     }
+}
+
+/// The pod of the runner, as the study says it, or else like an agent, or of the system's image; `None`: no image is named.
+fn runner_pod(study: &Study, agents: Option<&AgentPods>) -> Option<PodOptions> {
+    if let Some(runner) = &study.runner {
+        return Some(runner.pod.clone());
+    }
+    if let Some(agents) = agents {
+        // Its CPUs are those of an agent, which the runner does not need.
+        return Some(PodOptions {
+            cpus: 1,
+            ..agents.pod.clone()
+        });
+    }
+    let pods = study.system_pods.as_ref()?;
+    Some(PodOptions {
+        image: pods.image.clone(),
+        pull: pods.pull,
+        pull_secrets: pods.pull_secrets.clone(),
+        cpus: 1,
+        memory_bytes: RUNNER_MEMORY_BYTES,
+        // The nodes of the system are not those of its load.
+        node_selector: BTreeMap::new(),
+        tolerations: Vec::new(),
+    })
 }
 
 /// The flags of the run in the pod.
@@ -178,17 +197,18 @@ fn refuse_flags(arguments: &Run) -> Result<()> {
     }
 }
 
-/// The system runs already, where the pod reaches it.
+/// The system is pods, or runs already, where the pod reaches it.
 fn refuse_system(loaded: &Loaded) -> Result<()> {
     let system = &loaded.system;
     let components = system.components.iter();
     let started = components
         .clone()
-        .find(|component| component.external.is_none());
+        .find(|component| component.external.is_none())
+        .filter(|_| loaded.study.system_pods.is_none());
     if let (Some(component), None) = (started, &system.external) {
         bail!(
-            "system {}: waggle would start {} in the pod of the runner, which systems are not for; a run in a cluster needs a system that \
-             runs already, by system.url or with all of its components under system.external",
+            "system {}: waggle would start {} in the pod of the runner, which systems are not for; a run in a cluster needs a system of \
+             pods (system.pods), or one that runs already, by system.url or with all of its components under system.external",
             system.name,
             component.name
         );

@@ -3,12 +3,15 @@
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use waggle_spec::{AgentSpread, ClusterPlace, ImagePull};
+use waggle_spec::{ImagePull, PodSpread};
 
-use super::pods::{PodKeys, Toleration, labels, namespace_name, pod_options};
 use crate::{
     at::{At, Key},
     check::Checker,
+    parts::pods::options::{
+        PlaceKeys, PodKeys, SizeKeys, Toleration, cluster_place, labels, namespace_name,
+        pod_options,
+    },
     raw::Size,
 };
 
@@ -53,7 +56,7 @@ pub(crate) struct AgentPods {
     #[schemars(length(min = 1, max = 20))]
     pub apart_from_namespaces: Key<Vec<At<String>>>,
     /// How agents are spread over nodes; even by default.
-    pub spread: Key<AgentSpread>,
+    pub spread: Key<PodSpread>,
 }
 
 /// `None`: something in it is wrong, which is reported.
@@ -62,8 +65,8 @@ pub(super) fn agent_pods(
     At { value: keys, .. }: &At<AgentPods>,
     count: u32,
 ) -> Option<waggle_spec::AgentPods> {
-    let pod = pod_options(checker, &keys.pod_keys());
-    let namespace = (keys.namespace).check(|given| namespace_name(checker, given));
+    let pod = pod_options(checker, &keys.pod_keys(), &keys.size_keys());
+    let place = cluster_place(checker, &keys.place_keys());
     let makes_namespace = keys.make_namespace.value().copied().unwrap_or(false);
     if let (true, None, Some(place)) = (
         makes_namespace,
@@ -88,16 +91,12 @@ pub(super) fn agent_pods(
     }
     Some(waggle_spec::AgentPods {
         count,
-        place: ClusterPlace {
-            kubeconfig: keys.kubeconfig.value().cloned(),
-            context: keys.context.value().cloned(),
-            namespace: namespace?,
-        },
+        place: place?,
         makes_namespace,
         pod: pod?,
         apart_from: labels(&keys.apart_from),
         apart_from_namespaces: spaces.into_iter().collect::<Option<_>>()?,
-        spread: keys.spread.or_default(AgentSpread::default())?,
+        spread: keys.spread.or_default(PodSpread::default())?,
     })
 }
 
@@ -107,10 +106,23 @@ impl AgentPods {
             image: &self.image,
             pull: &self.pull,
             pull_secrets: &self.pull_secrets,
-            cpus: &self.cpus,
-            memory: &self.memory,
             node_selector: &self.node_selector,
             tolerations: &self.tolerations,
+        }
+    }
+
+    fn size_keys(&self) -> SizeKeys<'_> {
+        SizeKeys {
+            cpus: &self.cpus,
+            memory: &self.memory,
+        }
+    }
+
+    fn place_keys(&self) -> PlaceKeys<'_> {
+        PlaceKeys {
+            kubeconfig: &self.kubeconfig,
+            context: &self.context,
+            namespace: &self.namespace,
         }
     }
 }

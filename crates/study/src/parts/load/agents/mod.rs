@@ -7,17 +7,13 @@ use serde::Deserialize;
 use waggle_spec::AgentsStarted;
 
 mod kubernetes;
-mod names;
-mod pods;
 pub(crate) mod runner;
 
-use self::{
-    kubernetes::{AgentPods, agent_pods},
-    names::check_name,
-};
+use self::kubernetes::{AgentPods, agent_pods};
 use crate::{
     at::{At, Bounds, Key, Place},
     check::Checker,
+    parts::pods::names::check_name,
     raw::{self, DurationText},
     tree::quote,
 };

@@ -3,16 +3,16 @@
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use waggle_spec::{AgentsStarted, ClusterPlace, ImagePull, RunnerPod};
+use waggle_spec::{AgentsStarted, ImagePull, RunnerPod};
 
-use super::{
-    WAIT, WAIT_DEFAULT,
-    names::check_name,
-    pods::{PodKeys, Toleration, namespace_name, pod_options},
-};
+use super::{WAIT, WAIT_DEFAULT};
 use crate::{
     at::{At, Key},
     check::Checker,
+    parts::pods::{
+        names::check_name,
+        options::{PlaceKeys, PodKeys, SizeKeys, Toleration, cluster_place, pod_options},
+    },
     raw::{DurationText, Size},
     tree::quote,
 };
@@ -69,23 +69,18 @@ pub(crate) fn runner(
     agents: Option<&waggle_spec::Agents>,
 ) -> Option<RunnerPod> {
     let keys = given.value.kubernetes.value()?;
-    let pod = pod_options(checker, &keys.pod_keys());
-    let namespace = (keys.namespace).check(|given| namespace_name(checker, given));
+    let pod = pod_options(checker, &keys.pod_keys(), &keys.size_keys());
+    let place = cluster_place(checker, &keys.place_keys());
     let account = (keys.service_account)
         .check(|given| check_name(checker, given, "the name of a ServiceAccount"));
     let wait = (keys.wait).check_bounds(WAIT_DEFAULT, WAIT, &mut checker.findings);
-    let place = ClusterPlace {
-        kubeconfig: keys.kubeconfig.value().cloned(),
-        context: keys.context.value().cloned(),
-        namespace: namespace?,
-    };
     refuse_second_namespace(checker, keys, agents);
     if let Some(why) = agents.and_then(|agents| runner_objection(&agents.started)) {
         let mistake = given.place.key_mistake(why.what);
         checker.report(mistake.with_expected(why.expected));
     }
     Some(RunnerPod {
-        place,
+        place: place?,
         pod: pod?,
         service_account: account?.unwrap_or_else(|| "waggle".to_owned()),
         wait: wait?,
@@ -142,10 +137,23 @@ impl Pod {
             image: &self.image,
             pull: &self.pull,
             pull_secrets: &self.pull_secrets,
-            cpus: &self.cpus,
-            memory: &self.memory,
             node_selector: &self.node_selector,
             tolerations: &self.tolerations,
+        }
+    }
+
+    fn size_keys(&self) -> SizeKeys<'_> {
+        SizeKeys {
+            cpus: &self.cpus,
+            memory: &self.memory,
+        }
+    }
+
+    fn place_keys(&self) -> PlaceKeys<'_> {
+        PlaceKeys {
+            kubeconfig: &self.kubeconfig,
+            context: &self.context,
+            namespace: &self.namespace,
         }
     }
 }

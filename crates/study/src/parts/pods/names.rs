@@ -6,7 +6,7 @@ use crate::{at::At, check::Checker, tree::quote};
 const NAME_MAX_BYTES: usize = 255;
 
 /// A name that is no flag of a program, and has no spaces.
-pub(super) fn check_name(
+pub(crate) fn check_name(
     checker: &mut Checker<'_>,
     At { place, value }: &At<String>,
     expected: &str,
