@@ -19,7 +19,10 @@ use waggle_system::{
     shutdown::Shutdown,
 };
 
+#[cfg(feature = "cluster")]
+use crate::run::system_pods::PodSite;
 use crate::{
+    event::Event,
     event_sender::Events,
     load::engine::Engine,
     run::{
@@ -77,12 +80,37 @@ pub(crate) async fn run_trials(
                 _ => None,
             };
             let baseline = parts.process_driver(baseline, system, folder)?;
+            let baseline = with_pods(baseline, request).await?;
             let mut environments = Environments {
                 baseline: with_driver(baseline, engine, SYSTEM_FOLDER),
                 changed: changed.map(|changed| with_driver(changed, engine, CHANGED_SYSTEM_FOLDER)),
             };
-            schedule::run_all(&mut environments, series, events, shutdown).await
+            let ended = schedule::run_all(&mut environments, series, events, shutdown).await;
+            for problem in environments.baseline.driver.end().await {
+                events.report(Event::Warning(problem)).await;
+            }
+            ended
         }
+    }
+}
+
+/// The driver of a system whose components are pods; of any other system the same one.
+async fn with_pods(
+    driver: ProcessDriver,
+    request: &RunRequest,
+) -> Result<ProcessDriver, RunError> {
+    let Some(pods) = &request.study.system_pods else {
+        return Ok(driver);
+    };
+    #[cfg(feature = "cluster")]
+    {
+        let site = PodSite::claim(request, pods).await?;
+        Ok(driver.with_site(Box::new(site), env!("CARGO_PKG_VERSION")))
+    }
+    #[cfg(not(feature = "cluster"))]
+    {
+        let _ = (driver, pods);
+        Err(RunError::NoPods)
     }
 }
 

@@ -242,7 +242,8 @@ async fn prepare_and_run(
 
 /// Says where load and system share CPUs; `cpus`: how many waggle may use.
 async fn warn_of_shared_cpus(request: &RunRequest, shares: &Shares, cpus: usize, events: &Events) {
-    if request.cpus == CpuUse::Shared && !shares.are_disjoint() {
+    let is_here = request.study.system_pods.is_none();
+    if is_here && request.cpus == CpuUse::Shared && !shares.are_disjoint() {
         let warning = match cpus {
             1 => "only one CPU: load and system share it, and the results say so",
             _ if shares.engine.is_empty() => {
@@ -257,7 +258,9 @@ async fn warn_of_shared_cpus(request: &RunRequest, shares: &Shares, cpus: usize,
 /// The means for the study's limits; tries before anything is started whether there are any for each of them.
 fn limiter(request: &RunRequest, shares: &Shares) -> Result<Limiter, RunError> {
     let cells = || request.study.cells.iter();
-    if cells().all(|cell| cell.limits.is_empty()) {
+    // Limits of pods are those of their containers.
+    let are_pods = request.study.system_pods.is_some();
+    if are_pods || cells().all(|cell| cell.limits.is_empty()) {
         return Ok(Limiter::without_limits());
     }
     let limiter = Limiter::find(&request.cgroups);
@@ -386,7 +389,7 @@ async fn open(
 ) -> Result<RunFolder, RunError> {
     let mut host = host::host(shares);
     host.idle_poll = request.idle_poll;
-    if !is_on_this_machine(&request.system) {
+    if request.study.system_pods.is_some() || !is_on_this_machine(&request.system) {
         host.shared_with_system = false;
         host.system_cpus.clear();
     }

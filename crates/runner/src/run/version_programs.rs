@@ -4,7 +4,7 @@ use std::path::Path;
 
 use waggle_results::{ArtifactInfo, ComponentInfo};
 use waggle_study::{Cell, System};
-use waggle_system::components::driver::{ProgramError, Programs, Search};
+use waggle_system::components::driver::{ProgramError, Programs, Search, distinct};
 
 use crate::run::{request::RunRequest, schedule};
 
@@ -19,6 +19,13 @@ impl VersionPrograms {
     pub(crate) fn find(request: &RunRequest) -> Result<Self, ProgramError> {
         let cells = request.study.cells.iter();
         let (system, folder) = (&request.system, &request.system_folder);
+        // The programs of pods are those of their image.
+        if request.study.system_pods.is_some() {
+            return Ok(Self {
+                baseline: Programs::default(),
+                changed: None,
+            });
+        }
         let Some(changed) = &request.changed else {
             return Ok(Self {
                 baseline: find_programs(request, system, folder, cells)?,
@@ -40,6 +47,9 @@ impl VersionPrograms {
 
     /// The components of both.
     pub(crate) async fn versions(&self, request: &RunRequest) -> Vec<ComponentInfo> {
+        if let Some(pods) = &request.study.system_pods {
+            return versions_of_pods(request, &pods.image);
+        }
         let mut components = self.baseline.versions(&request.system).await;
         if let (Some(programs), Some(changed)) = (&self.changed, &request.changed) {
             let others = programs.versions(&changed.system).await;
@@ -81,6 +91,28 @@ impl VersionPrograms {
         }
         all
     }
+}
+
+/// The components of all cells, each with its image or with its addresses.
+fn versions_of_pods(request: &RunRequest, image: &str) -> Vec<ComponentInfo> {
+    let cells = request.study.cells.iter();
+    let configured = distinct(&request.system, cells.map(|cell| &cell.parameters));
+    let mut components: Vec<ComponentInfo> = Vec::new();
+    for component in configured.iter().flat_map(|system| &system.components) {
+        if components.iter().any(|known| known.name == component.name) {
+            continue;
+        }
+        let external = component.external.iter().flatten();
+        components.push(ComponentInfo {
+            name: component.name.clone(),
+            version: match component.external {
+                Some(_) => "unknown".to_owned(),
+                None => format!("image {image}"),
+            },
+            external: external.map(ToString::to_string).collect(),
+        });
+    }
+    components
 }
 
 /// A system may bring programs in its own folder.

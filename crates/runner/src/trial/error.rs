@@ -55,6 +55,10 @@ pub enum RunError {
     #[error("system.pods: {0}")]
     SystemPods(String),
     #[error(
+        "system.pods: this waggle has no support for Kubernetes; build it with --features cluster, or take a package"
+    )]
+    NoPods,
+    #[error(
         "agents.kubernetes: this waggle has no support for Kubernetes; build it with --features cluster, or take a package"
     )]
     NoKubernetes,

@@ -152,6 +152,10 @@ impl Site for Folders {
             Vec::new()
         })
     }
+
+    fn end(&mut self) -> SiteFuture<'_, Vec<String>> {
+        Box::pin(async { Vec::new() })
+    }
 }
 
 /// A system that is up, with its driver.

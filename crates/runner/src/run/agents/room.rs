@@ -48,7 +48,7 @@ async fn ask(pods: &AgentPods, study_file: &Path) -> Result<AgentRoom, RoomError
     let access = match (&pods.place.kubeconfig, &pods.place.context) {
         (None, None) if service_host().is_some() => Access::in_cluster().await?,
         (_, context) => {
-            let file = kubeconfig(pods, study_file);
+            let file = kubeconfig(&pods.place, study_file);
             Access::load_without_program(file.as_deref(), context.as_deref()).await?
         }
     };
@@ -73,8 +73,8 @@ async fn ask(pods: &AgentPods, study_file: &Path) -> Result<AgentRoom, RoomError
         why,
     })?;
     let size = PodSize {
-        cpus: shape.cpus,
-        memory_bytes: shape.memory_bytes,
+        cpus: pods.pod.cpus,
+        memory_bytes: pods.pod.memory_bytes,
     };
     Ok(AgentRoom {
         fitting: capacity.room_for(size, spread(pods.spread)),

@@ -17,7 +17,7 @@ use waggle_cluster::{
     Access, Claim, Created, Kind, Ledger, Namespace, Place, PodShape, PodStatus, ReplicaSet,
     Resources, START_LABEL, WaitLimits,
 };
-use waggle_spec::{AgentsStarted, SystemPods};
+use waggle_spec::{AgentsStarted, PodOptions, SystemPods};
 use waggle_system::components::driver::{Failure, MadeReplica, Site, SiteFuture, WantedReplica};
 
 use self::opener::ExecOpener;
@@ -50,7 +50,6 @@ pub(crate) struct PodSite {
     access: Access,
     ledger: Ledger,
     /// `None`: the run has the namespace by its agents, or its pod.
-    #[expect(dead_code, reason = "it is renewed as long as it is held")]
     claim: Option<Claim>,
     namespace: String,
     pods: SystemPods,
@@ -68,11 +67,10 @@ struct PodsUp {
 }
 
 impl PodSite {
-    /// Claims the namespace; no pod is made yet. `changed`: of the changed version, which has names of its own.
+    /// Claims the namespace; no pod is made yet.
     pub(crate) async fn claim(
         request: &RunRequest,
         pods: &SystemPods,
-        is_changed: bool,
     ) -> Result<Self, RunError> {
         let failed = |why: String| RunError::SystemPods(why);
         let access = access(&pods.place, &request.study_file, request.in_pod.as_ref()).await;
@@ -91,7 +89,7 @@ impl PodSite {
             None => pods.place.namespace.clone(),
         };
         let namespace = given.unwrap_or_else(|| access.origin.namespace.clone());
-        let claim = match request.in_pod.is_some() || has_claim(request) || is_changed {
+        let claim = match request.in_pod.is_some() || has_claim(request) {
             true => None,
             false => {
                 let namespace = Namespace::Given(namespace.clone());
@@ -115,9 +113,10 @@ impl PodSite {
         })
     }
 
-    /// Removes the claim at the end of the run; returns what is still there.
-    pub(crate) async fn end(&mut self) -> Vec<String> {
+    /// Removes the claim, too.
+    async fn remove_claim(&mut self) -> Vec<String> {
         let left = self.ledger.delete_all(REMOVAL_AT_MOST).await;
+        self.claim.take();
         left.iter().map(ToString::to_string).collect()
     }
 
@@ -171,7 +170,16 @@ impl PodSite {
                 set.replicas += 1;
                 continue;
             }
-            let shape = pod_shape(&self.pods.pod);
+            let shape = pod_shape(&PodOptions {
+                image: self.pods.image.clone(),
+                pull: self.pods.pull,
+                pull_secrets: self.pods.pull_secrets.clone(),
+                node_selector: self.pods.node_selector.clone(),
+                tolerations: self.pods.tolerations.clone(),
+                // What it may use is that of its component.
+                cpus: 0,
+                memory_bytes: 0,
+            });
             sets.push(ReplicaSet {
                 name: format!("{}-{start}", object_part(&replica.component)),
                 component: replica.component.clone(),
@@ -257,6 +265,10 @@ impl Site for PodSite {
 
     fn remove<'a>(&'a mut self, logs: &'a Path) -> SiteFuture<'a, Vec<String>> {
         Box::pin(self.remove_all(logs))
+    }
+
+    fn end(&mut self) -> SiteFuture<'_, Vec<String>> {
+        Box::pin(self.remove_claim())
     }
 }
 

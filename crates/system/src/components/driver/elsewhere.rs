@@ -32,6 +32,9 @@ pub trait Site: fmt::Debug {
 
     /// Writes what is known of the places into this folder, and removes all of them. Returns what went wrong.
     fn remove<'a>(&'a mut self, logs: &'a Path) -> SiteFuture<'a, Vec<String>>;
+
+    /// The run is over: removes what was made for all of its places. Returns what went wrong.
+    fn end(&mut self) -> SiteFuture<'_, Vec<String>>;
 }
 
 /// A replica that needs a place.
@@ -145,6 +148,11 @@ impl Elsewhere {
             self.places.insert((made.component, made.number), place);
         }
         Ok(())
+    }
+
+    /// The run is over.
+    pub(super) async fn end(&mut self) -> Vec<String> {
+        self.site.end().await
     }
 
     /// Removes all places; returns what went wrong.

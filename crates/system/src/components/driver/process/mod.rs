@@ -183,6 +183,14 @@ impl ProcessDriver {
         }
     }
 
+    /// The run is over: removes what was made for replicas that are not on this machine. Returns what went wrong.
+    pub async fn end(&mut self) -> Vec<String> {
+        match &mut self.elsewhere {
+            Some(elsewhere) => elsewhere.end().await,
+            None => Vec::new(),
+        }
+    }
+
     /// The same with the clocks of the CPUs, and so with the process of idle polling.
     pub fn with_clocks(self, clocks: CpuClocks) -> Self {
         Self {
