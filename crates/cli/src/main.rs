@@ -17,8 +17,8 @@ use std::process::ExitCode;
 use crate::{
     arguments::{Arguments, Command, FOREIGN_FLAGS},
     commands::{
-        agent, cluster, compare, documents, history, import, init, load, null_server, plan, replica,
-        report, run, schema, system,
+        agent, cluster, compare, documents, history, import, init, load, null_server, plan,
+        replica, report, run, schema, system,
     },
     process::exit::{self, Exit},
 };

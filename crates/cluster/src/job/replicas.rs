@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{
-    AGENT_APP, Spread,
+    AGENT_APP, Spread, not_beside,
     pod::{PodShape, SCRATCH, memory},
-    not_beside, spread, yaml,
+    spread, yaml,
 };
-use crate::labels::{APP_LABEL, COMPONENT_LABEL, COMPONENT_APP, RUN_LABEL, START_LABEL};
+use crate::labels::{APP_LABEL, COMPONENT_APP, COMPONENT_LABEL, RUN_LABEL, START_LABEL};
 
 /// Replicas that start together and are numbered from 0. Their containers are started again by Kubernetes if they end.
 #[derive(Debug, Clone)]
@@ -117,7 +117,11 @@ impl ReplicaSet {
     /// Both manifests as YAML.
     #[must_use]
     pub fn yaml(&self, run: &str) -> String {
-        format!("{}---\n{}", yaml(&self.service()), yaml(&self.manifest(run)))
+        format!(
+            "{}---\n{}",
+            yaml(&self.service()),
+            yaml(&self.manifest(run))
+        )
     }
 
     /// The name by which others reach a replica, from anywhere in the cluster.

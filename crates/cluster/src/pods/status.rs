@@ -250,7 +250,11 @@ impl From<RawPod> for PodStatus {
             uid: metadata.uid,
             created: metadata.creation_timestamp,
             run: metadata.labels.get(RUN_LABEL).cloned().unwrap_or_default(),
-            component: metadata.labels.get(COMPONENT_LABEL).cloned().unwrap_or_default(),
+            component: metadata
+                .labels
+                .get(COMPONENT_LABEL)
+                .cloned()
+                .unwrap_or_default(),
             unschedulable,
             disruption,
             phase: status.phase,
@@ -275,7 +279,10 @@ impl From<RawContainer> for ContainerStatus {
     fn from(raw: RawContainer) -> Self {
         Self {
             state: state(&raw.state),
-            last_end: raw.last_state.get("terminated").map(|_| state(&raw.last_state)),
+            last_end: raw
+                .last_state
+                .get("terminated")
+                .map(|_| state(&raw.last_state)),
             name: raw.name,
             image: raw.image,
             image_id: raw.image_id,

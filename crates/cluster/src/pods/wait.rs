@@ -244,11 +244,7 @@ impl Access {
     }
 
     /// Why the controller may not make pods.
-    async fn refusal(
-        &self,
-        namespace: &str,
-        owner: Owner<'_>,
-    ) -> Result<Option<Reason>, ApiError> {
+    async fn refusal(&self, namespace: &str, owner: Owner<'_>) -> Result<Option<Reason>, ApiError> {
         let about: Vec<(&str, &str)> = match owner {
             Owner::Job(job) => vec![("Job", job)],
             Owner::Sets { names, .. } => {

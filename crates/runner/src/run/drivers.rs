@@ -95,10 +95,7 @@ pub(crate) async fn run_trials(
 }
 
 /// The driver of a system whose components are pods; of any other system the same one.
-async fn with_pods(
-    driver: ProcessDriver,
-    request: &RunRequest,
-) -> Result<ProcessDriver, RunError> {
+async fn with_pods(driver: ProcessDriver, request: &RunRequest) -> Result<ProcessDriver, RunError> {
     let Some(pods) = &request.study.system_pods else {
         return Ok(driver);
     };

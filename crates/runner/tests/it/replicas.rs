@@ -222,7 +222,11 @@ impl Up {
     }
 
     fn log(&self, replica: &str) -> String {
-        let file = self.folder.path().join("logs").join(format!("{replica}.log"));
+        let file = self
+            .folder
+            .path()
+            .join("logs")
+            .join(format!("{replica}.log"));
         fs::read_to_string(file).unwrap_or_default()
     }
 
@@ -240,11 +244,11 @@ impl Up {
     }
 }
 
-const SCRIPT: &str = "[sh, -c, 'echo life in ${dir} of ${system_dir} with ${secret.word}; cat note; exec STORE $0', '${port.http}']";
+const SCRIPT: &str = "[sh, -c, 'echo life in ${dir} of ${system_dir} with $WORD; cat note; exec STORE $0', '${port.http}']";
 
 fn store_with_note() -> String {
     let process = "    process: {";
-    one_store(SCRIPT).replacen(process, "    files: { note: \"noted\\n\" }\n    process: {", 1)
+    one_store(SCRIPT).replacen(process, "    files: { note: \"noted\\n\" }\n    process: { environment: { WORD: '${secret.word}' },", 1)
 }
 
 #[tokio::test]
@@ -252,29 +256,48 @@ async fn a_replica_elsewhere_is_started_killed_and_started_again() {
     let mut up = Up::new(&store_with_note());
     up.start().await.unwrap();
     let place = up.folder.path().join("places/store-0");
-    let line = format!("life in {} of /system with ", place.join("store-0").display());
-    up.wait_until("its log is here", |up| up.log("store-0").contains("noted")).await;
+    let line = format!(
+        "life in {} of /system with ",
+        place.join("store-0").display()
+    );
+    up.wait_until("its log is here", |up| up.log("store-0").contains("noted"))
+        .await;
     let log = up.log("store-0");
     assert!(log.starts_with(&line), "{log}");
     // The secret is hidden where the log is written.
     let (_, word) = up.secrets.used_values().into_iter().next().unwrap();
     let there = fs::read_to_string(place.join("replica.log")).unwrap();
-    assert!(!there.contains(&word) && there.contains("[secret.word]"), "{there}");
+    assert!(
+        !there.contains(&word) && there.contains("[secret word]"),
+        "{there}"
+    );
     up.wait_until("its usage is known", |up| {
-        up.driver.usage().iter().any(|used| used.replica == "store-0" && used.rss_bytes > 0)
+        up.driver
+            .usage()
+            .iter()
+            .any(|used| used.replica == "store-0" && used.rss_bytes > 0)
     })
     .await;
     up.driver.kill("store", 0).await.unwrap();
     assert!(up.driver.deaths().0.borrow().is_empty());
     let deadline = Instant::now() + AT_MOST;
     up.driver.start_again("store", 0, deadline).await.unwrap();
-    up.wait_until("its second life is in the log", |up| up.log("store-0").matches("life in").count() == 2)
-        .await;
+    up.wait_until("its second life is in the log", |up| {
+        up.log("store-0").matches("life in").count() == 2
+    })
+    .await;
     assert!(up.log("store-0").contains("[waggle started it again here]"));
     assert!(up.driver.stop_all().await.is_empty());
     assert!(up.folder.path().join("logs/removed").exists());
     // The copy is whole when the system is down.
-    assert!(up.driver.deaths().0.borrow().iter().all(|death| death.replica == "store-0"));
+    assert!(
+        up.driver
+            .deaths()
+            .0
+            .borrow()
+            .iter()
+            .all(|death| death.replica == "store-0")
+    );
     assert_eq!(up.log("store-0").matches("noted").count(), 2);
 }
 
@@ -285,14 +308,21 @@ async fn a_connection_that_breaks_ends_nothing_and_loses_nothing() {
     up.start().await.unwrap();
     for turn in 2..5 {
         Up::kill(up.connections.newest.load(Ordering::SeqCst));
-        up.wait_until("it is connected again", |up| up.connections.count.load(Ordering::SeqCst) >= turn)
-            .await;
+        up.wait_until("it is connected again", |up| {
+            up.connections.count.load(Ordering::SeqCst) >= turn
+        })
+        .await;
         let lines = up.log("store-0").lines().count();
-        up.wait_until("the log goes on", |up| up.log("store-0").lines().count() > lines).await;
+        up.wait_until("the log goes on", |up| {
+            up.log("store-0").lines().count() > lines
+        })
+        .await;
     }
     assert!(up.driver.deaths().0.borrow().is_empty());
     let log = up.log("store-0");
-    let numbers = log.lines().filter_map(|line| line.strip_prefix("line ")?.parse::<u32>().ok());
+    let numbers = log
+        .lines()
+        .filter_map(|line| line.strip_prefix("line ")?.parse::<u32>().ok());
     let numbers: Vec<u32> = numbers.collect();
     let expected: Vec<u32> = (1..=u32::try_from(numbers.len()).unwrap()).collect();
     assert_eq!(numbers, expected);
@@ -305,7 +335,9 @@ async fn a_replica_whose_place_is_gone_is_dead_with_the_reason() {
     up.start().await.unwrap();
     let process = up.processes.lock().unwrap()["store-0"].id().unwrap();
     Up::kill(process);
-    let death = timeout(AT_MOST, up.driver.deaths().next_death()).await.unwrap();
+    let death = timeout(AT_MOST, up.driver.deaths().next_death())
+        .await
+        .unwrap();
     assert_eq!(death.replica, "store-0");
     assert_eq!(death.how, "with its pod: its place is gone");
     // What needs the process that was killed to end it is not there any more.
@@ -317,12 +349,24 @@ async fn a_replica_whose_place_is_gone_is_dead_with_the_reason() {
 async fn what_a_replica_elsewhere_says_before_it_ends_is_in_the_failure() {
     let mut up = Up::new(&one_store("[sh, -c, 'echo no store here; exit 3']"));
     let failure = up.start().await.unwrap_err();
-    assert!(failure.reason.starts_with("store-0 ended with exit code 3 before it was ready"), "{}", failure.reason);
+    assert!(
+        failure
+            .reason
+            .starts_with("store-0 ended with exit code 3 before it was ready"),
+        "{}",
+        failure.reason
+    );
     assert_eq!(failure.log_tail, ["no store here"]);
     up.driver.stop_all().await;
     // A program that is not there.
     let mut up = Up::new(&one_store("[/nowhere/store]"));
     let failure = up.start().await.unwrap_err();
-    assert!(failure.reason.starts_with("store-0 could not be started: cannot start /nowhere/store"), "{}", failure.reason);
+    assert!(
+        failure
+            .reason
+            .starts_with("store-0 could not be started: cannot start /nowhere/store"),
+        "{}",
+        failure.reason
+    );
     up.driver.stop_all().await;
 }

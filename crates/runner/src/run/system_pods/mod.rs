@@ -4,13 +4,7 @@
 mod evidence;
 mod opener;
 
-use std::{
-    collections::BTreeMap,
-    net::IpAddr,
-    path::Path,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, net::IpAddr, path::Path, sync::Arc, time::Duration};
 
 use tokio::time::{Instant, timeout};
 use waggle_cluster::{
@@ -23,9 +17,7 @@ use waggle_system::components::driver::{Failure, MadeReplica, Site, SiteFuture, 
 use self::opener::ExecOpener;
 use crate::{
     run::{
-        agents::kubernetes::{
-            REMOVAL_AT_MOST, access, holder, object_name, pod_shape, spread,
-        },
+        agents::kubernetes::{REMOVAL_AT_MOST, access, holder, object_name, pod_shape, spread},
         request::RunRequest,
     },
     trial::error::RunError,
@@ -68,10 +60,7 @@ struct PodsUp {
 
 impl PodSite {
     /// Claims the namespace; no pod is made yet.
-    pub(crate) async fn claim(
-        request: &RunRequest,
-        pods: &SystemPods,
-    ) -> Result<Self, RunError> {
+    pub(crate) async fn claim(request: &RunRequest, pods: &SystemPods) -> Result<Self, RunError> {
         let failed = |why: String| RunError::SystemPods(why);
         let access = access(&pods.place, &request.study_file, request.in_pod.as_ref()).await;
         let access = access.map_err(|why| failed(why.to_string()))?;
@@ -166,7 +155,10 @@ impl PodSite {
     fn sets(&self, wanted: &[WantedReplica], start: &str) -> Vec<ReplicaSet> {
         let mut sets: Vec<ReplicaSet> = Vec::new();
         for replica in wanted {
-            if let Some(set) = sets.iter_mut().find(|set| set.component == replica.component) {
+            if let Some(set) = sets
+                .iter_mut()
+                .find(|set| set.component == replica.component)
+            {
                 set.replicas += 1;
                 continue;
             }
@@ -244,7 +236,9 @@ impl PodSite {
         match timeout(EVIDENCE_AT_MOST, writing).await {
             Ok(Ok(())) => {}
             Ok(Err(why)) => problems.push(format!("what is known of the pods is not kept: {why}")),
-            Err(_) => problems.push("what is known of the pods could not be read in time".to_owned()),
+            Err(_) => {
+                problems.push("what is known of the pods could not be read in time".to_owned())
+            }
         }
         let left = (self.ledger)
             .delete_together(&up.objects, REMOVAL_AT_MOST)

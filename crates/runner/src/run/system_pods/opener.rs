@@ -113,8 +113,11 @@ impl Opener for ExecOpener {
         let (here, there) = tokio::io::duplex(BUFFER_BYTES);
         let (reader, writer) = tokio::io::split(here);
         let (mut stdin, mut stdout) = tokio::io::split(there);
-        let (access, namespace, pod) =
-            (self.access.clone(), self.namespace.clone(), self.pod.clone());
+        let (access, namespace, pod) = (
+            self.access.clone(),
+            self.namespace.clone(),
+            self.pod.clone(),
+        );
         let (command, problem) = (self.command.clone(), Arc::clone(&self.problem));
         let task = tokio::spawn(async move {
             let command: Vec<&str> = command.iter().map(String::as_str).collect();

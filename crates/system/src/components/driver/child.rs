@@ -30,12 +30,7 @@ use crate::{
             redaction::HiddenText,
         },
     },
-    host::{
-        environment::limit_environment,
-        orphans::FOLDER_VARIABLE,
-        proc,
-        proc::Used,
-    },
+    host::{environment::limit_environment, orphans::FOLDER_VARIABLE, proc, proc::Used},
     problem::Problem,
 };
 

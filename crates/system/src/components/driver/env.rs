@@ -123,7 +123,9 @@ impl ReplicaEnv<'_> {
         let files = files.into_iter();
         Ok(RemoteLaunch {
             log: self.log(&replica),
-            files: files.map(|(name, text)| (folder.join(name), text)).collect(),
+            files: files
+                .map(|(name, text)| (folder.join(name), text))
+                .collect(),
             replica,
             folder,
             command,

@@ -68,7 +68,11 @@ impl ContainerCounters {
         Self {
             // A group without a limit has no periods.
             throttled: throttled.filter(|throttled| throttled.periods > 0),
-            oom_kills: memory.iter().map(|folder| oom_kills(folder)).max().unwrap_or(0),
+            oom_kills: memory
+                .iter()
+                .map(|folder| oom_kills(folder))
+                .max()
+                .unwrap_or(0),
         }
     }
 }
@@ -144,7 +148,10 @@ mod tests {
                 fs::create_dir_all(file.parent().unwrap()).unwrap();
                 fs::write(file, text).unwrap();
             }
-            let ContainerCounters { throttled, oom_kills } = ContainerCounters::read(mounted.path());
+            let ContainerCounters {
+                throttled,
+                oom_kills,
+            } = ContainerCounters::read(mounted.path());
             let throttled = throttled.map(|throttled| throttled.throttled_periods);
             assert_eq!((throttled, oom_kills), expected, "{files:?}");
         };
@@ -162,6 +169,12 @@ mod tests {
             (Some(4), 2),
         );
         check(&[("cpu.stat", "usage_usec 9\n")], (None, 0));
-        check(&[("cpu/cpu.stat", "nr_periods 0\nnr_throttled 0\nthrottled_time 0\n")], (None, 0));
+        check(
+            &[(
+                "cpu/cpu.stat",
+                "nr_periods 0\nnr_throttled 0\nthrottled_time 0\n",
+            )],
+            (None, 0),
+        );
     }
 }

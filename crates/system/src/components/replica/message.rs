@@ -88,7 +88,10 @@ pub(super) enum Report {
     /// The text of the file that was asked for.
     Read(Result<String, String>),
     /// A part of its log, in Base64; what the log had from there on is replaced.
-    Log { from: u64, bytes: String },
+    Log {
+        from: u64,
+        bytes: String,
+    },
     Sample(Sample),
 }
 

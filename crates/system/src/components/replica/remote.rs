@@ -33,7 +33,7 @@ const WELCOME_TIMEOUT: Duration = Duration::from_secs(15);
 /// The other side says something five times a second.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
 /// A replica of which nothing was heard for so long is lost.
-const LOST_AFTER: Duration = Duration::from_secs(60);
+const LOST_AFTER: Duration = Duration::from_secs(30);
 /// Before a connection is opened again; twice as long each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
@@ -398,8 +398,9 @@ impl Link {
         let Some(answer) = answer.ok().flatten() else {
             return Err(Over::Broken("its process did not answer".to_owned()));
         };
-        let welcome: Welcome = serde_json::from_str(&answer)
-            .map_err(|why| Over::Lost(format!("its process is not that of this waggle: {why}")))?;
+        let welcome: Welcome = serde_json::from_str(&answer).map_err(|why| {
+            Over::Broken(format!("its process is not that of this waggle: {why}"))
+        })?;
         match &self.process {
             Some(known) if *known != welcome.process => {
                 return Err(Over::Lost(

@@ -26,9 +26,7 @@ use waggle_results::private_file;
 use super::{
     log_copy::LogCopy,
     mailbox::Mailbox,
-    message::{
-        End, Facts, Greeting, LINE_MAX_BYTES, Order, Report, Sample, StartOrder, Welcome,
-    },
+    message::{End, Facts, Greeting, LINE_MAX_BYTES, Order, Report, Sample, StartOrder, Welcome},
 };
 use crate::{
     components::{

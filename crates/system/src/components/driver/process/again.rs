@@ -5,10 +5,7 @@ use tokio::time::Instant;
 use super::{NotUp, ProcessDriver, Running};
 use crate::{
     components::{
-        driver::{
-            Failure, LimitReading,
-            child::KILL_AT_MOST,
-        },
+        driver::{Failure, LimitReading, child::KILL_AT_MOST},
         limits::Group,
     },
     host::{proc::Used, usage::Usage},
