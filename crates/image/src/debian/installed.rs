@@ -156,7 +156,7 @@ impl Installed {
             };
             let lines = answer.lines().filter_map(|line| line.split_once(": "));
             let mut owners = lines
-                .filter(|(_, found)| *found == path)
+                .filter(|(_, listed)| *listed == path)
                 .filter_map(|(owners, _)| owners.split([':', ',']).next());
             if let Some(owner) = owners.find(|owner| self.packages.contains_key(*owner)) {
                 return Ok(Some(owner.to_owned()));
@@ -176,13 +176,18 @@ impl Installed {
             if (known.is_in_each && name != package) || !closure.insert(name) {
                 continue;
             }
-            waiting.extend(known.depends.iter().filter_map(|names| self.chosen(names)));
+            waiting.extend(
+                known
+                    .depends
+                    .iter()
+                    .filter_map(|names| self.installed_alternative(names)),
+            );
         }
         closure
     }
 
     /// The one of some alternatives that is installed.
-    fn chosen(&self, names: &[String]) -> Option<String> {
+    fn installed_alternative(&self, names: &[String]) -> Option<String> {
         let mut names = names.iter();
         names.find_map(|name| match self.packages.contains_key(name) {
             true => Some(name.clone()),

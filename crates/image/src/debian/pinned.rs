@@ -103,7 +103,7 @@ async fn download(names: &[&str], folder: &Path) -> Result<(), ImageError> {
     if let Err(problem) = apt_get_download(names, work.path()).await {
         // Lists that are missing or old are brought up to date by one who may.
         if !matches!(problem, ImageError::Failed { .. }) || !is_root() {
-            return Err(with_hint(problem));
+            return Err(add_hint(problem));
         }
         let update = ["update", "--quiet", "--quiet"].map(OsStr::new);
         call_apt_get(&update, work.path()).await?;
@@ -122,7 +122,7 @@ fn is_root() -> bool {
         .is_ok_and(|process| std::os::unix::fs::MetadataExt::uid(&process) == 0)
 }
 
-fn with_hint(problem: ImageError) -> ImageError {
+fn add_hint(problem: ImageError) -> ImageError {
     match problem {
         ImageError::Failed { program, said } => ImageError::Failed {
             program,

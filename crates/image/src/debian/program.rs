@@ -64,13 +64,13 @@ pub(super) async fn take_program(
                 is_alone: false,
             }
         }
-        _ => unowned(program, &real)?,
+        _ => take_unowned(program, &real)?,
     };
     link_to(&mut taken.tree, program, &real)?;
     Ok(taken)
 }
 
-fn unowned(program: &Path, real: &Path) -> Result<Program, ImageError> {
+fn take_unowned(program: &Path, real: &Path) -> Result<Program, ImageError> {
     let entry = file(real)?;
     let prefix = own_folder(real);
     if interpreter(&entry).is_some() && prefix.is_none_or(|prefix| is_shims(prefix, real)) {

@@ -89,7 +89,11 @@ impl<'a> Runtime<'a> {
                 self.add(&program).await?;
             }
         }
-        for path in references.paths.iter().flat_map(|path| matches(path)) {
+        for path in references
+            .paths
+            .iter()
+            .flat_map(|path| matching_paths(path))
+        {
             let is_java = path.ends_with(JAVA) && path.starts_with(JAVA_FOLDER);
             let is_answered = is_java && self.java_home.is_some();
             if !is_answered && !self.has(&path.to_string_lossy()) && is_program(&path) {
@@ -99,11 +103,11 @@ impl<'a> Runtime<'a> {
         Ok(())
     }
 
-    /// Takes along what a link of an artifact leads to, outside of it: a program, a folder of a package, or one below `own`.
+    /// Takes along what a link of an artifact leads to, outside of it: a program, a folder of a package, or one below `cache`.
     ///
     /// # Errors
     /// What belongs to it is not known.
-    pub async fn add_target(&mut self, out: &LinkOut, own: &Path) -> Result<(), ImageError> {
+    pub async fn add_target(&mut self, out: &LinkOut, cache: &Path) -> Result<(), ImageError> {
         let LinkOut { link, target } = out;
         let refusal = || ImageError::Outside {
             path: link.clone(),
@@ -124,7 +128,7 @@ impl<'a> Runtime<'a> {
             self.sources.extend(owned.packages);
             return Ok(());
         }
-        if !real.starts_with(own) {
+        if !real.starts_with(cache) {
             return Err(refusal());
         }
         let place = real.to_string_lossy();
@@ -191,7 +195,7 @@ fn is_program(path: &Path) -> bool {
 }
 
 /// The paths for one in which `*` stands for any folder.
-fn matches(pattern: &Path) -> Vec<PathBuf> {
+fn matching_paths(pattern: &Path) -> Vec<PathBuf> {
     let mut paths = vec![PathBuf::from("/")];
     for part in pattern.components().skip(1) {
         let is_any = part.as_os_str() == "*";
@@ -213,7 +217,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Runtime, matches};
+    use super::{Runtime, matching_paths};
     use crate::layer::{Content, Entry, Tree};
 
     #[test]
@@ -224,7 +228,7 @@ mod tests {
             std::fs::create_dir_all(root.join(name)).unwrap();
         }
         let expected = [root.join("a/bin/java"), root.join("b/bin/java")];
-        assert_eq!(matches(&root.join("*/bin/java")), expected);
+        assert_eq!(matching_paths(&root.join("*/bin/java")), expected);
     }
 
     #[test]

@@ -3,7 +3,10 @@
 //! A program without a library cannot start, so that is an error. A library that only some program may load (a driver, a module of
 //! another architecture in a package of Node.js) is left alone if this machine lacks what it needs, too: it did not work here either.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use super::{
     facts::{Facts, facts},
@@ -11,7 +14,7 @@ use super::{
 };
 use crate::{
     error::ImageError,
-    layer::{Content, Entry, Layer, Tree, resolve},
+    layer::{Content, Entry, Layer, Tree, file, normal, resolve},
 };
 
 /// A library that no program needs to start, and that lacks something itself.
@@ -21,7 +24,7 @@ pub struct LeftAlone {
     pub why: String,
 }
 
-/// What was found.
+/// What the search came to.
 #[derive(Debug, Default)]
 pub struct Libraries {
     /// Those that were missing, from this machine.
@@ -41,18 +44,18 @@ pub fn complete_libraries(layers: &[Layer]) -> Result<Libraries, ImageError> {
     for (layer, tree) in search.trees.clone().into_iter().enumerate() {
         for (place, entry) in tree.iter() {
             let Some(facts) = facts(entry) else { continue };
-            let found = Found {
+            let elf_file = Found {
                 layer,
                 place: place.to_owned(),
                 facts,
             };
-            let is_program = found.facts.is_program && is_executable(entry);
+            let is_program = elf_file.facts.is_program && is_executable(entry);
             let list = if is_program {
                 &mut programs
             } else {
                 &mut others
             };
-            list.push(found);
+            list.push(elf_file);
         }
     }
     for program in &programs {
@@ -143,6 +146,7 @@ impl<'a> Search<'a> {
                 };
                 let (library, entry) = match there {
                     Some(there) => there,
+                    None if is_loader => loader_of_machine(&start.place, name)?,
                     None => library_of_machine(&start.place, name)?,
                 };
                 let facts_of_library = super::facts(&entry).unwrap_or_default();
@@ -204,6 +208,15 @@ impl<'a> Search<'a> {
             places.find_map(|place| self.resolve(place))
         })
     }
+}
+
+/// The program that loads libraries, at the place that programs say.
+fn loader_of_machine(program: &str, name: &str) -> Result<(String, Entry), ImageError> {
+    let entry = file(Path::new(name)).map_err(|_| ImageError::Library {
+        program: program.to_owned(),
+        library: name.to_owned(),
+    })?;
+    Ok((normal(name)?, entry))
 }
 
 fn library_of_machine(program: &str, name: &str) -> Result<(String, Entry), ImageError> {

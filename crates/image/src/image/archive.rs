@@ -37,7 +37,7 @@ pub fn write_archive(
         .map_err(problem)?;
     let mut archive = Builder::new(BufWriter::new(part.as_file()));
     let writing = Writing { image, output };
-    writing.all(&mut archive, name, stop)?;
+    writing.append_all(&mut archive, name, stop)?;
     let mut to = archive.into_inner().map_err(problem)?;
     to.flush().map_err(problem)?;
     drop(to);
@@ -55,7 +55,7 @@ struct Writing<'a> {
 }
 
 impl Writing<'_> {
-    fn all(
+    fn append_all(
         &self,
         archive: &mut Builder<impl Write>,
         name: &str,

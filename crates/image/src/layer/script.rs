@@ -111,14 +111,14 @@ mod tests {
     fn scripts_name_programs() {
         let text = "#!/bin/sh\n# java in words\nexec \"${JAVA_HOME:+$JAVA_HOME/bin/}java\" '/opt/p/bin/python3.12' /usr/lib/jvm/*/bin/java\n";
         let names = ["java".to_owned(), "mvn".to_owned()];
-        let found = references(&script(text), &names);
-        assert_eq!(found.names, ["java"]);
+        let named = references(&script(text), &names);
+        assert_eq!(named.names, ["java"]);
         let expected = ["/opt/p/bin/python3.12", "/usr/lib/jvm/*/bin/java"];
         let paths: Vec<PathBuf> = expected.iter().map(PathBuf::from).collect();
         assert!(
-            paths.iter().all(|path| found.paths.contains(path)),
+            paths.iter().all(|path| named.paths.contains(path)),
             "{:?}",
-            found.paths
+            named.paths
         );
     }
 }

@@ -101,7 +101,7 @@ impl Taken<'_> {
             } else if kind.is_file() {
                 tree.add(&self.place(&name)?, file(&entry.path())?)?;
             } else {
-                let what = what(kind);
+                let what = kind_name(kind);
                 let path = entry.path();
                 return Err(ImageError::Kind { path, what });
             }
@@ -157,7 +157,7 @@ impl Taken<'_> {
 pub(crate) fn file(path: &Path) -> Result<Entry, ImageError> {
     let metadata = fs::metadata(path).map_err(ImageError::file("read", path))?;
     if !metadata.is_file() {
-        let what = what(metadata.file_type());
+        let what = kind_name(metadata.file_type());
         let path = path.to_path_buf();
         return Err(ImageError::Kind { path, what });
     }
@@ -188,7 +188,7 @@ fn text(path: &Path) -> Result<String, ImageError> {
     })
 }
 
-fn what(kind: fs::FileType) -> &'static str {
+fn kind_name(kind: fs::FileType) -> &'static str {
     match kind {
         kind if kind.is_socket() => "a socket",
         kind if kind.is_fifo() => "a named pipe",

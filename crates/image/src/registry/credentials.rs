@@ -67,7 +67,7 @@ impl Credentials {
         match variables.auth()? {
             Some(auth) => Ok(Self::new(auth)),
             None => match file {
-                Some(folder) => Self::of_file(&folder.join("config.json"), registry),
+                Some(folder) => Self::read_file(&folder.join("config.json"), registry),
                 None => Ok(Self::anonymous()),
             },
         }
@@ -86,7 +86,7 @@ impl Credentials {
         }
     }
 
-    fn of_file(path: &Path, registry: &str) -> Result<Self, ImageError> {
+    fn read_file(path: &Path, registry: &str) -> Result<Self, ImageError> {
         let refusal = |why: &str| ImageError::Credentials {
             file: path.to_path_buf(),
             why: why.to_owned(),
@@ -174,7 +174,7 @@ mod tests {
         let file = folder.path().join("config.json");
         let read = |text: &str, registry: &str| {
             fs::write(&file, text).unwrap();
-            Credentials::of_file(&file, registry)
+            Credentials::read_file(&file, registry)
         };
         // "user:pass:word"
         let text = r#"{"auths":{"r.example":{"auth":"dXNlcjpwYXNzOndvcmQ="},"https://index.docker.io/v1/":{"registrytoken":"t"},

@@ -77,7 +77,7 @@ pub async fn push(
     let attempt = push
         .client
         .push_manifest_raw(&destination.reference, manifest, kind);
-    push.limited("send the manifest", stop, attempt).await?;
+    push.call("send the manifest", stop, attempt).await?;
     Ok(pushed)
 }
 
@@ -132,51 +132,78 @@ impl<'a> Push<'a> {
         let reference = &self.destination.reference;
         let digest = &blob.digest;
         let asked = self.client.blob_exists(reference, digest);
-        if self
-            .limited(&format!("ask for {digest}"), stop, asked)
-            .await?
-        {
+        if self.call(&format!("ask for {digest}"), stop, asked).await? {
             return Ok(false);
         }
-        let attempt = format!("send {digest}");
-        match blob.content {
-            BlobContent::Bytes(bytes) => {
-                let bytes = Bytes::copy_from_slice(bytes);
-                let sent = self.client.push_blob(reference, bytes, digest);
-                self.limited(&attempt, stop, sent).await?;
-            }
-            BlobContent::File(path) => {
-                let file = File::open(path).map_err(ImageError::file("read", path))?;
-                let size = Some(blob.size);
-                let sent = self
-                    .client
-                    .push_blob_stream(reference, parts(file), digest, size);
-                self.limited(&attempt, stop, sent).await?;
-            }
-        }
+        self.send(blob, stop).await?;
         Ok(true)
     }
 
-    /// A call that ends in time, or when it should.
-    async fn limited<T>(
+    async fn send(&self, blob: &Blob<'_>, stop: &Stop) -> Result<(), ImageError> {
+        let reference = &self.destination.reference;
+        let (digest, size) = (&blob.digest, Some(blob.size));
+        let attempt = format!("send {digest}");
+        let sent = match blob.content {
+            BlobContent::Bytes(bytes) => {
+                let bytes = Bytes::copy_from_slice(bytes);
+                let sending = self.client.push_blob(reference, bytes, digest);
+                self.outcome(&attempt, stop, sending).await?
+            }
+            BlobContent::File(path) => {
+                let file = File::open(path).map_err(ImageError::file("read", path))?;
+                let sending = self
+                    .client
+                    .push_blob_stream(reference, parts(file), digest, size);
+                self.outcome(&attempt, stop, sending).await?
+            }
+        };
+        let why = match sent {
+            Ok(_) => return Ok(()),
+            Err(why) => why,
+        };
+        // Some registries, such as crane's, take a blob and do not say where it is: they are asked whether they have it.
+        if matches!(why, OciDistributionError::RegistryNoLocationError) {
+            let asked = self.client.blob_exists(reference, digest);
+            if self.call(&attempt, stop, asked).await? {
+                return Ok(());
+            }
+        }
+        Err(self.refusal(&attempt, self.reason(&why)))
+    }
+
+    /// The answer to a call that ends in time and is answered.
+    async fn call<T>(
         &self,
         attempt: &str,
         stop: &Stop,
-        call: impl Future<Output = Result<T, OciDistributionError>>,
+        request: impl Future<Output = Result<T, OciDistributionError>>,
     ) -> Result<T, ImageError> {
+        let answer = self.outcome(attempt, stop, request).await?;
+        answer.map_err(|why| self.refusal(attempt, self.reason(&why)))
+    }
+
+    /// What a call says that ends in time, unless all should end.
+    async fn outcome<T>(
+        &self,
+        attempt: &str,
+        stop: &Stop,
+        request: impl Future<Output = Result<T, OciDistributionError>>,
+    ) -> Result<Result<T, OciDistributionError>, ImageError> {
         let mut stopped = stop.0.clone();
-        let refusal = |why| ImageError::Registry {
+        tokio::select! {
+            ended = timeout(BLOB_AT_MOST, request) => ended.map_err(|_| {
+                let seconds = BLOB_AT_MOST.as_secs();
+                self.refusal(attempt, format!("it took longer than {seconds} s"))
+            }),
+            Ok(_) = stopped.wait_for(|is_asked| *is_asked) => Err(ImageError::Interrupted),
+        }
+    }
+
+    fn refusal(&self, attempt: &str, why: String) -> ImageError {
+        ImageError::Registry {
             registry: self.destination.registry().to_owned(),
             attempt: attempt.to_owned(),
             why,
-        };
-        tokio::select! {
-            ended = timeout(BLOB_AT_MOST, call) => match ended {
-                Ok(Ok(value)) => Ok(value),
-                Ok(Err(why)) => Err(refusal(self.reason(&why))),
-                Err(_) => Err(refusal(format!("it took longer than {} s", BLOB_AT_MOST.as_secs()))),
-            },
-            Ok(_) = stopped.wait_for(|is_asked| *is_asked) => Err(ImageError::Interrupted),
         }
     }
 

@@ -29,7 +29,7 @@ fn a_registry_gets_what_it_does_not_have() {
         fs::create_dir(folder).unwrap();
     }
     // Longer than one part of an upload.
-    let long: Vec<u8> = (0..9_u32 << 18)
+    let long: Vec<u8> = (0..5_u32 << 18)
         .flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes())
         .collect();
     fs::write(low.join("long"), &long).unwrap();

@@ -67,8 +67,8 @@ pub fn needed_files(
     }
     for name in names_seen {
         let Some(artifact) = artifact_of(system, &name) else {
-            let found = installed.find_installed(&name);
-            let program = found.ok_or_else(|| ProgramError::NotFound {
+            let program = installed.find_installed(&name);
+            let program = program.ok_or_else(|| ProgramError::NotFound {
                 name: name.clone(),
                 folders: folders.clone(),
             })?;

@@ -144,7 +144,7 @@ impl Placing<'_> {
             .layers()
             .map(|(source, size)| {
                 let size = megabytes(size);
-                format!("  {size:>10}  {}\n", shortened(source))
+                format!("  {size:>10}  {}\n", first_letters(source))
             })
             .collect();
         let size = megabytes(image.size());
@@ -167,7 +167,7 @@ fn blobs(count: usize) -> String {
 }
 
 /// A line that a terminal shows whole.
-fn shortened(source: &str) -> String {
+fn first_letters(source: &str) -> String {
     const LETTERS: usize = 100;
     match source.chars().count() > LETTERS {
         true => source.chars().take(LETTERS - 1).chain(['…']).collect(),

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     fs,
     io::Read,
-    os::unix::fs::PermissionsExt,
+    os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
     process::Command,
 };
@@ -52,23 +52,31 @@ fn workspace() -> Workspace {
     }
     fs::write(folder.join("system.yaml"), SYSTEM).unwrap();
     script(&systems.join("other/start"), "#!/bin/sh\nexec \"$1\"\n");
-    std::os::unix::fs::symlink("../other/start", folder.join("start")).unwrap();
+    symlink("../other/start", folder.join("start")).unwrap();
     workspace
 }
 
-/// Runs waggle with a cache of its own, in which the packages of the base are those of the user.
+/// Runs waggle, without its symbols for debugging, with a cache of its own, in which the packages of the base are those of the user.
 fn waggle(workspace: &Workspace, arguments: &[&str]) -> Command {
+    let program = workspace.path().join("bin/waggle");
     let cache = workspace.path().join("cache");
-    let user = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let user =
-        user.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache"));
-    let base = user.join("waggle/image-base");
-    fs::create_dir_all(&base).unwrap();
-    fs::create_dir_all(cache.join("waggle")).unwrap();
-    // The second call finds it.
-    std::os::unix::fs::symlink(base, cache.join("waggle/image-base")).ok();
-    let mut command = workspace.waggle(arguments);
+    if !program.exists() {
+        fs::create_dir_all(workspace.path().join("bin")).unwrap();
+        fs::create_dir_all(cache.join("waggle")).unwrap();
+        let mut strip = Command::new("strip");
+        strip.args(["--strip-debug", "-o"]).arg(&program);
+        let stripped = strip.arg(env!("CARGO_BIN_EXE_waggle")).status();
+        assert!(stripped.unwrap().success());
+        let user = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+        let home = || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache");
+        let base = user.unwrap_or_else(home).join("waggle/image-base");
+        fs::create_dir_all(&base).unwrap();
+        symlink(base, cache.join("waggle/image-base")).unwrap();
+    }
+    let mut command = Command::new(program);
     command
+        .args(arguments)
+        .current_dir(workspace.path())
         .env("XDG_CACHE_HOME", cache)
         .env("WAGGLE_ACCEPT_SIGNED", "1")
         .env_remove("SOURCE_DATE_EPOCH");
@@ -219,7 +227,7 @@ fn what_cannot_be_taken_is_refused_by_name() {
     script(&bin.join("more"), "#!/usr/bin/env no-such-language\n");
     check("no-such-language: a script of the image needs it");
     fs::remove_file(bin.join("more")).unwrap();
-    std::os::unix::fs::symlink("/etc/waggle-test-nothing", bin.join("away")).unwrap();
+    symlink("/etc/waggle-test-nothing", bin.join("away")).unwrap();
     check("leads to /etc/waggle-test-nothing, outside");
 }
 
