@@ -25,7 +25,7 @@ const SHELL_PROGRAM: &str = "usr/bin/busybox";
 /// Where certificate authorities are as files, and where programs look for them.
 const AUTHORITIES: &str = "usr/share/ca-certificates/mozilla/";
 const AUTHORITIES_FILE: &str = "etc/ssl/certs/ca-certificates.crt";
-const USERS: &str = "root:x:0:0:root:/root:/sbin/nologin\n\
+const USERS: &str = "root:x:0:0:root:/nonexistent:/sbin/nologin\n\
     nobody:x:65534:65534:nobody:/nonexistent:/sbin/nologin\n\
     nonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n";
 const GROUPS: &str = "root:x:0:\nnogroup:x:65534:\nnonroot:x:65532:\n";

@@ -84,7 +84,7 @@ impl<'a> Runtime<'a> {
         };
         let references = references(script, names);
         for name in references.names.iter().chain([&interpreter]) {
-            if !self.has(name) {
+            if !self.has_program(name) {
                 let program = self.find(name)?;
                 self.add(&program).await?;
             }
@@ -96,7 +96,7 @@ impl<'a> Runtime<'a> {
         {
             let is_java = path.ends_with(JAVA) && path.starts_with(JAVA_FOLDER);
             let is_answered = is_java && self.java_home.is_some();
-            if !is_answered && !self.has(&path.to_string_lossy()) && is_program(&path) {
+            if !is_answered && !self.has_program(&path.to_string_lossy()) && is_program(&path) {
                 self.add(&path).await?;
             }
         }
@@ -159,7 +159,7 @@ impl<'a> Runtime<'a> {
     }
 
     /// Whether a program is in the image, by its path or by its name.
-    fn has(&self, program: &str) -> bool {
+    fn has_program(&self, program: &str) -> bool {
         let trees = [self.base, &self.tree];
         match program.starts_with('/') {
             true => resolve(&trees, program).is_some(),
