@@ -46,14 +46,16 @@ pub(super) fn is_wanted(place: &Path) -> bool {
     if place.starts_with(DOCUMENTATION) {
         return place.ends_with("/copyright");
     }
-    let with_end = format!("{place}/");
-    !LEFT_OUT.iter().any(|left_out| {
-        let left_out = format!("{left_out}/");
-        match left_out.starts_with('/') {
-            true => with_end.contains(&left_out),
-            false => with_end.starts_with(&left_out),
-        }
-    })
+    !LEFT_OUT.iter().any(|folder| is_in(place, folder))
+}
+
+/// Whether a place is in a folder; one with a slash in front may be anywhere.
+fn is_in(place: &str, folder: &str) -> bool {
+    let (place, folder) = (format!("{place}/"), format!("{folder}/"));
+    match folder.starts_with('/') {
+        true => place.contains(&folder),
+        false => place.starts_with(&folder),
+    }
 }
 
 #[derive(Debug)]

@@ -103,13 +103,7 @@ impl Credentials {
         // What the parser says of a mistake may have a part of a password.
         let file: File =
             serde_json::from_str(&text).map_err(|_| refusal("it is no configuration of docker"))?;
-        let is_registry = |key: &str| {
-            let is_docker = registry == DOCKER_REGISTRY && key == DOCKER_KEY;
-            let host = key.trim_start_matches("https://");
-            let host = host.trim_start_matches("http://").trim_end_matches('/');
-            is_docker || host == registry
-        };
-        let mut auths = file.auths.iter().filter(|(key, _)| is_registry(key));
+        let mut auths = (file.auths.iter()).filter(|(key, _)| is_key_of(key, registry));
         let auth = auths.find_map(|(_, auth)| auth.read());
         let auth = auth.transpose();
         let auth =
@@ -128,14 +122,24 @@ impl Auth {
             return Some(Ok(RegistryAuth::Bearer(token.clone())));
         }
         let encoded = self.auth.as_ref().filter(|text| !text.is_empty())?;
-        let decode = || {
-            let bytes = STANDARD.decode(encoded.trim()).ok()?;
-            let text = String::from_utf8(bytes).ok()?;
-            let (user, password) = text.split_once(':')?;
-            Some(RegistryAuth::Basic(user.to_owned(), password.to_owned()))
-        };
-        Some(decode().ok_or(()))
+        Some(decode(encoded).ok_or(()))
     }
+}
+
+/// Whether a key of docker's file is that of a registry.
+fn is_key_of(key: &str, registry: &str) -> bool {
+    let is_docker = registry == DOCKER_REGISTRY && key == DOCKER_KEY;
+    let host = key.trim_start_matches("https://");
+    let host = host.trim_start_matches("http://").trim_end_matches('/');
+    is_docker || host == registry
+}
+
+/// `USER:PASSWORD` in base64.
+fn decode(encoded: &str) -> Option<RegistryAuth> {
+    let bytes = STANDARD.decode(encoded.trim()).ok()?;
+    let text = String::from_utf8(bytes).ok()?;
+    let (user, password) = text.split_once(':')?;
+    Some(RegistryAuth::Basic(user.to_owned(), password.to_owned()))
 }
 
 struct Variables {
