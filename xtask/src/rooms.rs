@@ -29,7 +29,8 @@ pub(crate) fn orders(text: &str) -> Orders {
 /// Most entries of a folder of sources.
 const ENTRIES_MAX: usize = 20;
 /// Folders that may have more until their crates have rooms.
-const LARGE_FOLDERS: [&str; 3] = [
+const LARGE_FOLDERS: [&str; 4] = [
+    "crates",
     "crates/study/src",
     "crates/study/src/check",
     "crates/study/tests/it",

@@ -8,6 +8,7 @@ mod conditions;
 mod derived_level;
 mod expected_verdict;
 mod feeds;
+mod image_contents;
 mod load;
 mod on_failure;
 mod questions;
@@ -29,6 +30,7 @@ pub use conditions::{Comparison, Threshold};
 pub use derived_level::DerivedLevel;
 pub use expected_verdict::ExpectedVerdict;
 pub use feeds::{FeedOrder, GeneratedRows, RowValue};
+pub use image_contents::{IMAGE_CONTENTS_FILE, IMAGE_CONTENTS_FORMAT, ImageContents};
 pub use load::{
     Arrivals, LevelKind, LoadKind, LoadModel, LoadStage, OnSocketError, Protocol, Think,
 };

@@ -21,6 +21,7 @@ pub use components::{
     artifacts::{FetchError, Fetching, Location, artifacts, fetch},
     bring_up::{Up, UpError, UpRequest, bring_up},
     driver::ProgramError,
+    elsewhere::{FetchedArtifact, NeededFiles, needed_files},
     left_behind::{LeftBehind, LeftBehindError, left_behind},
     limits::CGROUPS,
     supervise::supervise,

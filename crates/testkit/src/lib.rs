@@ -6,7 +6,7 @@
 //! - [`http::Connection`] sends the given bytes and reads answers.
 //! - [`wait_until`] and [`wait_for`] wait for other threads and processes, [`Lines`] for output of a child.
 //! - [`check_page`] compares a generated page of the documentation with the one on disk.
-//! - [`Kafka`], [`Influxdb`], [`Telegraf`] and [`Prometheus`] are the real programs, each in its own folder; [`Proxy`] and
+//! - [`Kafka`], [`Influxdb`], [`Telegraf`], [`Prometheus`] and [`Registry`] are the real programs, each in its own folder; [`Proxy`] and
 //!   [`SmallDisk`] make networks and disks fail.
 //! - [`Cluster`] is a Kubernetes cluster with several nodes.
 //!
@@ -49,6 +49,7 @@ pub use servers::{
     process::{Process, free_port},
     programs::program,
     prometheus::Prometheus,
+    registry::Registry,
     server_folder::server_folder,
     small_disk::SmallDisk,
     telegraf::Telegraf,

@@ -35,7 +35,7 @@ const EMPTY_WORDS: [&str; 7] = [
 const MACHINE_FOLDERS: [&str; 4] = ["home", "root", "work", "Users"];
 
 /// Every crate, with the crates of this project that it may use.
-const ARROWS: [(&str, &[&str]); 24] = [
+const ARROWS: [(&str, &[&str]); 25] = [
     ("waggle-agents", &["load", "spec", "testkit"]),
     (
         "waggle-analysis",
@@ -45,7 +45,7 @@ const ARROWS: [(&str, &[&str]); 24] = [
         "waggle-cli",
         &[
             "agents", "spec", "study", "load", "stats", "results", "runner", "system", "analysis",
-            "report", "service", "cluster", "convert", "flags", "testkit", "units",
+            "report", "service", "cluster", "convert", "flags", "image", "testkit", "units",
         ],
     ),
     ("waggle-cluster", &["testkit"]),
@@ -62,6 +62,7 @@ const ARROWS: [(&str, &[&str]); 24] = [
         ],
     ),
     ("waggle-flags", &["units"]),
+    ("waggle-image", &["testkit"]),
     ("waggle-influxdb", &[]),
     ("waggle-load", &["spec", "template", "testkit"]),
     ("waggle-metrics", &["spec"]),

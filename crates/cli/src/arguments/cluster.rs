@@ -2,12 +2,16 @@
 
 use clap::{Args, Subcommand};
 
+use super::ProgramImage;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Cluster {
     /// Print a ServiceAccount, a Role and its binding that are enough for runs in one namespace
     Rbac(RightsOf),
     /// Print NetworkPolicies that let agents reach the runner and the system, for clusters in which traffic is denied unless it is allowed
     NetworkPolicy(NetworkPolicyOf),
+    /// Make the image of this program, or of the gateway, without a container engine
+    Image(ProgramImage),
 }
 
 #[derive(Debug, Args)]

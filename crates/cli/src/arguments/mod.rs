@@ -8,6 +8,7 @@ mod compare;
 #[cfg(test)]
 mod documented;
 pub(crate) mod form;
+mod image;
 mod in_cluster;
 pub(crate) mod load;
 pub(crate) mod other_names;
@@ -24,10 +25,13 @@ use std::{net::SocketAddr, num::NonZero, path::PathBuf, time::Duration};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use waggle_flags::{CompletionsArguments, ManArguments, exit_codes_help};
 
+#[cfg(feature = "cluster")]
+pub(crate) use self::image::{ImageProgram, ImageTo};
 pub(crate) use self::{
     agent::Agent,
     cluster::Cluster,
     compare::{Compare, RunComparison},
+    image::{ProgramImage, SystemImage},
     in_cluster::InCluster,
     other_names::FOREIGN_FLAGS,
     replica::{Replica, ReplicaAction},
@@ -82,7 +86,7 @@ pub(crate) enum Command {
     Init(Init),
     /// Make a run of the results of ab, k6, JMeter, vegeta, hey or a CSV file, for the statistics and the report of waggle
     Import(Import),
-    /// Fetch the artifacts of a system, start it without a study, show its status, stop it
+    /// Fetch the artifacts of a system, start it without a study, show its status, stop it, make an image of it
     ///
     /// A system is code: its commands and fetch scripts run with your rights. One that others may have written is refused unless --trust
     /// names it.
@@ -94,7 +98,7 @@ pub(crate) enum Command {
     /// the same build as the runner's.
     #[command(after_long_help = exit_codes_help(&exit::OF_AGENT))]
     Agent(Agent),
-    /// Print what the administrator of a Kubernetes cluster has to allow, as manifests
+    /// Print what the administrator of a Kubernetes cluster has to allow, as manifests; make the image of waggle
     #[command(subcommand)]
     Cluster(Cluster),
     /// Print a script with which a shell completes the arguments of waggle
@@ -412,6 +416,10 @@ pub(crate) enum System {
     Down(SystemName),
     /// Show whether a system is running, and its addresses
     Status(SystemName),
+    /// Make an image for containers of what a system has fetched, with what that needs of this machine, without a container engine
+    ///
+    /// Its first program is waggle. Without levels it has the artifacts of all levels; a parameter may be given several times.
+    Image(SystemImage),
 }
 
 /// A system, and levels of its parameters.
@@ -419,7 +427,7 @@ pub(crate) enum System {
 pub(crate) struct Configured {
     #[command(flatten)]
     pub(crate) of: SystemName,
-    /// Level of a parameter [default: the default of the parameter; `fetch` without levels fetches for every level]
+    /// Level of a parameter [default: the default of the parameter; `fetch` and `image` without levels take every level]
     #[arg(value_name = "PARAMETER=LEVEL")]
     pub(crate) levels: Vec<String>,
 }

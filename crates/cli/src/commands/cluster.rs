@@ -1,4 +1,4 @@
-//! `waggle cluster`: what the administrator of a Kubernetes cluster has to allow.
+//! `waggle cluster`: what the administrator of a Kubernetes cluster has to allow, and the image of waggle.
 
 use anyhow::Result;
 
@@ -7,6 +7,7 @@ use crate::{arguments::Cluster, process::exit::Exit};
 #[cfg(feature = "cluster")]
 pub(crate) fn run(arguments: &Cluster) -> Result<Exit> {
     let text = match arguments {
+        Cluster::Image(image) => return super::image::run_program(image),
         Cluster::Rbac(rights) => waggle_cluster::rbac(&rights.namespace, rights.nodes),
         Cluster::NetworkPolicy(traffic) => {
             let system = traffic.system_namespace.as_deref();

@@ -5,6 +5,8 @@ pub(crate) mod cluster;
 pub(crate) mod compare;
 pub(crate) mod documents;
 pub(crate) mod history;
+#[cfg(feature = "cluster")]
+mod image;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod load;

@@ -6,6 +6,7 @@ pub mod bring_up;
 mod certificates;
 pub mod created;
 pub mod driver;
+pub mod elsewhere;
 pub mod endpoints;
 pub mod left_behind;
 pub mod limits;

@@ -5,6 +5,7 @@ pub(crate) mod kafka;
 pub(crate) mod process;
 pub(crate) mod programs;
 pub(crate) mod prometheus;
+pub(crate) mod registry;
 pub(crate) mod server_folder;
 pub(crate) mod small_disk;
 pub(crate) mod telegraf;

@@ -3,6 +3,7 @@
 mod clusters;
 mod down;
 mod fetch;
+mod image;
 mod left_behind;
 mod shared;
 mod state;
@@ -19,5 +20,6 @@ pub(crate) fn run(arguments: &System) -> Result<Exit> {
         System::Up(arguments) => up::run(arguments),
         System::Down(arguments) => down::run_down(&arguments.system),
         System::Status(arguments) => down::status(&arguments.system),
+        System::Image(arguments) => image::run(arguments),
     }
 }

@@ -8,6 +8,8 @@ pub(crate) mod clusters;
 mod digests;
 mod external_components;
 mod external_server;
+#[cfg(feature = "cluster")]
+mod images;
 mod kubernetes;
 mod left_out;
 mod registry;

@@ -85,7 +85,7 @@ pub struct Fetching {
 
 impl Fetching {
     /// Folders that are searched before `PATH`; a system may bring programs in its own folder.
-    fn folders(&self) -> Vec<PathBuf> {
+    pub(in crate::components) fn folders(&self) -> Vec<PathBuf> {
         let system_folder = std::iter::once(&self.system_folder);
         self.program_folders
             .iter()
