@@ -29,7 +29,7 @@ pub use derived_level::DerivedLevel;
 pub use expected_verdict::ExpectedVerdict;
 pub use feeds::{FeedOrder, GeneratedRows, RowValue};
 pub use load::{
-    Arrivals, LevelKind, LoadKind, LoadModel, LoadStage, OnSocketError, Protocol, Think,
+    Arrivals, LevelKind, LoadKind, LoadModel, LoadRole, LoadStage, OnSocketError, Protocol, Think,
 };
 pub use on_failure::OnFailure;
 pub use questions::{

@@ -232,7 +232,10 @@ fn vegeta_has_rows_without_a_header() {
     let (model, _) = import("vegeta f", rows.concat());
     assert_eq!(counts(&model), [(2, 3)]);
     let trial = numbers(&model.trials[0]);
-    assert_eq!((trial.bytes_sent, trial.bytes_received), (50, 390));
+    assert_eq!(
+        (trial.counts.bytes_sent, trial.counts.bytes_received),
+        (50, 390)
+    );
     assert_near(response(&model, "max").unwrap(), 1_235.0, 1e-3);
     let kinds: Vec<String> = trial
         .failures

@@ -60,7 +60,7 @@ pub(crate) fn numbers(trial: &TrialModel) -> &TrialNumbers {
 pub(crate) fn counts(model: &Model) -> Vec<(u64, u64)> {
     let trials = model.trials.iter().map(numbers);
     trials
-        .map(|numbers| (numbers.succeeded, numbers.failed))
+        .map(|numbers| (numbers.counts.succeeded, numbers.counts.failed))
         .collect()
 }
 
@@ -158,7 +158,13 @@ fn jmeter_has_cells_steps_and_failures() {
     let steps: Vec<(&str, u64, u64)> = numbers(&model.trials[1])
         .steps
         .iter()
-        .map(|step| (step.name.as_str(), step.succeeded, step.failed))
+        .map(|step| {
+            (
+                step.name.as_str(),
+                step.counts.succeeded,
+                step.counts.failed,
+            )
+        })
         .collect();
     assert_eq!(steps, [("list, \"all\"", 120, 0), ("show", 108, 12)]);
     assert!(report.contains("not connected"), "{report}");
@@ -226,7 +232,11 @@ fn csv_files_are_read_by_their_columns() {
 fn a_warm_up_is_in_no_number() {
     let (model, report) = import("jmeter jmeter-ok.jtl --warm-up 1s", &[]);
     let trial = numbers(&model.trials[0]);
-    assert!((1..240).contains(&trial.succeeded), "{}", trial.succeeded);
+    assert!(
+        (1..240).contains(&trial.counts.succeeded),
+        "{}",
+        trial.counts.succeeded
+    );
     assert!(
         report.contains("warm-up 1 s, as given at the import"),
         "{report}"
