@@ -44,6 +44,7 @@ fn failures(server: &Server, requests: u32) -> (Model, Vec<FailureKind>) {
     let numbers = model.trials[0].numbers.as_ref();
     let numbers = numbers.unwrap_or_else(|| panic!("{text}"));
     let kinds = numbers
+        .counts
         .failures
         .iter()
         .map(|failure| failure.kind)

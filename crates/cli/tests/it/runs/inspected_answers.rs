@@ -110,6 +110,7 @@ fn answers_that_cannot_be_read_fail_with_their_reason() {
         (0, None)
     );
     let kinds: Vec<FailureKind> = numbers
+        .counts
         .failures
         .iter()
         .map(|failure| failure.kind)
