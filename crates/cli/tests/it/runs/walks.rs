@@ -81,6 +81,7 @@ fn a_walk_that_does_not_end_is_a_failed_session() {
     assert!(sessions.failed > 0);
     assert_eq!(numbers.times[TimeKind::Session], None);
     let kinds: Vec<FailureKind> = numbers
+        .counts
         .other_failures
         .iter()
         .map(|failure| failure.kind)
@@ -111,6 +112,7 @@ fn a_token_that_has_expired_fails_its_walk() {
     let model = workspace.report_of(&ran);
     let numbers = model.trials[0].numbers.as_ref().unwrap();
     let kinds: Vec<FailureKind> = numbers
+        .counts
         .failures
         .iter()
         .map(|failure| failure.kind)
