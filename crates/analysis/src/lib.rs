@@ -67,7 +67,7 @@ pub use metric::{
 };
 pub use recording::{
     course::{Course, Length},
-    delays::{DelaySource, KnownBy},
+    delays::{DelaySource, Delays, KnownBy},
     histogram::{SPECTRUM_TICKS, SpectrumPoint, TrialPercentile, TrialPercentiles, as_f64},
 };
 pub use run::{
@@ -94,16 +94,15 @@ pub use run::{
 };
 pub use runs::{compare, history};
 pub use trial::{
-    background::{TrialBackground, TrialBackgroundLoad},
     bottleneck::{Bottleneck, cpus_of_system, of_trial as bottleneck_of_trial},
     judge,
     limits::ComponentLimits,
     memory::Memory,
     outage::{Outage, TrialFaults},
-    preparation::{TrialPreparation, TrialPrepareLoad},
     probe::TrialProbe,
     recovery::TrialRecovery,
     series::{CpuSeries, NamedSeries, Series, SeriesPoint},
+    side_load::TrialSideLoad,
     step::TrialStep,
     system_metric::{MetricSummary, TrialSystemMetric},
     trial_model::{Failure, TrialModel, TrialNumbers, TrialRemark},

@@ -1,6 +1,6 @@
 //! The metrics and their rows, in the order in which messages and tables list them.
 
-use waggle_spec::TimeKind;
+use waggle_spec::{LoadRole, TimeKind};
 
 use crate::row::{OverTrials, Row, STATISTICS, Statistic, Subject, Unit, Wish};
 
@@ -79,19 +79,8 @@ pub enum Metric {
     TimeToReady,
     LongestOutage,
     FailedWholeLoad,
-    PreparationDuration,
-    PreparationGoodput,
-    PreparationErrorRate,
-    PreparationRetries,
-    PreparationResponseTime,
-    BackgroundGoodput,
-    BackgroundThroughput,
-    BackgroundErrorRate,
-    BackgroundFailed,
-    BackgroundInFlight,
-    BackgroundResponseTime,
-    BackgroundServiceTime,
-    BackgroundBytesReceivedPerAnswer,
+    /// Of a load that is not the measured one.
+    SideLoad(LoadRole, LoadMetric),
     ComponentCpu,
     ComponentCpuPerRequest,
     ComponentRss,
@@ -104,6 +93,20 @@ pub enum Metric {
     SystemMetricMean,
     SystemMetricMax,
     SystemMetricEnd,
+}
+
+/// What is known of a load that is not the measured one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LoadMetric {
+    Duration,
+    Goodput,
+    Throughput,
+    ErrorRate,
+    Failed,
+    InFlight,
+    Retries,
+    Time(TimeKind),
+    BytesReceivedPerAnswer,
 }
 
 /// The metric is one number.
@@ -277,31 +280,31 @@ pub const CATALOGUE: &[Row] = &[
         wish: Wish::Less, over_trials: OverTrials::Max, column: "longest_outage_s" },
     Row { metric: Metric::FailedWholeLoad, subject: Subject::Fault, name: "failed_requests", statistics: NONE, unit: Unit::Count, heading: "Failed requests, whole load",
         wish: Wish::Less, over_trials: OverTrials::Sum, column: "failed_whole_load" },
-    Row { metric: Metric::PreparationDuration, subject: Subject::Preparation, name: "duration", statistics: NONE, unit: Unit::Time, heading: "Duration",
+    Row { metric: Metric::SideLoad(LoadRole::Preparation, LoadMetric::Duration), subject: Subject::SideLoad(LoadRole::Preparation), name: "duration", statistics: NONE, unit: Unit::Time, heading: "Duration",
         wish: Wish::Less, over_trials: OverTrials::Mean, column: "prepare_duration_s" },
-    Row { metric: Metric::PreparationGoodput, subject: Subject::Preparation, name: "goodput", statistics: NONE, unit: Unit::Rate, heading: "Goodput",
+    Row { metric: Metric::SideLoad(LoadRole::Preparation, LoadMetric::Goodput), subject: Subject::SideLoad(LoadRole::Preparation), name: "goodput", statistics: NONE, unit: Unit::Rate, heading: "Goodput",
         wish: Wish::More, over_trials: OverTrials::Mean, column: "prepare_goodput_per_s" },
-    Row { metric: Metric::PreparationErrorRate, subject: Subject::Preparation, name: "error_rate", statistics: NONE, unit: Unit::Share, heading: "Error rate",
+    Row { metric: Metric::SideLoad(LoadRole::Preparation, LoadMetric::ErrorRate), subject: Subject::SideLoad(LoadRole::Preparation), name: "error_rate", statistics: NONE, unit: Unit::Share, heading: "Error rate",
         wish: Wish::Less, over_trials: OverTrials::ShareOfSums, column: "prepare_error_rate" },
-    Row { metric: Metric::PreparationRetries, subject: Subject::Preparation, name: "retries", statistics: NONE, unit: Unit::Count, heading: "Retries",
+    Row { metric: Metric::SideLoad(LoadRole::Preparation, LoadMetric::Retries), subject: Subject::SideLoad(LoadRole::Preparation), name: "retries", statistics: NONE, unit: Unit::Count, heading: "Retries",
         wish: Wish::Less, over_trials: OverTrials::Sum, column: "prepare_retries" },
-    Row { metric: Metric::PreparationResponseTime, subject: Subject::Preparation, name: "response_time", statistics: STATISTICS, unit: Unit::Time, heading: "Response time",
+    Row { metric: Metric::SideLoad(LoadRole::Preparation, LoadMetric::Time(TimeKind::Response)), subject: Subject::SideLoad(LoadRole::Preparation), name: "response_time", statistics: STATISTICS, unit: Unit::Time, heading: "Response time",
         wish: Wish::Less, over_trials: OverTrials::Mean, column: "prepare_response_time" },
-    Row { metric: Metric::BackgroundGoodput, subject: Subject::Background, name: "goodput", statistics: NONE, unit: Unit::Rate, heading: "Goodput",
+    Row { metric: Metric::SideLoad(LoadRole::Background, LoadMetric::Goodput), subject: Subject::SideLoad(LoadRole::Background), name: "goodput", statistics: NONE, unit: Unit::Rate, heading: "Goodput",
         wish: Wish::More, over_trials: OverTrials::Mean, column: "background_goodput_per_s" },
-    Row { metric: Metric::BackgroundThroughput, subject: Subject::Background, name: "throughput", statistics: NONE, unit: Unit::Rate, heading: "Throughput",
+    Row { metric: Metric::SideLoad(LoadRole::Background, LoadMetric::Throughput), subject: Subject::SideLoad(LoadRole::Background), name: "throughput", statistics: NONE, unit: Unit::Rate, heading: "Throughput",
         wish: Wish::More, over_trials: OverTrials::Mean, column: "background_throughput_requests_per_s" },
-    Row { metric: Metric::BackgroundErrorRate, subject: Subject::Background, name: "error_rate", statistics: NONE, unit: Unit::Share, heading: "Error rate",
+    Row { metric: Metric::SideLoad(LoadRole::Background, LoadMetric::ErrorRate), subject: Subject::SideLoad(LoadRole::Background), name: "error_rate", statistics: NONE, unit: Unit::Share, heading: "Error rate",
         wish: Wish::Less, over_trials: OverTrials::ShareOfSums, column: "background_error_rate" },
-    Row { metric: Metric::BackgroundFailed, subject: Subject::Background, name: "failed", statistics: NONE, unit: Unit::Count, heading: "Failed requests",
+    Row { metric: Metric::SideLoad(LoadRole::Background, LoadMetric::Failed), subject: Subject::SideLoad(LoadRole::Background), name: "failed", statistics: NONE, unit: Unit::Count, heading: "Failed requests",
         wish: Wish::Less, over_trials: OverTrials::Sum, column: "background_failed" },
-    Row { metric: Metric::BackgroundInFlight, subject: Subject::Background, name: "in_flight", statistics: NONE, unit: Unit::Count, heading: "Requests in flight, mean",
+    Row { metric: Metric::SideLoad(LoadRole::Background, LoadMetric::InFlight), subject: Subject::SideLoad(LoadRole::Background), name: "in_flight", statistics: NONE, unit: Unit::Count, heading: "Requests in flight, mean",
         wish: Wish::Neither, over_trials: OverTrials::Mean, column: "background_in_flight_mean" },
-    Row { metric: Metric::BackgroundResponseTime, subject: Subject::Background, name: "response_time", statistics: STATISTICS, unit: Unit::Time, heading: "Response time",
+    Row { metric: Metric::SideLoad(LoadRole::Background, LoadMetric::Time(TimeKind::Response)), subject: Subject::SideLoad(LoadRole::Background), name: "response_time", statistics: STATISTICS, unit: Unit::Time, heading: "Response time",
         wish: Wish::Less, over_trials: OverTrials::Mean, column: "background_response_time" },
-    Row { metric: Metric::BackgroundServiceTime, subject: Subject::Background, name: "service_time", statistics: STATISTICS, unit: Unit::Time, heading: "Service time",
+    Row { metric: Metric::SideLoad(LoadRole::Background, LoadMetric::Time(TimeKind::Service)), subject: Subject::SideLoad(LoadRole::Background), name: "service_time", statistics: STATISTICS, unit: Unit::Time, heading: "Service time",
         wish: Wish::Less, over_trials: OverTrials::Mean, column: "background_service_time" },
-    Row { metric: Metric::BackgroundBytesReceivedPerAnswer, subject: Subject::Background, name: "bytes_received_per_answer", statistics: NONE, unit: Unit::Bytes, heading: "Bytes received per answer",
+    Row { metric: Metric::SideLoad(LoadRole::Background, LoadMetric::BytesReceivedPerAnswer), subject: Subject::SideLoad(LoadRole::Background), name: "bytes_received_per_answer", statistics: NONE, unit: Unit::Bytes, heading: "Bytes received per answer",
         wish: Wish::Neither, over_trials: OverTrials::Mean, column: "background_bytes_received_per_answer" },
     Row { metric: Metric::ComponentCpu, subject: Subject::Component, name: "cpu", statistics: NONE, unit: Unit::Cpus, heading: "CPU",
         wish: Wish::Less, over_trials: OverTrials::Mean, column: "cpu_cores" },

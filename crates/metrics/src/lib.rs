@@ -10,6 +10,6 @@ mod own_unit;
 mod path;
 mod row;
 
-pub use catalogue::{CATALOGUE, Metric};
+pub use catalogue::{CATALOGUE, LoadMetric, Metric};
 pub use path::{NamedMetric, resolve, resolve_in_load};
 pub use row::{OverTrials, Row, STATISTICS, Statistic, Subject, Unit, Wish};

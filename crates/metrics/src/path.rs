@@ -1,5 +1,7 @@
 //! Resolves the path of a metric in a study to its row.
 
+use waggle_spec::LoadRole;
+
 use crate::{
     CATALOGUE, Metric,
     row::{OverTrials, Row, Statistic, Subject, Unit},
@@ -54,8 +56,9 @@ impl NamedMetric<'_> {
         }
         match (self.row.subject, self.of) {
             (Subject::Probe, Some(owner)) => heading + " at " + owner,
-            (Subject::Preparation, Some(owner)) => format!("{heading} of preparation {owner}"),
-            (Subject::Background, Some(owner)) => format!("{heading} of background load {owner}"),
+            (Subject::SideLoad(role), Some(owner)) => {
+                format!("{heading} of {} {owner}", side_load_name(role))
+            }
             (_, Some(owner)) => heading + " of " + owner,
             (_, None) => heading,
         }
@@ -95,8 +98,8 @@ pub fn resolve<'a>(path: &[&'a str]) -> Option<NamedMetric<'a>> {
         ["network", rest @ ..] => find_row(&[Subject::Network], None, rest).or_else(|| load(path)),
         ["system", rest @ ..] => find_row(&[Subject::System], None, rest).or_else(|| load(path)),
         ["faults", rest @ ..] => find_row(&[Subject::Fault], None, rest),
-        ["prepare", name, rest @ ..] => find_row(&[Subject::Preparation], Some(name), rest),
-        ["background", name, rest @ ..] => find_row(&[Subject::Background], Some(name), rest),
+        ["prepare", name, rest @ ..] => side_load(LoadRole::Preparation, name, rest),
+        ["background", name, rest @ ..] => side_load(LoadRole::Background, name, rest),
         ["components", name, rest @ ..] => find_row(&[Subject::Component], Some(name), rest),
         ["metrics", name, rest @ ..] => find_row(&[Subject::SystemMetric], Some(name), rest),
         ["delivery", rest @ ..] => find_row(&[Subject::Delivery, Subject::Probe], None, rest)
@@ -117,6 +120,17 @@ pub fn resolve_in_load<'a>(path: &[&'a str]) -> Option<NamedMetric<'a>> {
 fn load<'a>(path: &[&'a str]) -> Option<NamedMetric<'a>> {
     let (name, rest) = path.split_first()?;
     find_row(&OF_LOAD, Some(name), rest)
+}
+
+fn side_load<'a>(role: LoadRole, name: &'a str, rest: &[&str]) -> Option<NamedMetric<'a>> {
+    find_row(&[Subject::SideLoad(role)], Some(name), rest)
+}
+
+fn side_load_name(role: LoadRole) -> &'static str {
+    match role {
+        LoadRole::Preparation => "preparation",
+        LoadRole::Background => "background load",
+    }
 }
 
 fn find_row<'a>(
@@ -154,6 +168,7 @@ mod tests {
     use waggle_spec::TimeKind;
 
     use super::*;
+    use crate::LoadMetric;
 
     fn check(path: &str, expected: Option<(Metric, Option<Statistic>, Option<&str>)>) {
         let path: Vec<&str> = path.split('.').collect();
@@ -203,7 +218,7 @@ mod tests {
         check(
             "background.lists.service_time.p99",
             Some((
-                Metric::BackgroundServiceTime,
+                Metric::SideLoad(LoadRole::Background, LoadMetric::Time(TimeKind::Service)),
                 Some(Statistic::P99),
                 Some("lists"),
             )),

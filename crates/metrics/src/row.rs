@@ -1,5 +1,7 @@
 //! A row of the catalogue.
 
+use waggle_spec::LoadRole;
+
 use crate::Metric;
 
 /// One metric.
@@ -70,10 +72,8 @@ pub enum Subject {
     Recovery,
     /// `faults.name`, of the injected faults.
     Fault,
-    /// `prepare.LOAD.name`, of a load that prepares the system.
-    Preparation,
-    /// `background.LOAD.name`, of a load that runs beside the measured one.
-    Background,
+    /// `prepare.LOAD.name` or `background.LOAD.name`, of a load that is not the measured one.
+    SideLoad(LoadRole),
     /// `components.COMPONENT.name`
     Component,
     /// `metrics.METRIC.name`, of a metric that the system itself exposes.

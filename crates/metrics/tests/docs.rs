@@ -1,6 +1,7 @@
 //! `docs/reference/metrics.md` is written from the catalogue: `cargo xtask reference` rewrites it.
 
 use waggle_metrics::{CATALOGUE, NamedMetric, OverTrials, Row, Statistic, Subject, Unit, Wish};
+use waggle_spec::LoadRole;
 
 const HEAD: &str = "# Metrics
 
@@ -77,13 +78,13 @@ const SECTIONS: [(Subject, &str, &str, &str); 17] = [
         ": counts, or what the system says with `unit` ([probes.md](probes.md#system-metrics-prometheus-json-consumer-lag)), whose name is then the end of the column, as in `metric_NAME_max_bytes`",
     ),
     (
-        Subject::Preparation,
+        Subject::SideLoad(LoadRole::Preparation),
         "A load of the preparation",
         "prepare.NAME.",
         ", in the trials that prepared the system",
     ),
     (
-        Subject::Background,
+        Subject::SideLoad(LoadRole::Background),
         "A background load",
         "background.NAME.",
         ", in the measured phase of trials in which it runs",
@@ -164,9 +165,7 @@ fn list_text(names: &[&str]) -> String {
 
 fn metric_path(row: &'static Row, statistic: Option<Statistic>) -> String {
     let owner = match row.subject {
-        Subject::Component | Subject::SystemMetric | Subject::Preparation | Subject::Background => {
-            Some("NAME")
-        }
+        Subject::Component | Subject::SystemMetric | Subject::SideLoad(_) => Some("NAME"),
         _ => None,
     };
     format!(

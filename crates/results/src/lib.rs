@@ -61,14 +61,13 @@ pub use run::{
     system_metric::{SystemMetricInfo, SystemMetricUnit},
 };
 pub use trial::{
-    AgentHostInfo, AgentInfo, BackgroundInfo, BackgroundLoadInfo, BacklogRow, ClientEndInfo,
-    ClientInfo, ConnectingInfo, CoolDownInfo, CountsRow, DeliveryInfo, FailureCount, FaultInfo,
-    GeneratorInfo, GeneratorPartInfo, InspectedCounts, InstantsInfo, IntervalRow, IntervalSums,
-    LagInfo, LedgerInfo, LoadDropInfo, MachineInfo, MeasuredRecords, NetworkCounts, NetworkInfo,
-    NodeInfo, PhaseInfo, PhaseName, PodInfo, PreparationInfo, PrepareLoadInfo, PrepareStepInfo,
-    ProbeInfo, QuietWaitInfo, ResourceRow, SampleInfo, SessionCounts, SessionsInfo, SnapshotInfo,
-    StepCounts, StepInfo, StopNumber, StoppedInfo, SystemMetricRow, SystemOnNode, ThrottledInfo,
-    TrialEnd, TrialInfo, add_failures,
+    AgentHostInfo, AgentInfo, BacklogRow, ClientEndInfo, ClientInfo, ConnectingInfo, CoolDownInfo,
+    CountsRow, DeliveryInfo, FailureCount, FaultInfo, FillInfo, GeneratorInfo, GeneratorPartInfo,
+    InspectedCounts, InstantsInfo, IntervalRow, IntervalSums, LagInfo, LedgerInfo, LoadDropInfo,
+    LoadInfo, LoadStepInfo, MachineInfo, MeasuredRecords, NetworkCounts, NetworkInfo, NodeInfo,
+    PhaseInfo, PhaseName, PodInfo, PreparationInfo, ProbeInfo, QuietWaitInfo, ResourceRow,
+    SampleInfo, SessionCounts, SessionsInfo, SnapshotInfo, StepCounts, StepInfo, StopNumber,
+    StoppedInfo, SystemMetricRow, SystemOnNode, ThrottledInfo, TrialEnd, TrialInfo, add_failures,
     limit::{CpuLimit, LimitInfo, LimitMeans, MemoryLimit, ThrottlingInfo},
     note_failure,
 };

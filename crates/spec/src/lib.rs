@@ -32,7 +32,7 @@ pub use expected_verdict::ExpectedVerdict;
 pub use feeds::{FeedOrder, GeneratedRows, RowValue};
 pub use image_contents::{IMAGE_CONTENTS_FILE, IMAGE_CONTENTS_FORMAT, ImageContents};
 pub use load::{
-    Arrivals, LevelKind, LoadKind, LoadModel, LoadStage, OnSocketError, Protocol, Think,
+    Arrivals, LevelKind, LoadKind, LoadModel, LoadRole, LoadStage, OnSocketError, Protocol, Think,
 };
 pub use on_failure::OnFailure;
 pub use questions::{

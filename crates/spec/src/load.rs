@@ -47,6 +47,17 @@ impl LoadKind {
     }
 }
 
+/// What a load is for that is not the measured one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadRole {
+    /// It fills the system before the measured load.
+    #[default]
+    Preparation,
+    /// It runs beside the measured load.
+    Background,
+}
+
 /// The number that is the level of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -5,7 +5,7 @@
 
 use waggle_metrics::{Metric, NamedMetric, Statistic, Subject};
 use waggle_results::{CellInfo, FailureKind, LedgerInfo, RunInfo, SampleInfo, Trial};
-use waggle_spec::TimeKind;
+use waggle_spec::{LoadRole, TimeKind};
 use waggle_stats::{
     Asked, Aspect, Bias, CellFinding, ChangeOverTrials, Estimate, MetricVerdict, Reason, Verdict,
 };
@@ -146,7 +146,7 @@ pub struct CellModel {
     /// How soon it had recovered; `None` if the load does not drop.
     pub recovery: Option<CellRecovery>,
     /// The background loads of the study that are absent in it.
-    pub absent_background: Vec<String>,
+    pub absent_loads: Vec<String>,
     /// Trials came to their end, and nothing was killed in any.
     pub is_without_faults: bool,
     /// Every number that a condition or a column of reference results names, where the cell has it.
@@ -218,11 +218,11 @@ impl CellModel {
         let Some(named) = resolve_path(path) else {
             return false;
         };
-        let mut absent = self.absent_background.iter();
+        let mut absent = self.absent_loads.iter();
         let is_absent = |name: &&str| absent.any(|known| known == name);
         match named.row.subject {
             Subject::Fault => self.is_without_faults,
-            Subject::Background => named.of.as_ref().is_some_and(is_absent),
+            Subject::SideLoad(LoadRole::Background) => named.of.as_ref().is_some_and(is_absent),
             _ => false,
         }
     }
@@ -306,15 +306,17 @@ pub(crate) fn cell(
             counted
                 .iter()
                 .filter(|(trial, _)| trial.info.delivery.is_some())
-                .map(|(_, numbers)| numbers.delay_source),
+                .map(|(_, numbers)| numbers.delays.source),
         ),
         delay: times(Metric::Delay),
         arrival: times(Metric::ArrivalDelay),
         intermediate_probes: probe_delays::over_trials(&counted_trials),
-        succeeded: of_all().map(|numbers| numbers.succeeded).sum(),
-        failed: of_all().map(|numbers| numbers.failed).sum(),
-        failures: histogram::by_kind(of_all().flat_map(|numbers| &numbers.failures)),
-        other_failures: histogram::by_kind(of_all().flat_map(|numbers| &numbers.other_failures)),
+        succeeded: of_all().map(|numbers| numbers.counts.succeeded).sum(),
+        failed: of_all().map(|numbers| numbers.counts.failed).sum(),
+        failures: histogram::by_kind(of_all().flat_map(|numbers| &numbers.counts.failures)),
+        other_failures: histogram::by_kind(
+            of_all().flat_map(|numbers| &numbers.counts.other_failures),
+        ),
         error_rate: point(Metric::ErrorRate),
         achieved_ratio: point(Metric::AchievedRatio),
         ledger: ledger(&counted),
@@ -344,7 +346,7 @@ pub(crate) fn cell(
         clients: clients::of_cell(&counted_trials),
         answers: streamed_answers::of_cell(&counted_trials),
         recovery: time_to_recover::over_trials(&counted_trials),
-        absent_background: absent_background(&ran),
+        absent_loads: absent_loads(&ran),
         is_without_faults: !counted_trials.is_empty()
             && ran.iter().all(|trial| trial.faults.is_none()),
         numbers: cell_number::of_cell(info, &counted_trials),
@@ -482,11 +484,11 @@ fn verdict(
 }
 
 /// The background loads that are absent in the cell of these trials.
-fn absent_background(trials: &[&TrialModel]) -> Vec<String> {
+fn absent_loads(trials: &[&TrialModel]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for background in trials.iter().flat_map(|trial| &trial.background) {
-        if background.load.is_none() && !names.contains(&background.name) {
-            names.push(background.name.clone());
+    for name in trials.iter().flat_map(|trial| &trial.info.absent_loads) {
+        if !names.contains(name) {
+            names.push(name.clone());
         }
     }
     names

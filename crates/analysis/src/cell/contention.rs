@@ -52,7 +52,8 @@ pub(crate) fn over_trials<'a>(
 ) -> Option<ContentionModel> {
     let known = trials.into_iter().filter_map(|trial| {
         let numbers = trial.counts()?;
-        Some((trial, numbers.cpu_steal?, numbers.other_cores))
+        let machine = numbers.machine?;
+        Some((trial, machine.cpu_steal, machine.other_cores))
     });
     let known: Vec<(&TrialModel, f64, Option<f64>)> = known.collect();
     let cores: Vec<f64> = known.iter().filter_map(|(_, _, cores)| *cores).collect();

@@ -44,7 +44,7 @@ pub(crate) fn cpu_capacity(trials: &[&TrialModel], info: &RunInfo) -> Option<Cpu
     let costs = match quiet.is_empty() {
         false => quiet.clone(),
         true => costs_us(trials, |trial, numbers| {
-            let is_full = 1.0 - numbers.cpu_idle.unwrap_or(1.0) >= CPU_FULL;
+            let is_full = 1.0 - numbers.machine.map_or(1.0, |machine| machine.cpu_idle) >= CPU_FULL;
             let is_main = used_share(trial, numbers) >= BESIDE_OTHERS_MIN;
             is_contended(trial) && is_main && (is_full || fills_its_cpus(trial, numbers))
         }),
@@ -79,11 +79,16 @@ fn fills_its_cpus(trial: &TrialModel, numbers: &TrialNumbers) -> bool {
 
 /// Share of its CPUs that the system used; 0 if it is not known.
 fn used_share(trial: &TrialModel, numbers: &TrialNumbers) -> f64 {
-    numbers.system_cores.unwrap_or(0.0) / f64::from(trial.system_cpus)
+    system_cores(numbers).unwrap_or(0.0) / f64::from(trial.system_cpus)
+}
+
+/// `None`: not all of the system is known.
+fn system_cores(numbers: &TrialNumbers) -> Option<f64> {
+    numbers.machine?.system_cores
 }
 
 /// CPU time of the system for one of what goodput counts.
 fn cost_us(numbers: &TrialNumbers) -> Option<f64> {
-    let cost = numbers.system_cores? * 1e6 / numbers.goodput_per_s;
+    let cost = system_cores(numbers)? * 1e6 / numbers.goodput_per_s;
     (cost.is_finite() && cost > 0.0).then_some(cost)
 }

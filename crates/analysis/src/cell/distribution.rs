@@ -89,7 +89,7 @@ fn hiding_lag(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<f64> {
     }
     let lags = trials
         .iter()
-        .filter_map(|trial| trial.numbers.as_ref()?.lag);
+        .filter_map(|trial| trial.numbers.as_ref()?.generator.lag);
     let lag_percentile = |lag: LagInfo| match named.statistic? {
         Statistic::P50 => Some(lag.p50_us),
         Statistic::P90 => Some(lag.p90_us),

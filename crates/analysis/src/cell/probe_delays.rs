@@ -47,7 +47,7 @@ fn probe_model(name: &str, trials: &[&TrialModel]) -> ProbeModel {
     ProbeModel {
         name: name.to_owned(),
         ledger: ledgers.reduce(sum).unwrap_or_default(),
-        source: DelaySource::over_trials(named_probes().map(|probe| probe.source)),
+        source: DelaySource::over_trials(named_probes().map(|probe| probe.delays.source)),
         delay: distribution::over_trials(&named(Metric::Delay), trials),
         arrival: distribution::over_trials(&named(Metric::ArrivalDelay), trials),
         sample: sample(named_probes().map(|probe| (&probe.delivery, &probe.ledger))),

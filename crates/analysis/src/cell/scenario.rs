@@ -75,9 +75,9 @@ fn step_model(name: &str, trials: &[&TrialModel], raw: &[&Trial]) -> StepModel {
         throughput: aggregate::estimate(&named(Metric::Throughput), trials),
         response: distribution::over_trials(&named(Metric::Time(TimeKind::Response)), trials),
         service: distribution::over_trials(&named(Metric::Time(TimeKind::Service)), trials),
-        succeeded: trial_steps.iter().map(|step| step.succeeded).sum(),
-        failed: trial_steps.iter().map(|step| step.failed).sum(),
-        failures: histogram::by_kind(trial_steps.iter().flat_map(|step| &step.failures)),
+        succeeded: trial_steps.iter().map(|step| step.counts.succeeded).sum(),
+        failed: trial_steps.iter().map(|step| step.counts.failed).sum(),
+        failures: histogram::by_kind(trial_steps.iter().flat_map(|step| &step.counts.failures)),
         error_rate: aggregate::over_trials(&named(Metric::ErrorRate), trials).map(Number::point),
         spectrum: histogram::spectrum_of(logs),
     }

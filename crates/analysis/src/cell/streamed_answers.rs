@@ -22,7 +22,7 @@ pub struct AnswersModel {
 /// The answers of a cell; `None` if none was inspected.
 pub(crate) fn of_cell(trials: &[&TrialModel]) -> Option<AnswersModel> {
     let numbers = trials.iter().filter_map(|trial| trial.numbers.as_ref());
-    let mut inspected = numbers.filter_map(|numbers| numbers.inspected);
+    let mut inspected = numbers.filter_map(|numbers| numbers.counts.inspected);
     inspected.next()?;
     let estimate = |metric| aggregate::estimate(&NamedMetric::of_all(metric), trials);
     let first_byte_p50 = NamedMetric {

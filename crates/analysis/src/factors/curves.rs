@@ -358,8 +358,8 @@ pub(crate) fn failed_parts(cell: &CellModel, trials: &[TrialModel]) -> Vec<Part>
         .iter()
         .filter(|trial| trial.info.key.cell == cell.cell);
     let part = |numbers: &TrialNumbers| Part {
-        of: numbers.failed,
-        all: numbers.succeeded + numbers.failed,
+        of: numbers.counts.failed,
+        all: numbers.counts.succeeded + numbers.counts.failed,
     };
     cell_trials
         .filter_map(TrialModel::counts)

@@ -1,6 +1,7 @@
 //! Which metric is of which kind, so that doubts find it.
 
-use waggle_metrics::Metric;
+use waggle_metrics::{LoadMetric, Metric};
+use waggle_spec::LoadRole;
 use waggle_stats::Aspect;
 
 /// What a metric is about.
@@ -31,20 +32,16 @@ pub(crate) fn aspect(metric: Metric) -> Aspect {
         | Metric::ClientsFailed
         | Metric::ClientsCompleted
         | Metric::ClientsSucceeded
-        | Metric::ClientsThroughput
-        | Metric::BackgroundGoodput
-        | Metric::BackgroundThroughput
-        | Metric::BackgroundErrorRate
-        | Metric::BackgroundFailed
-        | Metric::BackgroundBytesReceivedPerAnswer => Aspect::Goodput,
+        | Metric::ClientsThroughput => Aspect::Goodput,
         Metric::InFlight
         | Metric::Time(_)
         | Metric::TimeDeviation(_)
         | Metric::TimeWeightedResponseTime
-        | Metric::ClientWaitTime
-        | Metric::BackgroundInFlight
-        | Metric::BackgroundResponseTime
-        | Metric::BackgroundServiceTime => Aspect::Times,
+        | Metric::ClientWaitTime => Aspect::Times,
+        Metric::SideLoad(LoadRole::Background, metric) => match metric {
+            LoadMetric::InFlight | LoadMetric::Time(_) => Aspect::Times,
+            _ => Aspect::Goodput,
+        },
         Metric::Backlog
         | Metric::Late
         | Metric::OutOfOrder
@@ -80,11 +77,7 @@ pub(crate) fn aspect(metric: Metric) -> Aspect {
         | Metric::Unexpected => Aspect::Accounting,
         // What recovers is a system that did not keep up, or was not steady; what was asked for and how the instrument was are facts.
         Metric::RecoveryTime
-        | Metric::PreparationDuration
-        | Metric::PreparationGoodput
-        | Metric::PreparationErrorRate
-        | Metric::PreparationRetries
-        | Metric::PreparationResponseTime
+        | Metric::SideLoad(LoadRole::Preparation, _)
         | Metric::TimeToReady
         | Metric::LongestStall
         | Metric::StalledRatio

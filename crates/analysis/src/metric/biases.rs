@@ -1,7 +1,7 @@
 //! In which directions a metric may differ from what was measured, by the reasons of trials and of a cell.
 
-use waggle_metrics::Metric;
-use waggle_spec::TimeKind;
+use waggle_metrics::{LoadMetric, Metric};
+use waggle_spec::{LoadRole, TimeKind};
 use waggle_stats::{Aspect, Bias, CLEAN_TRIALS_MIN, Finding, Reason};
 
 use crate::{recording::lag::is_late, trial::trial_model::TrialModel};
@@ -96,7 +96,9 @@ pub(crate) fn is_of_failures(metric: Metric) -> bool {
             | Metric::Skipped
             | Metric::SessionsFailed
             | Metric::ClientsFailed
-            | Metric::BackgroundFailed
-            | Metric::BackgroundErrorRate
+            | Metric::SideLoad(
+                LoadRole::Background,
+                LoadMetric::Failed | LoadMetric::ErrorRate
+            )
     )
 }

@@ -45,7 +45,7 @@ fn least_by_lag(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<f64> {
 
 /// The levels of a metric that is a mean over the measured phase; `None` if it did not change.
 fn levels(named: &NamedMetric<'_>, trial: &TrialModel, value: f64) -> Option<(f64, f64)> {
-    let seconds = trial.numbers.as_ref()?.seconds;
+    let seconds = trial.numbers.as_ref()?.counts.seconds;
     let change = LevelChange::from_reasons(&trial.reasons, seconds)?;
     let metric_series = series(named.row.metric)?;
     let is_mean = matches!(

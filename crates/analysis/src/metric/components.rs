@@ -28,10 +28,10 @@ pub(super) fn cores(named: &NamedMetric<'_>, numbers: &TrialNumbers) -> Option<f
 
 /// `None` if nothing was answered.
 pub(super) fn cpu_us_per_request(named: &NamedMetric<'_>, numbers: &TrialNumbers) -> Option<f64> {
-    Some(cores(named, numbers)? * numbers.seconds * 1e6 / answered_requests(numbers)?)
+    Some(cores(named, numbers)? * numbers.counts.seconds * 1e6 / answered_requests(numbers)?)
 }
 
 pub(super) fn answered_requests(numbers: &TrialNumbers) -> Option<f64> {
-    let answered = numbers.succeeded + numbers.failed;
+    let answered = numbers.counts.succeeded + numbers.counts.failed;
     (answered > 0).then(|| as_f64(answered))
 }

@@ -41,8 +41,8 @@ impl<'a> Load<'a> {
     /// Requests that succeeded, and that failed.
     pub(super) fn answer_counts(&self) -> (u64, u64) {
         match self {
-            Self::Whole(numbers) => (numbers.succeeded, numbers.failed),
-            Self::Step(step) => (step.succeeded, step.failed),
+            Self::Whole(numbers) => (numbers.counts.succeeded, numbers.counts.failed),
+            Self::Step(step) => (step.counts.succeeded, step.counts.failed),
         }
     }
 

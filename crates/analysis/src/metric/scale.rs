@@ -30,7 +30,7 @@ pub(crate) fn scale(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Scale {
 fn resolution(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<f64> {
     let numbers = trial.numbers.as_ref();
     let time_us = numbers.map_or(TIME_US, |numbers| numbers.time_resolution_us.max(TIME_US));
-    let per_second = || Some(1.0 / numbers?.seconds);
+    let per_second = || Some(1.0 / numbers?.counts.seconds);
     match named.row.metric {
         Metric::Goodput | Metric::Throughput | Metric::SessionsGoodput => per_second(),
         // Of a single client, over a time that is known to the nanosecond.
@@ -54,14 +54,14 @@ fn resolution(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<f64> {
         Metric::SystemCpuPerRequest | Metric::ComponentCpuPerRequest => {
             Some(CPU_TICK_US / requests(numbers?)?)
         }
-        Metric::ComponentCpu => Some(CPU_TICK_US / 1e6 / numbers?.seconds),
+        Metric::ComponentCpu => Some(CPU_TICK_US / 1e6 / numbers?.counts.seconds),
         Metric::SystemRss | Metric::ComponentRss => Some(PAGE_BYTES),
         _ => None,
     }
 }
 
 fn requests(numbers: &TrialNumbers) -> Option<f64> {
-    let answered = numbers.throughput_per_s * numbers.seconds;
+    let answered = numbers.throughput_per_s * numbers.counts.seconds;
     (answered > 0.0).then_some(answered)
 }
 

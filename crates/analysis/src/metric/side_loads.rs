@@ -1,52 +1,37 @@
-//! What a trial has of loads that are not the measured one: those of the preparation, and those beside it.
+//! What a trial has of loads that are not the measured one.
 
-use waggle_metrics::{Metric, NamedMetric};
+use waggle_metrics::{LoadMetric, NamedMetric};
+use waggle_spec::LoadRole;
 
 use crate::{
     metric::{
         reading::{Reading, count, value},
-        source::{Source, find_by_name},
+        source::Source,
     },
-    trial::{background::TrialBackgroundLoad, preparation::TrialPrepareLoad},
+    trial::side_load::TrialSideLoad,
 };
 
-/// The load of the preparation that a metric names; `None`: the trial has not run it.
-pub(super) fn preparation<'a>(
+/// The load of this role that a metric names; `None`: the trial has not run it.
+pub(super) fn side_load<'a>(
     named: &NamedMetric<'_>,
+    role: LoadRole,
     trial: Source<'a>,
-) -> Option<&'a TrialPrepareLoad> {
-    find_by_name(named, &trial.preparation?.loads, |load| &load.info.name)
-}
-
-/// The background load that a metric names; `None`: it did not run.
-pub(super) fn background<'a>(
-    named: &NamedMetric<'_>,
-    trial: Source<'a>,
-) -> Option<&'a TrialBackgroundLoad> {
-    let background_load = find_by_name(named, trial.background, |load| &load.name)?;
-    background_load.load.as_ref()
+) -> Option<&'a TrialSideLoad> {
+    let mut loads = trial.side_loads.iter();
+    loads.find(|load| load.info.role == role && Some(load.info.name.as_str()) == named.of)
 }
 
 /// `None`: it has no such metric that is one number.
-pub(super) fn preparation_reading(metric: Metric, load: &TrialPrepareLoad) -> Option<Reading> {
+pub(super) fn reading(metric: LoadMetric, load: &TrialSideLoad) -> Option<Reading> {
     match metric {
-        Metric::PreparationDuration => value(load.info.seconds * 1e6),
-        Metric::PreparationGoodput => value(load.goodput_per_s()?),
-        Metric::PreparationErrorRate => Some(Reading::Share(load.failed_share())),
-        Metric::PreparationRetries => count(load.info.retries),
-        _ => None,
-    }
-}
-
-/// The same of a background load.
-pub(super) fn background_reading(metric: Metric, load: &TrialBackgroundLoad) -> Option<Reading> {
-    match metric {
-        Metric::BackgroundGoodput => value(load.goodput_per_s()?),
-        Metric::BackgroundThroughput => value(load.throughput_per_s()?),
-        Metric::BackgroundErrorRate => Some(Reading::Share(load.failed_share())),
-        Metric::BackgroundFailed => count(load.info.measured.failed),
-        Metric::BackgroundInFlight => value(load.info.generator.in_flight_mean),
-        Metric::BackgroundBytesReceivedPerAnswer => value(load.bytes_per_answer()?),
-        _ => None,
+        LoadMetric::Duration => value(load.info.counts.seconds * 1e6),
+        LoadMetric::Goodput => value(load.goodput_per_s()?),
+        LoadMetric::Throughput => value(load.throughput_per_s()?),
+        LoadMetric::ErrorRate => Some(Reading::Share(load.failed_share())),
+        LoadMetric::Failed => count(load.info.counts.failed),
+        LoadMetric::InFlight => value(load.info.generator.in_flight_mean),
+        LoadMetric::Retries => count(load.info.fill?.retries),
+        LoadMetric::BytesReceivedPerAnswer => value(load.bytes_per_answer()?),
+        LoadMetric::Time(_) => None,
     }
 }

@@ -4,11 +4,10 @@ use waggle_metrics::NamedMetric;
 use waggle_results::{DeliveryInfo, LedgerInfo};
 
 use crate::trial::{
-    background::TrialBackground,
     outage::TrialFaults,
-    preparation::TrialPreparation,
     probe::TrialProbe,
     recovery::TrialRecovery,
+    side_load::TrialSideLoad,
     trial_model::{TrialModel, TrialNumbers},
 };
 
@@ -21,8 +20,7 @@ pub(super) struct Source<'a> {
     pub(super) delivery: Option<&'a DeliveryInfo>,
     pub(super) recovery: Option<TrialRecovery>,
     pub(super) faults: Option<&'a TrialFaults>,
-    pub(super) preparation: Option<&'a TrialPreparation>,
-    pub(super) background: &'a [TrialBackground],
+    pub(super) side_loads: &'a [TrialSideLoad],
 }
 
 impl<'a> Source<'a> {
@@ -34,8 +32,7 @@ impl<'a> Source<'a> {
             delivery: trial.info.delivery.as_ref(),
             recovery: trial.recovery,
             faults: trial.faults.as_ref(),
-            preparation: trial.preparation.as_ref(),
-            background: &trial.background,
+            side_loads: &trial.side_loads,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The joint between the catalogue of metrics and results: how a trial has a metric.
 
-use waggle_metrics::{Metric, NamedMetric, OverTrials};
+use waggle_metrics::{LoadMetric, Metric, NamedMetric, OverTrials};
 use waggle_results::{DeliveryInfo, LedgerInfo};
 use waggle_stats::{Bounded, Drawn, Part, ThinTail};
 
@@ -11,10 +11,10 @@ use crate::{
         load::Load,
         reading::{Reading, count, value},
         repair_times::{recovery_us, time_to_ready_us},
-        side_loads::{background, background_reading, preparation, preparation_reading},
+        side_loads::{self, side_load},
         source::{Source, find_by_name},
     },
-    recording::histogram::TrialPercentiles,
+    recording::{delays::Delays, histogram::TrialPercentiles},
     trial::{
         limits,
         probe::{TrialProbe, resolution_us},
@@ -85,9 +85,7 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         | Metric::TimeDeviation(_)
         | Metric::TimeWeightedResponseTime
         | Metric::DelayDeviation
-        | Metric::PreparationResponseTime
-        | Metric::BackgroundResponseTime
-        | Metric::BackgroundServiceTime => {
+        | Metric::SideLoad(_, LoadMetric::Time(_)) => {
             value(percentiles(named, trial)?.statistic(named.statistic?)?)
         }
         Metric::Delay | Metric::EndToEndDelay => delay(named, trial),
@@ -95,18 +93,18 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         Metric::ClientWaitTime => value(load()?.client_wait_mean_us()?),
         Metric::LongestStall => value(numbers()?.longest_stall_s()? * 1e6),
         Metric::StalledRatio => value(numbers()?.stalled_ratio()?),
-        Metric::Offered => value(numbers()?.offered_per_s?),
-        Metric::Skipped => count(numbers()?.skipped),
+        Metric::Offered => value(numbers()?.generator.offered_per_s?),
+        Metric::Skipped => count(numbers()?.counts.skipped),
         Metric::InFlight => value(numbers()?.in_flight_mean),
-        Metric::MeasuredTime => value(numbers()?.seconds * 1e6),
+        Metric::MeasuredTime => value(numbers()?.counts.seconds * 1e6),
         metric @ (Metric::BodyBytesPerAnswer
         | Metric::DecodedBytesPerAnswer
-        | Metric::ItemsPerAnswer) => answer_sizes::reading(metric, numbers()?.inspected?),
+        | Metric::ItemsPerAnswer) => answer_sizes::reading(metric, numbers()?.counts.inspected?),
         Metric::BytesReceivedPerAnswer => value(answer_sizes::bytes_received(numbers()?)?),
         Metric::BytesReceivedRate => value(numbers()?.bytes_received_per_s),
         Metric::BytesSentRate => value(numbers()?.bytes_sent_per_s),
-        Metric::BytesReceived => count(numbers()?.bytes_received),
-        Metric::BytesSent => count(numbers()?.bytes_sent),
+        Metric::BytesReceived => count(numbers()?.counts.bytes_received),
+        Metric::BytesSent => count(numbers()?.counts.bytes_sent),
         Metric::AchievedRatio => value(numbers()?.achieved_ratio?),
         Metric::SessionsStarted => count(numbers()?.sessions?.started),
         Metric::SessionsCompleted => count(numbers()?.sessions?.completed),
@@ -142,30 +140,21 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         Metric::NegativeDelays => count(delivery(named, trial)?.negative_delays),
         Metric::ProbeCpu => value(delivery(named, trial)?.probe_cpu_s? * 1e6),
         Metric::GeneratorUtilization => value(numbers()?.generator_utilization),
-        Metric::GeneratorLagP99 => value(numbers()?.generator_lag_p99_us),
-        Metric::GeneratorCpuPerRequest => value(numbers()?.generator_cpu_us_per_request),
-        Metric::GeneratorCapacity => value(numbers()?.generator_capacity_per_s?),
+        Metric::GeneratorLagP99 => value(numbers()?.generator.lag_p99_us),
+        Metric::GeneratorCpuPerRequest => value(numbers()?.generator.cpu_us_per_request),
+        Metric::GeneratorCapacity => value(numbers()?.generator.capacity_per_s?),
         Metric::GeneratorCapacityUsed => value(numbers()?.generator_capacity_used?),
-        Metric::CpuSteal => value(numbers()?.cpu_steal?),
-        Metric::CpuIdle => value(numbers()?.cpu_idle?),
-        Metric::OtherCores => value(numbers()?.other_cores?),
+        Metric::CpuSteal => value(numbers()?.machine?.cpu_steal),
+        Metric::CpuIdle => value(numbers()?.machine?.cpu_idle),
+        Metric::OtherCores => value(numbers()?.machine?.other_cores?),
         Metric::SystemCpuPerRequest => value(numbers()?.system_cpu_us_per_request?),
         Metric::SystemRss => memory(named, numbers()?.system_rss?),
         Metric::RecoveryTime => value(recovery_us(trial.recovery?)?),
         Metric::TimeToReady => value(time_to_ready_us(trial.faults?)?),
         Metric::LongestOutage => value(trial.faults?.outage?.us),
         Metric::FailedWholeLoad => count(trial.faults?.failed),
-        metric @ (Metric::PreparationDuration
-        | Metric::PreparationGoodput
-        | Metric::PreparationErrorRate
-        | Metric::PreparationRetries) => preparation_reading(metric, preparation(named, trial)?),
-        metric @ (Metric::BackgroundGoodput
-        | Metric::BackgroundThroughput
-        | Metric::BackgroundErrorRate
-        | Metric::BackgroundFailed
-        | Metric::BackgroundInFlight
-        | Metric::BackgroundBytesReceivedPerAnswer) => {
-            background_reading(metric, background(named, trial)?)
+        Metric::SideLoad(role, metric) => {
+            side_loads::reading(metric, side_load(named, role, trial)?)
         }
         Metric::ComponentCpu => value(cores(named, numbers()?)?),
         Metric::ComponentCpuPerRequest => value(cpu_us_per_request(named, numbers()?)?),
@@ -221,11 +210,10 @@ fn arrival_delay(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> 
 /// The distribution of the earliest that delays may have been.
 fn earliest<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a TrialPercentiles> {
     let is_end_to_end = named.row.metric == Metric::EndToEndDelay;
-    match (probe(named, trial), is_end_to_end) {
-        (Some(probe), false) => probe.earliest.as_ref(),
-        (Some(probe), true) => probe.earliest_end_to_end.as_ref(),
-        (None, false) => trial.numbers?.earliest.as_ref(),
-        (None, true) => trial.numbers?.earliest_end_to_end.as_ref(),
+    let delays = delays(named, trial)?;
+    match is_end_to_end {
+        true => delays.earliest_end_to_end.as_ref(),
+        false => delays.earliest.as_ref(),
     }
 }
 
@@ -233,31 +221,29 @@ fn earliest<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a TrialP
 fn percentiles<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a TrialPercentiles> {
     let numbers = || trial.numbers;
     let load = || Some(Load::new(named, numbers()?));
-    let probe = probe(named, trial);
     match named.row.metric {
         Metric::Time(kind) | Metric::TimeDeviation(kind) => load()?.times(kind),
         Metric::TimeWeightedResponseTime => numbers()?.time_weighted.as_ref(),
-        Metric::PreparationResponseTime => preparation(named, trial)?.response.as_ref(),
-        Metric::BackgroundResponseTime => background(named, trial)?.response.as_ref(),
-        Metric::BackgroundServiceTime => background(named, trial)?.service.as_ref(),
-        Metric::Delay | Metric::DelayDeviation => match probe {
-            Some(probe) => probe.delay.as_ref(),
-            None => numbers()?.delay.as_ref(),
-        },
-        Metric::EndToEndDelay => match probe {
-            Some(probe) => probe.end_to_end.as_ref(),
-            None => numbers()?.end_to_end.as_ref(),
-        },
-        Metric::ArrivalDelay => match probe {
-            Some(probe) => probe.arrival.as_ref(),
-            None => numbers()?.arrival.as_ref(),
-        },
+        Metric::SideLoad(role, LoadMetric::Time(kind)) => {
+            side_load(named, role, trial)?.times(kind)
+        }
+        Metric::Delay | Metric::DelayDeviation => delays(named, trial)?.delay.as_ref(),
+        Metric::EndToEndDelay => delays(named, trial)?.end_to_end.as_ref(),
+        Metric::ArrivalDelay => delays(named, trial)?.arrival.as_ref(),
         _ => None,
     }
 }
 
+/// The delays at the probe of a metric.
+pub(super) fn delays<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a Delays> {
+    match probe(named, trial) {
+        Some(probe) => Some(&probe.delays),
+        None => Some(&trial.numbers?.delays),
+    }
+}
+
 /// The intermediate probe that a path names; `None` for the one where records must arrive.
-pub(super) fn probe<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a TrialProbe> {
+fn probe<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a TrialProbe> {
     find_by_name(named, trial.intermediate_probes, |probe| &probe.name)
 }
 

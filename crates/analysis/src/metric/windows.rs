@@ -7,7 +7,7 @@ use waggle_stats::{Range, ThinTail};
 use crate::{
     metric::{
         source::Source,
-        trial_value::{delivery_of, probe, thin},
+        trial_value::{delays, delivery_of, thin},
     },
     trial::trial_model::TrialModel,
 };
@@ -53,10 +53,7 @@ pub(crate) fn hidden_value(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> O
 /// the last of them.
 fn delay_bounds(named: &NamedMetric<'_>, trial: &TrialModel) -> Range {
     let source = Source::from_trial(trial);
-    let arrival = match probe(named, source) {
-        Some(probe) => probe.arrival.as_ref(),
-        None => source.numbers.and_then(|numbers| numbers.arrival.as_ref()),
-    };
+    let arrival = delays(named, source).and_then(|delays| delays.arrival.as_ref());
     let statistic = named.statistic;
     let arrived = arrival
         .zip(statistic)

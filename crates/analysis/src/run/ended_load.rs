@@ -1,7 +1,7 @@
 //! A load by itself, at its end: one trial of a run, with all of its answers.
 
 use waggle_metrics::resolve_in_load;
-use waggle_results::{IntervalSums, RunInfo, Trial};
+use waggle_results::{CountsRow, IntervalSums, RunInfo, Trial};
 use waggle_spec::LoadKind;
 
 use crate::{
@@ -31,9 +31,9 @@ impl EndedLoad {
         let sums = trial.answer_sums();
         let mut model = trial_model::trial(&trial, &run, Counted::Requests);
         let mut numbers = model.numbers.unwrap_or_default();
-        if run.load_model == LoadKind::Open && numbers.seconds > 0.0 {
-            let due_per_s = as_f64(trial.info.measured.due) / numbers.seconds;
-            numbers.offered_per_s.get_or_insert(due_per_s);
+        if run.load_model == LoadKind::Open && numbers.counts.seconds > 0.0 {
+            let due_per_s = as_f64(trial.info.measured.due) / numbers.counts.seconds;
+            numbers.generator.offered_per_s.get_or_insert(due_per_s);
         }
         model.numbers = Some(with_answers(numbers, &sums));
         Self {
@@ -64,19 +64,16 @@ impl EndedLoad {
 
 /// The numbers of a measured phase, with the counts of these sums.
 fn with_answers(numbers: TrialNumbers, sums: &IntervalSums) -> TrialNumbers {
-    let counts = &sums.counts;
     let steps = numbers.steps.into_iter().zip(&sums.steps);
     TrialNumbers {
-        succeeded: counts.succeeded,
-        failed: counts.failed,
-        skipped: counts.skipped,
-        bytes_sent: counts.bytes_sent,
-        bytes_received: counts.bytes_received,
+        counts: CountsRow {
+            seconds: numbers.counts.seconds,
+            ..sums.counts.clone()
+        },
         sessions: numbers.sessions.and(Some(sums.sessions)),
         steps: steps
             .map(|(step, counts)| TrialStep {
-                succeeded: counts.succeeded,
-                failed: counts.failed,
+                counts: counts.clone(),
                 ..step
             })
             .collect(),

@@ -331,7 +331,7 @@ fn step(
         lag_us: trial
             .numbers
             .as_ref()
-            .map(|numbers| numbers.generator_lag_p99_us),
+            .map(|numbers| numbers.generator.lag_p99_us),
     };
     let reasons = trial.reasons.iter();
     let mut why: Vec<Shortfall> = reasons

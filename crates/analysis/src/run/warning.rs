@@ -205,7 +205,7 @@ fn never_reached(info: &RunInfo, trials: &[TrialModel]) -> Option<Warning> {
     let steps = &info.scenario.as_ref()?.steps;
     let is_reached = |step: &&String| {
         let mut tried = numbers.iter().flat_map(|trial| &trial.steps);
-        tried.any(|tried| tried.name == **step && tried.succeeded + tried.failed > 0)
+        tried.any(|tried| tried.name == **step && tried.counts.succeeded + tried.counts.failed > 0)
     };
     let never: Vec<String> = steps
         .iter()

@@ -1,7 +1,9 @@
 //! A run of two variants over six numbers of users, as its trials would be.
 
 use rand::{Rng, SeedableRng, rngs::StdRng};
-use waggle_results::{CellInfo, FORMAT, Host, RunInfo, ScheduleInfo, TrialInfo, TrialKey};
+use waggle_results::{
+    CellInfo, CountsRow, FORMAT, Host, RunInfo, ScheduleInfo, TrialInfo, TrialKey,
+};
 use waggle_spec::{TimeKind, Times};
 use waggle_stats::Verdict;
 
@@ -186,10 +188,13 @@ fn trial(key: TrialKey, cell: &CellInfo, goodput: f64, random: &mut StdRng) -> T
         causes: Vec::new(),
         failure: None,
         numbers: Some(TrialNumbers {
-            seconds: 10.0,
+            counts: CountsRow {
+                seconds: 10.0,
+                succeeded: 10_000,
+                ..CountsRow::default()
+            },
             goodput_per_s: goodput,
             throughput_per_s: goodput,
-            succeeded: 10_000,
             times: Times::from_fn(|kind| {
                 let is_of_answers = matches!(kind, TimeKind::Response | TimeKind::Service);
                 is_of_answers.then(|| times.clone())
@@ -202,8 +207,7 @@ fn trial(key: TrialKey, cell: &CellInfo, goodput: f64, random: &mut StdRng) -> T
         remarks: Vec::new(),
         awake_may_help: false,
         faults: None,
-        preparation: None,
-        background: Vec::new(),
+        side_loads: Vec::new(),
         series: Series::default(),
         half_change: None,
         interval_s: 1.0,

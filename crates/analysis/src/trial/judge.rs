@@ -4,11 +4,10 @@ use hdrhistogram::Histogram;
 use waggle_metrics::Metric;
 use waggle_results as results;
 use waggle_results::{
-    AgentHostInfo, AgentInfo, BackgroundLoadInfo, CountsRow, FaultInfo, GeneratorInfo,
-    GeneratorPartInfo, LedgerInfo, MachineInfo, PhaseName, RunInfo, SystemOnNode, Trial, TrialEnd,
-    TrialInfo,
+    AgentHostInfo, AgentInfo, CountsRow, FaultInfo, GeneratorInfo, GeneratorPartInfo, LedgerInfo,
+    LoadInfo, MachineInfo, PhaseName, RunInfo, SystemOnNode, Trial, TrialEnd, TrialInfo,
 };
-use waggle_spec::{LoadKind, Threshold, TimeKind};
+use waggle_spec::{LoadKind, LoadRole, Threshold, TimeKind};
 use waggle_stats::{
     Agent, Arrivals, Counts, Findings, Generator, GeneratorPart, InjectedFault, Ledger, LoadModel,
     LoadProfile, Machine, NthAgent, Sender, StallSpan, SteadyBins, TrialFacts,
@@ -166,16 +165,12 @@ fn agent_facts(agent: &AgentInfo, count: u32, hosts: &[AgentHostInfo]) -> Agent 
 /// The worker thread of each background load. How late it sends is of no other load, and it waits for its CPU at the cost of its
 /// own times.
 fn background_workers(info: &TrialInfo) -> Vec<GeneratorPart> {
-    let loads = info
-        .background
-        .iter()
-        .filter_map(|background| background.load.as_ref());
-    let part = |load: &BackgroundLoadInfo| GeneratorPart {
+    let part = |load: &LoadInfo| GeneratorPart {
         utilization: load.generator.utilization,
         utilization_wanted: load.generator.utilization_wanted,
         ..GeneratorPart::default()
     };
-    loads.map(part).collect()
+    info.loads_of(LoadRole::Background).map(part).collect()
 }
 
 /// How long any probe was behind: its delays are its own. By a store's own instants they are not.

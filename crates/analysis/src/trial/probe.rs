@@ -3,8 +3,7 @@
 use waggle_results::{DeliveryInfo, LedgerInfo};
 
 use crate::recording::{
-    delays::{DelayLogs, DelaySource},
-    histogram::TrialPercentiles,
+    delays::{DelayLogs, Delays},
     trial_view::TrialView,
 };
 
@@ -14,18 +13,7 @@ pub struct TrialProbe {
     pub name: String,
     pub ledger: LedgerInfo,
     pub delivery: DeliveryInfo,
-    /// How the delays are known.
-    pub source: DelaySource,
-    /// From sent until visible there.
-    pub delay: Option<TrialPercentiles>,
-    /// From sent until it may have been visible there; `None`: not noted.
-    pub earliest: Option<TrialPercentiles>,
-    /// From due until visible there; `None` if requests fall due when they are sent.
-    pub end_to_end: Option<TrialPercentiles>,
-    /// From due until it may have been visible there.
-    pub earliest_end_to_end: Option<TrialPercentiles>,
-    /// From sent until its store had it; `None` if the probe does not know that.
-    pub arrival: Option<TrialPercentiles>,
+    pub delays: Delays,
     /// Most records that were accepted and not yet visible there at one look of the measured phase.
     pub backlog_max: Option<f64>,
 }
@@ -41,17 +29,11 @@ pub(crate) fn of_trial(view: &TrialView<'_>) -> Vec<TrialProbe> {
     let mut probes = Vec::new();
     let infos = trial.info.intermediate_probes.iter();
     for (info, logs) in infos.zip(&trial.intermediate_probes) {
-        let delays = DelayLogs::of_intermediate_probe(&info.delivery, logs).percentiles();
         probes.push(TrialProbe {
             name: info.delivery.probe.clone(),
             ledger: info.ledger.clone(),
             delivery: info.delivery.clone(),
-            source: delays.source,
-            delay: delays.delay,
-            earliest: delays.earliest,
-            end_to_end: delays.end_to_end,
-            earliest_end_to_end: delays.earliest_end_to_end,
-            arrival: delays.arrival,
+            delays: DelayLogs::of_intermediate_probe(&info.delivery, logs).percentiles(),
             backlog_max: accepted.waiting_max(&logs.backlog, *measured),
         });
     }

@@ -1,6 +1,6 @@
 //! The steps of a scenario in one trial.
 
-use waggle_results::{FailureCount, PhaseName, Trial, merge_range};
+use waggle_results::{PhaseName, StepCounts, Trial, merge_range};
 use waggle_spec::{StepTimes, TimeKind, Times};
 
 use crate::recording::{
@@ -16,9 +16,7 @@ pub struct TrialStep {
     pub goodput_per_s: f64,
     /// Answered requests per second, failures included.
     pub throughput_per_s: f64,
-    pub succeeded: u64,
-    pub failed: u64,
-    pub failures: Vec<FailureCount>,
+    pub counts: StepCounts,
     /// By kind; none without a sample.
     pub times: StepTimes<Option<TrialPercentiles>>,
     /// The lowest that response times may be without the lag of the load generator; `None`: the lag was not noted.
@@ -43,9 +41,7 @@ pub(crate) fn of_trial(trial: &Trial) -> Vec<TrialStep> {
             name: step.name.clone(),
             goodput_per_s: per_s(counts.succeeded),
             throughput_per_s: per_s(counts.succeeded + counts.failed),
-            succeeded: counts.succeeded,
-            failed: counts.failed,
-            failures: counts.failures.clone(),
+            counts: counts.clone(),
             times: Times::from_fn(|kind| histogram::of_trial(&times[kind])),
             response_without_lag: lag
                 .and_then(|lag| percentiles_without_lag(&times[TimeKind::Response], lag)),

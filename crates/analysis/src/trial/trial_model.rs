@@ -2,32 +2,31 @@
 
 use waggle_metrics::Metric;
 use waggle_results::{
-    ClientInfo, CountsRow, FailureCount, GeneratorInfo, InspectedCounts, LagInfo, MachineInfo,
-    NetworkCounts, PhaseName, RunInfo, SessionCounts, Trial, TrialEnd, TrialInfo,
+    ClientInfo, CountsRow, GeneratorInfo, MachineInfo, NetworkCounts, PhaseName, RunInfo,
+    SessionCounts, Trial, TrialEnd, TrialInfo,
 };
-use waggle_spec::{TimeKind, Times};
+use waggle_spec::{LoadRole, TimeKind, Times};
 use waggle_stats::{Cause, Finding, Reason, Stall, StallSpan, Verdict};
 
 use crate::{
     info::{factor::Counted, imported},
     recording::{
-        delays::{DelayLogs, DelaySource},
+        delays::{DelayLogs, Delays},
         histogram::{self, TrialPercentiles, as_f64},
         lag::percentiles_without_lag,
         samples,
         trial_view::TrialView,
     },
     trial::{
-        background::{self, TrialBackground},
         bottleneck::cpus_of_system,
         judge::{self, Judged},
         limits, machine,
         memory::{self, Memory},
         outage::{self, TrialFaults},
-        preparation::{self, TrialPreparation},
         probe::{self, TrialProbe},
         recovery::{self, TrialRecovery},
         series::{self, Series},
+        side_load::{self, TrialSideLoad},
         step::{self, TrialStep},
         system_metric::{self, TrialSystemMetric},
         time_weighted,
@@ -57,10 +56,8 @@ pub struct TrialModel {
     pub awake_may_help: bool,
     /// What was killed on purpose; `None`: nothing.
     pub faults: Option<TrialFaults>,
-    /// How the system was prepared; `None`: it was not, or an earlier trial did it.
-    pub preparation: Option<TrialPreparation>,
-    /// The loads beside the measured one, also those that are absent; empty if the trial did not get as far as their start.
-    pub background: Vec<TrialBackground>,
+    /// The loads that are not the measured one, in the order of the study.
+    pub side_loads: Vec<TrialSideLoad>,
     pub series: Series,
     /// Throughput of the second half of the measured phase ÷ that of the first, as a logarithm.
     pub half_change: Option<f64>,
@@ -114,19 +111,19 @@ impl Failure {
 /// The measured phase in numbers.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TrialNumbers {
-    pub seconds: f64,
+    pub counts: CountsRow,
+    /// What the load generator noted of itself; all 0 and unknown of another tool's.
+    pub generator: GeneratorInfo,
+    /// What the CPUs did, and who used them; `None`: not noted.
+    pub machine: Option<MachineInfo>,
+    /// At the probe where records must arrive.
+    pub delays: Delays,
     /// Succeeded records (or requests) per second.
     pub goodput_per_s: f64,
     /// Answered requests per second, failures included.
     pub throughput_per_s: f64,
-    pub succeeded: u64,
-    pub failed: u64,
-    pub skipped: u64,
     /// From the sum of their times.
     pub in_flight_mean: f64,
-    pub failures: Vec<FailureCount>,
-    /// Of connections and sessions.
-    pub other_failures: Vec<FailureCount>,
     /// By kind; none without a sample.
     pub times: Times<Option<TrialPercentiles>>,
     /// The lowest that response times may be without the lag of the load generator; `None`: the lag was not noted.
@@ -135,37 +132,12 @@ pub struct TrialNumbers {
     pub time_weighted: Option<TrialPercentiles>,
     /// Stretches without a success, in their order; `None`: not known.
     pub stalls: Option<Vec<StallSpan>>,
-    /// How the delays at the probe where records must arrive are known.
-    pub delay_source: DelaySource,
-    /// From sent until visible.
-    pub delay: Option<TrialPercentiles>,
-    /// From sent until it may have been visible; `None`: not noted.
-    pub earliest: Option<TrialPercentiles>,
-    /// From due until visible; `None` if requests fall due when they are sent.
-    pub end_to_end: Option<TrialPercentiles>,
-    /// From due until it may have been visible.
-    pub earliest_end_to_end: Option<TrialPercentiles>,
-    /// From sent until the store of the probe where it must arrive had it; `None` if the probe does not know that.
-    pub arrival: Option<TrialPercentiles>,
     /// `None` where resources were not sampled.
     pub system_cpu_us_per_request: Option<f64>,
-    pub generator_cpu_us_per_request: f64,
     pub generator_utilization: f64,
-    pub generator_lag_p99_us: f64,
-    /// How late the generator was, at several percentiles; `None`: not noted.
-    pub lag: Option<LagInfo>,
     /// CPU that reading the records back took, as a share of what the system used.
     pub probe_cpu_share: Option<f64>,
-    /// CPU steal; `None`: not noted.
-    pub cpu_steal: Option<f64>,
-    pub cpu_idle: Option<f64>,
-    /// Cores that all of the system used; `None`: not all of it is known.
-    pub system_cores: Option<f64>,
-    /// Cores that other programs used; `None`: not known.
-    pub other_cores: Option<f64>,
-    /// What the load generator can send with this shape of load, by its calibration.
-    pub generator_capacity_per_s: Option<f64>,
-    /// Requests sent, as a share of that.
+    /// Requests sent, as a share of what the load generator can send.
     pub generator_capacity_used: Option<f64>,
     /// Mean cores of each component replica.
     pub component_cores: Vec<(String, f64)>,
@@ -175,17 +147,12 @@ pub struct TrialNumbers {
     pub component_rss: Vec<(String, Memory)>,
     /// The share of throttled periods of each component that has a limit on CPUs by a cgroup.
     pub component_throttled: Vec<(String, f64)>,
-    pub offered_per_s: Option<f64>,
     /// Answered ÷ due requests; `None` where none was due.
     pub achieved_ratio: Option<f64>,
     /// Most records that were accepted and not yet visible at one look; `None` where nobody looked.
     pub backlog_max: Option<f64>,
-    pub bytes_sent: u64,
-    pub bytes_received: u64,
     pub bytes_sent_per_s: f64,
     pub bytes_received_per_s: f64,
-    /// Of the answers that were inspected; `None`: none was.
-    pub inspected: Option<InspectedCounts>,
     /// Of a scenario; none where the load is one request.
     pub steps: Vec<TrialStep>,
     pub sessions: Option<SessionCounts>,
@@ -208,7 +175,7 @@ impl TrialNumbers {
     /// All stalls together; `None`: there was none, or they are not known.
     #[must_use]
     pub fn stall(&self) -> Option<Stall> {
-        Stall::new(self.stalls.as_ref()?, self.seconds)
+        Stall::new(self.stalls.as_ref()?, self.counts.seconds)
     }
 
     /// 0: there was none.
@@ -225,6 +192,12 @@ impl TrialNumbers {
 }
 
 impl TrialModel {
+    /// The loads of a role, in the order of the study.
+    pub fn loads_of(&self, role: LoadRole) -> impl Iterator<Item = &TrialSideLoad> {
+        let loads = self.side_loads.iter();
+        loads.filter(move |load| load.info.role == role)
+    }
+
     /// Whether the cell's estimates rest on it too: it came to its end and measured something.
     #[must_use]
     pub fn counts(&self) -> Option<&TrialNumbers> {
@@ -284,8 +257,7 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
             .chain(findings.remarks.into_iter().map(TrialRemark::Found))
             .collect(),
         faults: outage::of_trial(trial),
-        preparation: preparation::of_trial(&trial.info),
-        background: background::of_trial(&trial.info),
+        side_loads: side_load::of_trial(&trial.info),
         series: series::series(&view, counted, series::points_max(info.order.len())),
         half_change,
         interval_s: judge::interval_s(trial),
@@ -323,18 +295,14 @@ fn numbers(
     let generator = trial.info.generator.clone().unwrap_or_default();
     let quantiles = imported_quantiles(&trial.info);
     let delays = DelayLogs::of_last_probe(trial).map(|logs| logs.percentiles());
-    let delays = delays.unwrap_or_default();
     let (cores, memory) = (samples.cores(*within), memory::of_trial(samples, *within));
     Some(TrialNumbers {
-        seconds: measured.seconds,
+        counts: measured.clone(),
+        machine,
+        delays: delays.unwrap_or_default(),
         goodput_per_s: as_f64(good(measured, counted)) / measured.seconds,
         throughput_per_s: answered / measured.seconds,
-        succeeded: measured.succeeded,
-        failed: measured.failed,
-        skipped: measured.skipped,
         in_flight_mean: mean_in_flight(trial, *within),
-        failures: measured.failures.clone(),
-        other_failures: measured.other_failures.clone(),
         times: Times::from_fn(|kind| {
             let is_of_answers = matches!(kind, TimeKind::Response | TimeKind::Service);
             histogram::of_trial(&times[kind])
@@ -344,44 +312,27 @@ fn numbers(
             .and_then(|lag| percentiles_without_lag(&times[TimeKind::Response], lag)),
         time_weighted: None,
         stalls: None,
-        delay_source: delays.source,
-        delay: delays.delay,
-        earliest: delays.earliest,
-        end_to_end: delays.end_to_end,
-        earliest_end_to_end: delays.earliest_end_to_end,
-        arrival: delays.arrival,
         system_cpu_us_per_request: samples::of_system(&cores)
             .filter(|_| answered > 0.0)
             .map(|cores| cores * measured.seconds * 1e6 / answered),
         network: trial.info.network_counts(),
-        generator_cpu_us_per_request: generator.cpu_us_per_request,
-        generator_utilization: background::utilization(&trial.info),
-        generator_lag_p99_us: generator.lag_p99_us,
-        lag: generator.lag,
+        generator_utilization: side_load::utilization(&trial.info),
         probe_cpu_share: judge::probe_cpu_share(view),
-        cpu_steal: machine.map(|machine| machine.cpu_steal),
-        cpu_idle: machine.map(|machine| machine.cpu_idle),
-        system_cores: machine.and_then(|machine| machine.system_cores),
-        other_cores: machine.and_then(|machine| machine.other_cores),
-        generator_capacity_per_s: generator.capacity_per_s,
         generator_capacity_used: capacity_used(&generator, measured),
         component_cores: own_names(cores),
         system_rss: memory.system,
         component_rss: memory.components,
         component_throttled: limits::throttled_shares(&trial.info.limits),
-        offered_per_s: generator.offered_per_s,
         achieved_ratio: achieved_ratio(&trial.info, answered),
         backlog_max: accepted.waiting_max(&trial.backlog, *within),
-        bytes_sent: measured.bytes_sent,
-        bytes_received: measured.bytes_received,
         bytes_sent_per_s: as_f64(measured.bytes_sent) / measured.seconds,
         bytes_received_per_s: as_f64(measured.bytes_received) / measured.seconds,
-        inspected: measured.inspected,
         steps: step::of_trial(trial),
         sessions,
         sessions_per_s: sessions.map(|counts| as_f64(counts.completed) / measured.seconds),
         clients: trial.info.clients.clone(),
         metrics: system_metric::of_trial(&trial.metrics, *within),
+        generator,
         unknown: imported.map(imported::unknown_metrics).unwrap_or_default(),
         clock_error_us: clock_error_us(&trial.info),
         time_resolution_us: imported.map_or(0.0, |imported| imported.resolution_us),

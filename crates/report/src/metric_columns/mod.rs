@@ -177,19 +177,10 @@ fn names(model: &Model, subject: Subject) -> Vec<Option<&str>> {
                 .chain(before.map(|name| Some(name.as_str())))
                 .collect()
         }
-        Subject::Preparation => {
-            let loads = model
-                .trials
-                .iter()
-                .flat_map(|trial| &trial.preparation)
-                .flat_map(|preparation| &preparation.loads);
+        Subject::SideLoad(role) => {
+            let trials = model.trials.iter();
+            let loads = trials.flat_map(|trial| trial.loads_of(role));
             let names = different(loads.map(|load| load.info.name.as_str()));
-            names.into_iter().map(Some).collect()
-        }
-        Subject::Background => {
-            let loads = model.trials.iter().flat_map(|trial| &trial.background);
-            let ran = loads.filter(|load| load.load.is_some());
-            let names = different(ran.map(|load| load.name.as_str()));
             names.into_iter().map(Some).collect()
         }
         Subject::Component => component_names(model).into_iter().map(Some).collect(),

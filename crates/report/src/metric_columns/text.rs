@@ -49,7 +49,8 @@ impl Text<'_> {
                 let step = numbers
                     .flat_map(|numbers| &numbers.steps)
                     .find(|step| step.name == *step_name);
-                step.map(|step| kinds(&step.failures)).unwrap_or_default()
+                step.map(|step| kinds(&step.counts.failures))
+                    .unwrap_or_default()
             }
         }
     }
@@ -142,11 +143,11 @@ fn best_and_worst(model: &Model, trial: &TrialModel) -> String {
 const TOLD: [Named; 4] = [
     ("failures", |_, trial| {
         let numbers = trial.numbers.as_ref();
-        kinds(numbers.map_or(&[], |numbers| &numbers.failures))
+        kinds(numbers.map_or(&[], |numbers| &numbers.counts.failures))
     }),
     ("other_failures", |_, trial| {
         let numbers = trial.numbers.as_ref();
-        kinds(numbers.map_or(&[], |numbers| &numbers.other_failures))
+        kinds(numbers.map_or(&[], |numbers| &numbers.counts.other_failures))
     }),
     ("level", |_, trial| {
         trial.info.level.map(number).unwrap_or_default()

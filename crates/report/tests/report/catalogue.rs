@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use waggle_analysis::Model;
 use waggle_metrics::{CATALOGUE, NamedMetric, Row, Subject, resolve};
 use waggle_report::{csv, html};
-use waggle_spec::{Reference, ReferenceRow};
+use waggle_spec::{LoadRole, Reference, ReferenceRow};
 
 use crate::{
     seeded::{Seeded, Wrong, reference::column},
@@ -29,8 +29,8 @@ fn path_prefix(study: &Seeded, subject: Subject) -> &'static [&'static str] {
         Subject::System => &["system."],
         Subject::Recovery => &[""],
         Subject::Fault => &["faults."],
-        Subject::Preparation => &["prepare.fill."],
-        Subject::Background => &["background.lists."],
+        Subject::SideLoad(LoadRole::Preparation) => &["prepare.fill."],
+        Subject::SideLoad(LoadRole::Background) => &["background.lists."],
         Subject::Component => &["components.gateway."],
         Subject::SystemMetric => &["metrics.lag."],
     }

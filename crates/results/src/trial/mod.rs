@@ -1,35 +1,34 @@
 //! `trial.json`, and the row types of the files next to it.
 
-use waggle_spec::{Arrivals, LoadStage};
 mod agent;
-mod background;
 mod clients;
-mod cool_down;
 mod delivery;
-mod generator_part;
+mod generator;
 mod inspected;
 pub(crate) mod limit;
+mod load;
 mod network;
 mod preparation;
-mod quiet_wait;
 mod rows;
 mod stopped;
 mod sums;
+mod waits;
 
 pub use agent::{AgentHostInfo, AgentInfo, NodeInfo, PodInfo, SystemOnNode, ThrottledInfo};
-pub use background::{BackgroundInfo, BackgroundLoadInfo};
 pub use clients::{ClientEndInfo, ClientInfo};
-pub use cool_down::CoolDownInfo;
 pub use delivery::{DeliveryInfo, InstantsInfo, MeasuredRecords, SampleInfo};
-pub use generator_part::GeneratorPartInfo;
+pub use generator::{GeneratorInfo, GeneratorPartInfo, LagInfo};
 pub use inspected::InspectedCounts;
+pub use load::{FillInfo, LoadInfo, LoadStepInfo};
 pub use network::{NetworkCounts, NetworkInfo};
-pub use preparation::{PreparationInfo, PrepareLoadInfo, PrepareStepInfo, SnapshotInfo};
-pub use quiet_wait::QuietWaitInfo;
+pub use preparation::{PreparationInfo, SnapshotInfo};
 pub use rows::{BacklogRow, IntervalRow, ResourceRow, SystemMetricRow};
-use serde::{Deserialize, Serialize};
 pub use stopped::{StopNumber, StoppedInfo};
 pub use sums::{IntervalSums, add_failures, note_failure};
+pub use waits::{CoolDownInfo, QuietWaitInfo};
+
+use serde::{Deserialize, Serialize};
+use waggle_spec::{LoadRole, LoadStage};
 
 use crate::{
     FORMAT, FailureKind, ImportedTrialInfo, LimitInfo, RecoveryInfo, TrialKey, count::count,
@@ -108,9 +107,13 @@ pub struct TrialInfo {
     /// What was done to the system before its load; `None`: nothing, or an earlier trial did it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preparation: Option<PreparationInfo>,
-    /// The loads beside the measured one, in the order of the study; empty if the trial did not get as far as their start.
+    /// The other loads, in the order of the study, as far as they were run: of the preparation those that had something to add, then
+    /// those beside the measured one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub background: Vec<BackgroundInfo>,
+    pub loads: Vec<LoadInfo>,
+    /// Loads beside the measured one that the study leaves out in the trial's cell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absent_loads: Vec<String>,
     /// How the cool-down after the trial waited for a value of the machine; `None`: it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cool_down: Option<CoolDownInfo>,
@@ -155,7 +158,8 @@ impl TrialInfo {
             limits: Vec::new(),
             network: None,
             preparation: None,
-            background: Vec::new(),
+            loads: Vec::new(),
+            absent_loads: Vec::new(),
             cool_down: None,
             quiet_wait: None,
             imported: None,
@@ -287,6 +291,11 @@ pub struct ConnectingInfo {
 }
 
 impl TrialInfo {
+    /// The loads of a role, in the order of the study.
+    pub fn loads_of(&self, role: LoadRole) -> impl Iterator<Item = &LoadInfo> {
+        self.loads.iter().filter(move |load| load.role == role)
+    }
+
     /// What its own network counted in the measured phase, if it had one and got that far.
     #[must_use]
     pub fn network_counts(&self) -> Option<NetworkCounts> {
@@ -397,63 +406,6 @@ pub struct FailureCount {
     pub kind: FailureKind,
     #[serde(deserialize_with = "count")]
     pub count: u64,
-}
-
-/// Measurements of the load generator itself, over the measured phase.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GeneratorInfo {
-    pub workers: u32,
-    #[serde(deserialize_with = "count")]
-    pub connections_asked: u64,
-    /// Fewest open at the end of any interval.
-    #[serde(deserialize_with = "count")]
-    pub connections_open_min: u64,
-    pub cpu_us_per_request: f64,
-    /// Share of its CPU that the busiest worker thread used, 0 to 1.
-    pub utilization: f64,
-    /// The same with its time in the run queue, in which it waited for its CPU.
-    pub utilization_wanted: f64,
-    /// How long a worker thread waited in the run queue before each of its turns on a CPU.
-    pub run_queue_wait_mean_us: f64,
-    pub lag_p99_us: f64,
-    /// The same at more percentiles.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lag: Option<LagInfo>,
-    /// Requests per second asked for; `None` in closed load and users.
-    pub offered_per_s: Option<f64>,
-    /// How requests are spread, in open load.
-    pub arrivals: Arrivals,
-    /// What the load generator can send on this machine with this shape of load, found against the null server before the run;
-    /// `None` if it was not calibrated.
-    pub capacity_per_s: Option<f64>,
-    /// Mean number in flight, from the sum of their times.
-    pub in_flight_mean: f64,
-    /// How many a closed load keeps in flight; `None`: other loads, scenarios, and connections that are opened for each
-    /// request.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub in_flight_asked: Option<f64>,
-    /// The most that an open load has in flight; `None`: other loads, scenarios, and connections that are opened for each
-    /// request.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub in_flight_max: Option<u64>,
-    /// The part of it that belongs to no success of the measured phase: failed requests, and those that were in flight at its end
-    /// for longer than others at its start (so it may be negative). The rest is goodput × mean service time.
-    pub in_flight_unexplained: f64,
-    /// Each of several generators that made the load together; empty if it was one.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub generators: Vec<GeneratorPartInfo>,
-}
-
-/// How late the load generator sent, over the measured phase, in microseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LagInfo {
-    pub p50_us: f64,
-    pub p90_us: f64,
-    pub p99_us: f64,
-    pub p999_us: f64,
-    pub max_us: f64,
 }
 
 /// The account of records, by key. `sent = accepted + rejected + unknown`, `accepted = delivered + missing`.

@@ -11,3 +11,4 @@ mod message;
 pub(crate) mod random;
 pub(crate) mod records;
 pub(crate) mod scenario;
+pub(crate) mod side_load;

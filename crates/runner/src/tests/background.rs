@@ -1,6 +1,7 @@
 //! Loads beside the measured one: when they begin and end, what of them counts, and what becomes of the trial if they fail.
 
 use waggle_results::{PhaseName, TrialEnd};
+use waggle_spec::LoadRole;
 
 use super::{
     Bench, STUDY, Then, world,
@@ -56,15 +57,15 @@ async fn what_a_background_load_does_in_the_measured_phase_counts() {
         assert_eq!(info.measured.succeeded, 8 * PER_INTERVAL);
         let ledger = info.ledger.as_ref().unwrap();
         assert_eq!((ledger.sent, ledger.missing), (12 * PER_INTERVAL, 0));
-        let [lists] = &info.background[..] else {
-            panic!("{:?}", info.background)
-        };
-        assert_eq!(lists.name, "lists");
-        let Some(load) = &lists.load else {
+        let [load] = &info.loads[..] else {
             assert_eq!(info.key.cell, 1, "only the first cell has no listers");
+            assert!(info.loads.is_empty());
+            assert_eq!(info.absent_loads, ["lists"]);
             continue;
         };
-        let measured = &load.measured;
+        assert_eq!((load.role, &*load.name), (LoadRole::Background, "lists"));
+        assert!(info.absent_loads.is_empty());
+        let measured = &load.counts;
         assert_eq!(
             (measured.seconds, measured.succeeded),
             (2.0, 8 * BACKGROUND_PER_INTERVAL)
@@ -98,7 +99,7 @@ async fn check_failure(fault: Fault, reason: &str) {
         };
         assert_eq!(trial.info.key.cell, 2);
         assert_eq!((*phase, &**failure_reason), (PhaseName::Measure, reason));
-        assert!(trial.info.background[0].load.is_some());
+        assert_eq!(trial.info.loads[0].name, "lists");
     }
     let done = &world.borrow().done;
     let count = |what: &str| done.iter().filter(|done| *done == what).count();
@@ -192,7 +193,9 @@ async fn a_background_load_outlasts_a_late_end_of_the_measured_phase() {
     let trials = bench.results().trials;
     let with = trials.iter().filter(|trial| trial.info.key.cell == 2);
     for trial in with {
-        let load = trial.info.background[0].load.as_ref().unwrap();
-        assert_eq!(load.measured.succeeded, 9 * BACKGROUND_PER_INTERVAL);
+        assert_eq!(
+            trial.info.loads[0].counts.succeeded,
+            9 * BACKGROUND_PER_INTERVAL
+        );
     }
 }

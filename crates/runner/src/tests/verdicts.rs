@@ -71,7 +71,10 @@ async fn a_system_that_does_well_is_valid_and_thresholds_count() {
             .collect();
         assert_eq!(held, [Decision::Holds, Decision::Holds, Decision::Fails]);
         let numbers = model.trials[0].numbers.as_ref().unwrap();
-        assert_eq!((numbers.seconds, numbers.goodput_per_s), (2.0, 400.0));
+        assert_eq!(
+            (numbers.counts.seconds, numbers.goodput_per_s),
+            (2.0, 400.0)
+        );
     }
 }
 

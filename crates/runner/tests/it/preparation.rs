@@ -2,7 +2,8 @@
 
 use std::{collections::HashSet, fs, sync::Mutex};
 
-use waggle_results::{PreparationInfo, Run, Trial, TrialEnd};
+use waggle_results::{FillInfo, PreparationInfo, Run, Trial, TrialEnd};
+use waggle_spec::LoadRole;
 use waggle_testkit::http::{Reply, Server, answer, ok};
 
 use super::{Bench, example};
@@ -84,13 +85,10 @@ fn sessions_of(run: &Run) -> Vec<Vec<(u64, u64)>> {
         // Every object that is read exists.
         assert_eq!(trial.info.totals.failed, 0, "{:?}", trial.info.totals);
         assert!(trial.info.totals.succeeded > 0);
-        let loads = trial
-            .info
-            .preparation
-            .iter()
-            .flat_map(|preparation| &preparation.loads);
-        loads
-            .map(|load| (load.done_before, load.completed))
+        let loads = trial.info.loads_of(LoadRole::Preparation);
+        let fills = loads.filter_map(|load| load.fill);
+        fills
+            .map(|fill| (fill.done_before, fill.completed))
             .collect()
     };
     run.trials.iter().map(of_trial).collect()
@@ -103,11 +101,15 @@ fn a_system_is_filled_once_for_all_trials_of_a_cell() {
     assert_eq!(sessions_of(&run), [vec![(0, 40)], vec![]]);
     let prepared = preparation(&run.trials[0]);
     assert!(prepared.settle_s.unwrap() >= 0.3, "{prepared:?}");
-    let load = &prepared.loads[0];
+    let load = &run.trials[0].info.loads[0];
+    let fill = load.fill.unwrap();
     // Objects 7, 17, 27 and 37 were refused once.
-    assert_eq!((load.sessions, load.failed, load.retries), (40, 0, 4));
+    assert_eq!((fill.sessions, fill.failed, fill.retries), (40, 0, 4));
     assert_eq!((load.counts.succeeded, load.counts.failed), (40, 4));
-    assert_eq!(load.steps[0].counts, load.counts);
+    let create = &load.steps[0].counts;
+    assert_eq!((create.succeeded, create.failed), (40, 4));
+    assert_eq!(load.counts.failures, create.failures);
+    assert!(load.counts.seconds > 0.0 && load.generator.workers > 0);
     let times = load.response_time.as_ref().unwrap();
     assert!(times.points.windows(2).all(|pair| pair[0].us <= pair[1].us));
     assert!(run.trials[1].info.preparation.is_none());
@@ -262,19 +264,19 @@ fn a_server_that_runs_already_is_filled_before_its_load_is_tried() {
 }
 
 /// The reason of a preparation that does not succeed, and what is kept of it.
-fn failure(arguments: &str, study: String) -> (String, PreparationInfo) {
+fn failure(arguments: &str, study: String) -> (String, FillInfo) {
     let run = Bench::new(&system(arguments), &study).results();
     let trial = &run.trials[0];
     let TrialEnd::Failed { reason, .. } = &trial.info.end else {
         panic!("it did not fail")
     };
-    (reason.clone(), preparation(trial).clone())
+    (reason.clone(), trial.info.loads[0].fill.unwrap())
 }
 
 #[test]
 fn a_preparation_that_fails_says_why_and_keeps_what_was_measured() {
     let (reason, kept) = failure("full=12", study("[20]", ""));
-    let (failed, kept) = (kept.loads[0].failed, &kept.loads[0]);
+    let failed = kept.failed;
     assert_eq!(kept.completed, 12);
     // It ends with the first that failed; some were under way.
     let expected = format!(
@@ -284,12 +286,12 @@ fn a_preparation_that_fails_says_why_and_keeps_what_was_measured() {
     assert_eq!(reason, expected);
     let (reason, kept) = failure("dies=12", study("[20]", ""));
     assert_eq!(reason, "store-0 ended with exit code 7");
-    assert_eq!(kept.loads[0].sessions, 20);
+    assert_eq!(kept.sessions, 20);
     let wrong = study("[20]", "").replace("equals: '${objects}'", "equals: '21'");
     let wrong = wrong.replace("verify_timeout: 2s", "verify_timeout: 500ms");
     let (reason, kept) = failure("busy=7", wrong);
     let expected =
         "the check after the preparation \"fill\" does not hold within 500 ms: step count: ";
     assert!(reason.starts_with(expected), "{reason}");
-    assert_eq!(kept.loads[0].completed, 20);
+    assert_eq!(kept.completed, 20);
 }

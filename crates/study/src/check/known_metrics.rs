@@ -1,6 +1,7 @@
 //! The metrics that a study measures, by what it sends, kills, prepares and reads.
 
 use waggle_metrics::{CATALOGUE, Metric, Row, Subject, Unit};
+use waggle_spec::LoadRole;
 
 use crate::parts::request::RESERVED_NAMES;
 
@@ -89,8 +90,16 @@ pub(super) fn known_metrics(sent: &Sent) -> Vec<Known> {
         known.extend(metric_paths(faults, &[Subject::Fault]));
     }
     let named = [
-        (prepare, &sent.prepare_loads, Subject::Preparation),
-        (background, &sent.background, Subject::Background),
+        (
+            prepare,
+            &sent.prepare_loads,
+            Subject::SideLoad(LoadRole::Preparation),
+        ),
+        (
+            background,
+            &sent.background,
+            Subject::SideLoad(LoadRole::Background),
+        ),
         (components, &sent.components, Subject::Component),
     ];
     for (first, names, subject) in named {

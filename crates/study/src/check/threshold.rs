@@ -1,7 +1,7 @@
 //! Conditions on a cell's metrics: `path op value unit`.
 
 use waggle_metrics::{Metric, OverTrials, Subject, Unit, resolve};
-use waggle_spec::{Comparison, Threshold};
+use waggle_spec::{Comparison, LoadRole, Threshold};
 use waggle_units::{parse_byte_rate, parse_bytes, parse_duration, parse_number, parse_rate};
 
 use super::{
@@ -138,7 +138,8 @@ pub(crate) fn is_of_several_trials(metric: &[String]) -> bool {
 
 pub(crate) fn is_of_preparation(metric: &[String]) -> bool {
     let path: Vec<&str> = metric.iter().map(String::as_str).collect();
-    resolve(&path).is_some_and(|named| named.row.subject == Subject::Preparation)
+    resolve(&path)
+        .is_some_and(|named| named.row.subject == Subject::SideLoad(LoadRole::Preparation))
 }
 
 /// The unit of a metric by its path.

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use waggle_metrics::{CATALOGUE, Subject, Unit};
+use waggle_spec::LoadRole;
 use waggle_study::{Mistakes, Study, read_study, read_study_and_files, read_system};
 
 use super::{STUDY, accepted, change_text, headlines, prepare, probes, scenarios, source};
@@ -87,10 +88,10 @@ fn no_subject_is_left() {
     let rows = CATALOGUE.iter().map(|row| format!("{:?}", row.subject));
     let apart = [
         "Answers",
-        "Background",
+        "SideLoad(Background)",
         "Fault",
         "Recovery",
-        "Preparation",
+        "SideLoad(Preparation)",
         "Clients",
         "Network",
     ]
@@ -137,7 +138,7 @@ fn each_metric_can_be_in_a_condition() {
         records,
     );
     let lists = "background:\n  - { name: lists, endpoint: front, connections: 1, request: { get: /all } }\ndelivery: {";
-    let of_lists = [(Subject::Background, "background.lists.")];
+    let of_lists = [(Subject::SideLoad(LoadRole::Background), "background.lists.")];
     check(STUDY, &[("delivery: {", lists)], &of_lists, records);
     let inspects = (
         "    timeout: 5s",
@@ -163,8 +164,8 @@ fn each_metric_can_be_in_a_condition() {
         "",
     );
     let of_loads = [
-        (Subject::Preparation, "prepare.fill."),
-        (Subject::Preparation, "prepare.index."),
+        (Subject::SideLoad(LoadRole::Preparation), "prepare.fill."),
+        (Subject::SideLoad(LoadRole::Preparation), "prepare.index."),
     ];
     check(&(without_own + "thresholds:\n"), &[], &of_loads, |text| {
         read_study(&source("prepared.yaml", text), &super::system())

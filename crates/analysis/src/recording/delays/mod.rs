@@ -36,14 +36,20 @@ pub enum KnownBy {
 }
 
 /// The delays at one probe in one trial.
-#[derive(Debug, Default)]
-pub(crate) struct Delays {
-    pub(crate) source: DelaySource,
-    pub(crate) delay: Option<TrialPercentiles>,
-    pub(crate) earliest: Option<TrialPercentiles>,
-    pub(crate) end_to_end: Option<TrialPercentiles>,
-    pub(crate) earliest_end_to_end: Option<TrialPercentiles>,
-    pub(crate) arrival: Option<TrialPercentiles>,
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Delays {
+    /// How they are known.
+    pub source: DelaySource,
+    /// From sent until visible.
+    pub delay: Option<TrialPercentiles>,
+    /// From sent until it may have been visible; `None`: not noted.
+    pub earliest: Option<TrialPercentiles>,
+    /// From due until visible; `None` if requests fall due when they are sent.
+    pub end_to_end: Option<TrialPercentiles>,
+    /// From due until it may have been visible.
+    pub earliest_end_to_end: Option<TrialPercentiles>,
+    /// From sent until the probe's store had it; `None` if the probe does not know that.
+    pub arrival: Option<TrialPercentiles>,
 }
 
 /// What a trial has of the delays at one probe.

@@ -80,7 +80,11 @@ fn jmeter_without_a_header_has_its_default_columns() {
         ];
         let (model, _) = import("jmeter f", rows.concat());
         assert_eq!(counts(&model), [(2, 1)], "{url:?}");
-        assert_eq!(numbers(&model.trials[0]).bytes_sent, 3 * 122, "{url:?}");
+        assert_eq!(
+            numbers(&model.trials[0]).counts.bytes_sent,
+            3 * 122,
+            "{url:?}"
+        );
     }
     let other = "expected a header row with timeStamp and elapsed, found a row of 17 cells, which are not the columns that JMeter writes by default: put the header row of these results above it (jmeter.save.saveservice.print_field_names=true writes it)";
     refuse(
@@ -99,7 +103,7 @@ fn jmeter_without_a_header_has_its_default_columns() {
 fn counts_of_data_frames_are_whole_numbers() {
     let text = "timeStamp,elapsed,success,bytes\n1700000000000.0,5.0,true,24.0\n1700000000100.0,7.0,true,26.0\n";
     let (model, _) = import("jmeter f", text);
-    assert_eq!(numbers(&model.trials[0]).bytes_received, 50);
+    assert_eq!(numbers(&model.trials[0]).counts.bytes_received, 50);
     refuse(
         "jmeter f",
         "timeStamp,elapsed,success,bytes\n1700000000000,5,true,24.5\n",
@@ -144,7 +148,7 @@ fn jmeter_as_xml_is_read_as_its_listeners_count() {
     );
     let (model, report) = import("jmeter f", results(&[parent.clone(), failed, transaction]));
     assert_eq!(counts(&model), [(3, 1)]);
-    assert_eq!(numbers(&model.trials[0]).bytes_received, 4 * 78);
+    assert_eq!(numbers(&model.trials[0]).counts.bytes_received, 4 * 78);
     assert_near(response(&model, "max").unwrap(), 20_000.0, 1e-3);
     let remarks = format!("{:?}", model.trials[0].remarks);
     for remark in [
@@ -232,9 +236,13 @@ fn vegeta_has_rows_without_a_header() {
     let (model, _) = import("vegeta f", rows.concat());
     assert_eq!(counts(&model), [(2, 3)]);
     let trial = numbers(&model.trials[0]);
-    assert_eq!((trial.bytes_sent, trial.bytes_received), (50, 390));
+    assert_eq!(
+        (trial.counts.bytes_sent, trial.counts.bytes_received),
+        (50, 390)
+    );
     assert_near(response(&model, "max").unwrap(), 1_235.0, 1e-3);
     let kinds: Vec<String> = trial
+        .counts
         .failures
         .iter()
         .map(|failure| failure.kind.to_string())
@@ -266,7 +274,7 @@ fn hey_has_offsets_and_no_time_of_day() {
     let rows = "0.0087,0.0047,0.0042,0.0001,0.0019,0.0001,200,0.0016\n0.0050,0,0,0,0.0019,0.0001,500,0.0103\n0.0051,0,0,0,0.0019,0.0001,200,0.5000\n";
     let (model, _) = import("hey f", format!("\n{header}{rows}"));
     assert_eq!(counts(&model), [(2, 1)]);
-    assert_near(numbers(&model.trials[0]).seconds, 0.5035, 1e-3);
+    assert_near(numbers(&model.trials[0]).counts.seconds, 0.5035, 1e-3);
     assert_near(response(&model, "max").unwrap(), 8_700.0, 1e-3);
     let remarks = format!("{:?}", model.trials[0].remarks);
     assert!(

@@ -60,7 +60,7 @@ pub(crate) fn numbers(trial: &TrialModel) -> &TrialNumbers {
 pub(crate) fn counts(model: &Model) -> Vec<(u64, u64)> {
     let trials = model.trials.iter().map(numbers);
     trials
-        .map(|numbers| (numbers.succeeded, numbers.failed))
+        .map(|numbers| (numbers.counts.succeeded, numbers.counts.failed))
         .collect()
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn assert_near(value: f64, expected: f64, share: f64) {
 fn the_text_of_ab_has_counts_and_quantiles() {
     let (model, report) = import("ab ab-slow.txt", &[]);
     assert_eq!(counts(&model), [(816, 0)]);
-    assert_near(numbers(&model.trials[0]).seconds, 6.012, 1e-9);
+    assert_near(numbers(&model.trials[0]).counts.seconds, 6.012, 1e-9);
     assert_eq!(response(&model, "p50"), Some(39_000.0));
     assert_eq!(response(&model, "p99"), Some(44_000.0));
     assert_eq!(response(&model, "max"), Some(47_000.0));
@@ -114,7 +114,7 @@ fn quantiles_of_ab_are_finer_than_its_text() {
     assert_eq!(counts(&model), [(600, 0)]);
     assert_near(response(&model, "p99").unwrap(), 201.0, 1e-9);
     assert_near(response(&model, "max").unwrap(), 957.0, 1e-9);
-    assert_eq!(numbers(&model.trials[0]).bytes_received, 46_800);
+    assert_eq!(numbers(&model.trials[0]).counts.bytes_received, 46_800);
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn single_requests_of_ab_have_intervals_and_a_distribution() {
     let (model, report) = import("ab ab-slow.txt,ab-slow.tsv", &[]);
     assert_eq!(counts(&model), [(816, 0)]);
     let trial = &model.trials[0];
-    assert_near(numbers(trial).seconds, 6.012, 1e-9);
+    assert_near(numbers(trial).counts.seconds, 6.012, 1e-9);
     assert_near(response(&model, "p50").unwrap(), 39_000.0, 1e-3);
     assert_near(response(&model, "p999").unwrap(), 46_000.0, 0.03);
     let rates: Vec<f64> = trial
@@ -145,7 +145,7 @@ fn single_requests_of_ab_have_intervals_and_a_distribution() {
         rates.iter().all(|rate| (100.0..230.0).contains(rate)),
         "{rates:?}"
     );
-    assert_eq!(numbers(trial).bytes_received, 63_648);
+    assert_eq!(numbers(trial).counts.bytes_received, 63_648);
     assert!(!report.contains("single requests, hence"), "{report}");
 }
 
@@ -158,14 +158,23 @@ fn jmeter_has_cells_steps_and_failures() {
     let steps: Vec<(&str, u64, u64)> = numbers(&model.trials[1])
         .steps
         .iter()
-        .map(|step| (step.name.as_str(), step.succeeded, step.failed))
+        .map(|step| {
+            (
+                step.name.as_str(),
+                step.counts.succeeded,
+                step.counts.failed,
+            )
+        })
         .collect();
     assert_eq!(steps, [("list, \"all\"", 120, 0), ("show", 108, 12)]);
     assert!(report.contains("not connected"), "{report}");
     assert!(report.contains("status 500"), "{report}");
     // Each answer of the null server has 78 bytes, and each request 122.
     let ok = numbers(&model.trials[0]);
-    assert_eq!((ok.bytes_received, ok.bytes_sent), (240 * 78, 240 * 122));
+    assert_eq!(
+        (ok.counts.bytes_received, ok.counts.bytes_sent),
+        (240 * 78, 240 * 122)
+    );
     assert!(
         model
             .trials
@@ -204,6 +213,7 @@ fn k6_has_steps_failures_and_what_it_dropped() {
     let (model, _) = import("k6 k6.json --load-model open", &[]);
     assert_eq!(counts(&model), [(56, 4)]);
     let kinds: Vec<String> = numbers(&model.trials[0])
+        .counts
         .failures
         .iter()
         .map(|failure| format!("{} {}", failure.count, failure.kind))
@@ -226,7 +236,11 @@ fn csv_files_are_read_by_their_columns() {
 fn a_warm_up_is_in_no_number() {
     let (model, report) = import("jmeter jmeter-ok.jtl --warm-up 1s", &[]);
     let trial = numbers(&model.trials[0]);
-    assert!((1..240).contains(&trial.succeeded), "{}", trial.succeeded);
+    assert!(
+        (1..240).contains(&trial.counts.succeeded),
+        "{}",
+        trial.counts.succeeded
+    );
     assert!(
         report.contains("warm-up 1 s, as given at the import"),
         "{report}"

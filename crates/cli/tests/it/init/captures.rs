@@ -91,7 +91,7 @@ fn each_user_has_a_login_of_its_own() {
         assert!(trial.failure.is_none(), "{}", output_text(&ran));
         let numbers = trial.numbers.as_ref().unwrap();
         assert!(
-            numbers.succeeded > 0 && numbers.failed == 0,
+            numbers.counts.succeeded > 0 && numbers.counts.failed == 0,
             "{}",
             output_text(&ran)
         );

@@ -49,7 +49,7 @@ pub(crate) fn made_and_run(source: &str, arguments: &[&str]) -> String {
         .trials
         .iter()
         .filter_map(|trial| trial.numbers.as_ref())
-        .map(|numbers| numbers.succeeded)
+        .map(|numbers| numbers.counts.succeeded)
         .sum();
     let answered = server.stop();
     assert!(

@@ -83,24 +83,23 @@ fn background_loads_run_beside_the_measured_load_and_have_metrics() {
     let mut listed = 0;
     for trial in &model.trials {
         assert_eq!(trial.failure, None, "{}", output_text(&ran));
-        let [lists, changes] = &trial.background[..] else {
-            panic!("{:?}", trial.background)
-        };
-        let changes = &changes.load.as_ref().unwrap().info;
-        assert_eq!(changes.measured.succeeded, 0);
-        assert!(changes.measured.failed > 0);
+        let (changes, lists) = trial.side_loads.split_last().unwrap();
+        let changes = &changes.info;
+        assert_eq!((&*changes.name, changes.counts.succeeded), ("changes", 0));
+        assert!(changes.counts.failed > 0);
         assert_eq!(changes.response_time, None);
-        let Some(lists) = &lists.load else {
+        let Some(lists) = lists.first() else {
             assert_eq!(trial.info.key.cell, 1);
+            assert_eq!(trial.info.absent_loads, ["lists"]);
             continue;
         };
-        assert_eq!((trial.info.key.cell, lists.info.measured.failed), (2, 0));
+        assert_eq!((trial.info.key.cell, lists.info.counts.failed), (2, 0));
         assert_eq!(lists.info.generator.connections_asked, 2);
         assert!(lists.response.is_some() && lists.service.is_some());
-        listed += lists.info.measured.succeeded;
+        listed += lists.info.counts.succeeded;
         // The measured load does not count what runs beside it.
         let numbers = trial.numbers.as_ref().unwrap();
-        assert_eq!(numbers.failed, 0);
+        assert_eq!(numbers.counts.failed, 0);
     }
     // Those of the warm-up and of the end are more.
     assert!((1..=count(&counted.lists)).contains(&listed), "{listed}");
@@ -129,6 +128,6 @@ fn background_loads_run_beside_several_generators() {
     let model = workspace.report_of(&ran);
     let trial = &model.trials[0];
     assert_eq!(trial.failure, None, "{}", output_text(&ran));
-    assert!(trial.background.iter().all(|one| one.load.is_some()));
+    assert!(trial.info.absent_loads.is_empty() && trial.side_loads.len() == 2);
     assert!(count(&counted.lists) > 0 && count(&counted.gets) > 0);
 }

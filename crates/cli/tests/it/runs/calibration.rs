@@ -63,7 +63,7 @@ fn capacity_is_calibrated_once_and_compared_with_each_trial() {
         .clone()
         .unwrap();
     let shape = calibration.shapes.values_mut().next().unwrap();
-    assert_eq!(first.generator_capacity_per_s, Some(shape.requests_per_s));
+    assert_eq!(first.generator.capacity_per_s, Some(shape.requests_per_s));
     assert!(first.generator_capacity_used.unwrap() > 0.0);
 
     // Any machine sends more than one request per second, so this calibration is wrong.
@@ -79,7 +79,7 @@ fn capacity_is_calibrated_once_and_compared_with_each_trial() {
     );
     let trial = model(&workspace, "second").trials.swap_remove(0);
     let numbers = trial.numbers.unwrap();
-    assert_eq!(numbers.generator_capacity_per_s, Some(1.0));
+    assert_eq!(numbers.generator.capacity_per_s, Some(1.0));
     assert!(
         trial.remarks.iter().any(|remark| matches!(
             remark,

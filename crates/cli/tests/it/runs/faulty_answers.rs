@@ -44,6 +44,7 @@ fn failures(server: &Server, requests: u32) -> (Model, Vec<FailureKind>) {
     let numbers = model.trials[0].numbers.as_ref();
     let numbers = numbers.unwrap_or_else(|| panic!("{text}"));
     let kinds = numbers
+        .counts
         .failures
         .iter()
         .map(|failure| failure.kind)
@@ -79,8 +80,8 @@ fn a_server_that_dies_while_it_answers_is_a_row() {
     let (model, kinds) = failures(&server, 10);
     assert_eq!(kinds, [FailureKind::Reset]);
     let numbers = model.trials[0].numbers.as_ref().unwrap();
-    assert_eq!(numbers.succeeded, 4);
-    assert_eq!(numbers.inspected.unwrap().items, Some(4));
+    assert_eq!(numbers.counts.succeeded, 4);
+    assert_eq!(numbers.counts.inspected.unwrap().items, Some(4));
 }
 
 fn check_refusal(system: &str, files: &[(&str, &str)], parts: &[&str]) {

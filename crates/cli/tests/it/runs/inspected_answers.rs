@@ -65,9 +65,9 @@ fn numbers(model: &Model) -> &TrialNumbers {
 fn a_study_has_what_was_measured_of_its_answers() {
     let (model, table, report) = run(answer_in_chunks("gzip", &ZIPPED));
     let numbers = numbers(&model);
-    let inspected = numbers.inspected.unwrap();
+    let inspected = numbers.counts.inspected.unwrap();
     assert!(inspected.answers > 0);
-    assert_eq!(inspected.answers, numbers.succeeded);
+    assert_eq!(inspected.answers, numbers.counts.succeeded);
     assert_eq!(
         inspected.body_bytes,
         inspected.answers * ZIPPED.len() as u64
@@ -105,8 +105,12 @@ fn a_study_has_what_was_measured_of_its_answers() {
 fn answers_that_cannot_be_read_fail_with_their_reason() {
     let (model, _, report) = run(answer_in_chunks("br", &ZIPPED));
     let numbers = numbers(&model);
-    assert_eq!((numbers.succeeded, numbers.inspected), (0, None));
+    assert_eq!(
+        (numbers.counts.succeeded, numbers.counts.inspected),
+        (0, None)
+    );
     let kinds: Vec<FailureKind> = numbers
+        .counts
         .failures
         .iter()
         .map(|failure| failure.kind)

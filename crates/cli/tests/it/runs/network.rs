@@ -48,7 +48,7 @@ fn successes_of(model: &Model) -> Vec<u64> {
             trial
                 .numbers
                 .as_ref()
-                .map_or(0, |numbers| numbers.succeeded)
+                .map_or(0, |numbers| numbers.counts.succeeded)
         })
         .collect()
 }

@@ -51,7 +51,7 @@ fn recovery_is_in_every_report() {
     );
     let ledger = trial.info.ledger.as_ref().unwrap();
     assert_eq!((ledger.missing, ledger.delivered), (0, ledger.accepted));
-    assert!(ledger.accepted > trial.numbers.as_ref().unwrap().succeeded);
+    assert!(ledger.accepted > trial.numbers.as_ref().unwrap().counts.succeeded);
     let read = |name: &str| fs::read_to_string(workspace.run_folder().join(name)).unwrap();
     let expected = match trial.recovery.unwrap().outcome {
         Recovery::After(after_s) => ["true".to_owned(), after_s.to_string(), "1".to_owned()],

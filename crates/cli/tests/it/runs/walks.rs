@@ -58,7 +58,7 @@ fn a_study_times_walks_as_wholes() {
     let duration = numbers.times[TimeKind::Session].as_ref().unwrap();
     assert_eq!(duration.count, sessions.completed);
     // The load ends after a number of requests, in the middle of a walk or after it.
-    let walks = numbers.steps[0].succeeded.div_ceil(PAGES as u64);
+    let walks = numbers.steps[0].counts.succeeded.div_ceil(PAGES as u64);
     assert!(walks.abs_diff(sessions.completed) <= 1, "{numbers:?}");
     let page = numbers.times[TimeKind::Response].as_ref().unwrap();
     assert!(duration.mean_us >= page.mean_us, "{numbers:?}");
@@ -77,10 +77,11 @@ fn a_walk_that_does_not_end_is_a_failed_session() {
     let (model, _, report) = run(endless, "            max_rounds: 4\n");
     let numbers = model.trials[0].numbers.as_ref().unwrap();
     let sessions = numbers.sessions.unwrap();
-    assert_eq!((sessions.completed, numbers.failed), (0, 0));
+    assert_eq!((sessions.completed, numbers.counts.failed), (0, 0));
     assert!(sessions.failed > 0);
     assert_eq!(numbers.times[TimeKind::Session], None);
     let kinds: Vec<FailureKind> = numbers
+        .counts
         .other_failures
         .iter()
         .map(|failure| failure.kind)
@@ -111,6 +112,7 @@ fn a_token_that_has_expired_fails_its_walk() {
     let model = workspace.report_of(&ran);
     let numbers = model.trials[0].numbers.as_ref().unwrap();
     let kinds: Vec<FailureKind> = numbers
+        .counts
         .failures
         .iter()
         .map(|failure| failure.kind)

@@ -4,4 +4,5 @@ pub(crate) mod background;
 pub(crate) mod clients;
 pub(crate) mod inspected_answers;
 pub(crate) mod preparation;
+mod side_load;
 pub(crate) mod steps;

@@ -173,7 +173,7 @@ fn cool_down(model: &Model) -> Option<Fact> {
 fn cpu_steal(trials: &[TrialModel]) -> Option<Fact> {
     let shares = trials
         .iter()
-        .filter_map(|trial| trial.numbers.as_ref()?.cpu_steal);
+        .filter_map(|trial| Some(trial.numbers.as_ref()?.machine?.cpu_steal));
     let most = shares.reduce(f64::max)?;
     let text = format!(
         "at most {} of the CPU time in a measured phase",

@@ -9,13 +9,12 @@
     reason = "made-up numbers that cannot be written are a failed test"
 )]
 
-mod background;
 mod broker;
 mod grid;
 mod growth;
 mod load_drop;
-mod preparation;
 pub(crate) mod reference;
+mod side_loads;
 mod steps;
 mod technologies;
 mod transports;

@@ -12,10 +12,8 @@ use waggle_results::{
 use waggle_spec::{TimeKind, Times};
 
 use super::{
-    Chance, Machine, Seeded, Wrong,
-    background::background,
-    broker, growth, load_drop,
-    preparation::preparation,
+    Chance, Machine, Seeded, Wrong, broker, growth, load_drop,
+    side_loads::with_side_loads,
     steps::{Steps, sessions_of},
     technologies, transports,
 };
@@ -475,19 +473,18 @@ fn completed_trial(
             ..whole
         };
     };
-    TrialInfo {
+    let sent = TrialInfo {
         agents: Vec::new(),
         ledger: None,
         delivery: None,
-        preparation: Some(preparation()),
-        background: background(made.key),
         sessions: Some(SessionsInfo {
             measured: sessions_of(&last.measured),
             totals: sessions_of(&last.totals),
         }),
         steps,
         ..whole
-    }
+    };
+    with_side_loads(made.key, sent)
 }
 
 /// The load, which was open, went on after the measured phase.
@@ -761,7 +758,8 @@ fn failed_trial(seeded: &Seeded, made: &Made) -> TrialInfo {
         limits: limits(seeded, false),
         network: network(seeded, false),
         preparation: None,
-        background: Vec::new(),
+        loads: Vec::new(),
+        absent_loads: Vec::new(),
         cool_down: None,
         quiet_wait: None,
         imported: None,

@@ -46,14 +46,19 @@ pub struct GeneratorSettings {
 }
 
 impl GeneratorSettings {
+    /// Those of any load of this model.
+    pub(crate) fn new(model: &LoadModel, workers: usize) -> Self {
+        Self {
+            workers,
+            connections: model.connections().into(),
+            ..Self::default()
+        }
+    }
+
     /// Those of a cell, with this number of worker threads.
     #[must_use]
     pub fn from_cell(cell: &Cell, workers: usize) -> Self {
-        let settings = Self {
-            workers,
-            connections: cell.load.connections().into(),
-            ..Self::default()
-        };
+        let settings = Self::new(&cell.load, workers);
         match cell.load {
             // A schedule may ask for sessions; only the first request of each falls due by it. It has no single number if the
             // load changes, or if it ends after a number of requests and then waits for the last answers.
@@ -227,16 +232,6 @@ pub(crate) fn session_counts(counts: load::SessionCounts) -> SessionCounts {
         started: counts.started,
         completed: counts.completed,
         failed: counts.failed,
-    }
-}
-
-/// All requests of a load as those of one step.
-pub(crate) fn request_counts(counts: &load::Counts) -> StepCounts {
-    StepCounts {
-        sent: counts.sent,
-        succeeded: counts.succeeded,
-        failed: counts.failed,
-        failures: failures(&counts.failures),
     }
 }
 

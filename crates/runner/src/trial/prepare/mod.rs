@@ -1,30 +1,29 @@
 //! Prepares a system before its load: the loads of a preparation, their checks, and a pause.
 
-use waggle_spec::{LoadModel, Protocol};
+use waggle_spec::{LoadModel, LoadRole, Protocol};
 mod settle;
-mod sums;
 
 use std::{io, pin::pin, sync::Arc, time::Duration};
 
 use tokio::{task::spawn_blocking, time::Instant};
 use waggle_load as load;
 use waggle_load::{Job, KeptRows, Retries, What};
-use waggle_results::{PhaseName, PreparationInfo, PrepareLoadInfo, TrialInfo};
+use waggle_results::{FillInfo, LoadInfo, PhaseName, PreparationInfo, TrialInfo};
 use waggle_study::{Cell, Preparation, PrepareLoad, Scenario};
 use waggle_system::{
     components::driver::{Driver, Failure},
     http::client::HttpConnector,
 };
 
-use self::sums::Sums;
 use crate::{
     event::Event,
     load::{
-        counts::{StepFailures, kinds},
+        counts::{GeneratorSettings, StepFailures, kinds},
         job,
         job::{OtherLoad, Parts},
         load_run::{Load, LoadError, LoadRun},
         scenario::{Kept, load_scenario},
+        side_load::{SideLoad, SideLoadSums},
     },
     trial::{
         Trial, TrialContext, TrialEnvironment,
@@ -114,12 +113,10 @@ impl Trial<'_> {
         }
         if let Some(restored) = self.context.snapshot.and_then(|snapshot| snapshot.restored) {
             // Once for each cell: trials that begin with the same snapshot are no further observations of it.
-            let loads = match self.context.key.repetition {
-                1 => restored.loads.clone(),
-                _ => Vec::new(),
-            };
+            if self.context.key.repetition == 1 {
+                trial_info.loads.clone_from(&restored.loads);
+            }
             trial_info.preparation = Some(PreparationInfo {
-                loads,
                 snapshot: Some(restored.info.clone()),
                 ..PreparationInfo::default()
             });
@@ -132,12 +129,10 @@ impl Trial<'_> {
         if preparation.loads.iter().all(is_done) {
             return Ok(());
         }
-        let mut info = PreparationInfo::default();
+        trial_info.preparation = Some(PreparationInfo::default());
         let allowed = Allowed::limit(preparation.at_most() + SPARE);
-        let work = self.prepare_all(environment, preparation, &mut info);
-        let done = phases.run(PhaseName::Prepare, allowed, work).await;
-        trial_info.preparation = Some(info);
-        done?;
+        let work = self.prepare_all(environment, preparation, trial_info);
+        phases.run(PhaseName::Prepare, allowed, work).await?;
         self.keep_snapshot(environment, phases, trial_info).await
     }
 
@@ -160,11 +155,7 @@ impl Trial<'_> {
         let folder = self.context.folder.to_path_buf();
         let secrets = self.context.secrets;
         let prepared = &environment.prepared;
-        let loads = trial_info
-            .preparation
-            .iter()
-            .flat_map(|record| &record.loads);
-        let loads = loads.cloned().collect();
+        let loads = trial_info.loads.clone();
         let driver = &mut environment.driver;
         let keep = async {
             let remarks = driver.stop_all().await;
@@ -238,7 +229,7 @@ impl Trial<'_> {
         &self,
         environment: &mut TrialEnvironment<D, L, W>,
         preparation: &Preparation,
-        info: &mut PreparationInfo,
+        info: &mut TrialInfo,
     ) -> Result<(), Abort> {
         for load in preparation.loads_with_sessions() {
             let done = environment.prepared.done_of(load);
@@ -253,7 +244,7 @@ impl Trial<'_> {
         if let Some(settle) = &preparation.settle {
             let start = Instant::now();
             self.settle(environment, settle).await?;
-            info.settle_s = Some(start.elapsed().as_secs_f64());
+            info.preparation.get_or_insert_default().settle_s = Some(start.elapsed().as_secs_f64());
         }
         Ok(())
     }
@@ -264,7 +255,7 @@ impl Trial<'_> {
         environment: &mut TrialEnvironment<D, L, W>,
         load: &PrepareLoad,
         done: u64,
-        info: &mut PreparationInfo,
+        info: &mut TrialInfo,
     ) -> Result<KeptRows, Abort> {
         let sent = Sent {
             scenario: &load.scenario,
@@ -283,8 +274,18 @@ impl Trial<'_> {
             max_duration: load.timeout,
         };
         let (job, content) = self.preparation_job(environment, load, sent).await?;
-        let mut sums = Sums::new(load, done);
-        info.loads.push(sums.info.clone());
+        let mut sums = SideLoadSums::new(SideLoad {
+            role: LoadRole::Preparation,
+            name: load.name().to_owned(),
+            settings: GeneratorSettings::new(&load.model, job.sending_workers()),
+            fill: Some(FillInfo {
+                sessions: load.sessions,
+                done_before: done,
+                ..FillInfo::default()
+            }),
+            steps: load.scenario.steps.clone(),
+        });
+        info.loads.push(sums.counts());
         let mut run = start_load(&mut environment.load, job).await?;
         let resends = Resends::default();
         resends.add(&run, content);
@@ -294,31 +295,29 @@ impl Trial<'_> {
             token_renewal::next_interval(&mut run, renewal.as_mut(), load_failure).await?
         {
             sums.add(&interval);
-            if let Some(last) = info.loads.last_mut() {
-                last.clone_from(&sums.info);
-            }
+            note_last(info, sums.counts());
+            let fill = sums.fill_info();
             // It cannot succeed any more.
-            if sums.info.failed > 0 {
+            if fill.failed > 0 {
                 run.stop();
             }
             self.events.show(Event::Preparing {
                 load: load.name().to_owned(),
-                done: done + sums.info.completed,
+                done: done + fill.completed,
                 sessions: load.sessions,
-                retries: sums.info.retries,
+                retries: fill.retries,
             });
         }
         let outcome = run.join().await.map_err(load_failure)?;
-        sums.end(outcome.ran_for);
-        if let Some(last) = info.loads.last_mut() {
-            last.clone_from(&sums.info);
-        }
+        let mut load_info = sums.info();
+        load_info.counts.seconds = outcome.ran_for.as_secs_f64();
+        note_last(info, load_info);
         let failures = StepFailures {
             names: &load.scenario.steps,
             outcome: &outcome,
             secrets: self.context.secrets,
         };
-        match incomplete(load, &sums.info, failures) {
+        match incomplete(load, &sums.fill_info(), failures) {
             Some(why) => Err(Failure::new(why).into()),
             None => Ok(outcome.kept),
         }
@@ -438,12 +437,15 @@ fn load_failure(why: LoadError) -> Failure {
     Failure::new(why.to_string())
 }
 
+/// Replaces what the load that is running has done so far.
+fn note_last(info: &mut TrialInfo, load: LoadInfo) {
+    if let Some(last) = info.loads.last_mut() {
+        *last = load;
+    }
+}
+
 /// Why a load is not complete; `None`: it is.
-fn incomplete(
-    load: &PrepareLoad,
-    info: &PrepareLoadInfo,
-    failures: StepFailures<'_>,
-) -> Option<String> {
+fn incomplete(load: &PrepareLoad, info: &FillInfo, failures: StepFailures<'_>) -> Option<String> {
     let outcome = failures.outcome;
     let name = load.name();
     let wanted = info.sessions - info.done_before;
@@ -472,7 +474,7 @@ fn incomplete(
         .collect();
     let kinds = kinds + &mismatches;
     if info.failed == 0 {
-        let seconds = info.seconds;
+        let seconds = outcome.ran_for.as_secs_f64();
         return Some(format!(
             "the preparation \"{name}\" completed {} of {wanted} sessions within {seconds:.0} s{retries}{kinds}; a longer timeout gives it \
              more time",

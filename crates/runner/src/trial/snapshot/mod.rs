@@ -19,7 +19,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use waggle_load::KeptRows;
-use waggle_results::{PrepareLoadInfo, SnapshotInfo, private_file};
+use waggle_results::{LoadInfo, SnapshotInfo, private_file};
 use waggle_study::Cell;
 use waggle_system::{host::owner::Owner, now_utc, problem::Problem};
 
@@ -50,7 +50,7 @@ struct Manifest {
     /// The secrets that the components have in their files.
     secrets: BTreeMap<String, String>,
     /// What the loads did that made it.
-    loads: Vec<PrepareLoadInfo>,
+    loads: Vec<LoadInfo>,
     /// Sessions of each load.
     done: BTreeMap<String, u64>,
     /// The file below `kept` with what each load kept.
@@ -70,7 +70,7 @@ pub(crate) struct Restored {
     pub(crate) secrets: BTreeMap<String, String>,
     pub(crate) prepared: Prepared,
     /// What the loads did that made it.
-    pub(crate) loads: Vec<PrepareLoadInfo>,
+    pub(crate) loads: Vec<LoadInfo>,
 }
 
 /// What is kept of a prepared system besides its folders.
@@ -78,7 +78,7 @@ pub(crate) struct Restored {
 pub(crate) struct Contents {
     pub(crate) secrets: BTreeMap<String, String>,
     pub(crate) prepared: Prepared,
-    pub(crate) loads: Vec<PrepareLoadInfo>,
+    pub(crate) loads: Vec<LoadInfo>,
 }
 
 /// What was done to a system by the loads of a preparation.

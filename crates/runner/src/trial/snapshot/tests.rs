@@ -92,9 +92,9 @@ impl Case {
         let contents = Contents {
             secrets: BTreeMap::from([("database".to_owned(), "s3cret".to_owned())]),
             prepared: self.prepared.clone(),
-            loads: vec![PrepareLoadInfo {
+            loads: vec![LoadInfo {
                 name: "fill".to_owned(),
-                ..PrepareLoadInfo::default()
+                ..LoadInfo::default()
             }],
         };
         self.store.keep(key, &self.system, contents).unwrap()

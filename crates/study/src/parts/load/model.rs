@@ -29,41 +29,50 @@ pub(crate) fn load_model(checker: &mut Checker<'_>, keys: &Load) -> Option<LoadM
     }
 }
 
-fn keys_of(model: LoadKind) -> &'static [&'static str] {
-    match model {
-        LoadKind::Closed => &["connections", "pipelining"],
-        LoadKind::Open => &["rate", "stages", "arrivals", "connections", "pipelining"],
-        LoadKind::Users => &["users", "stages", "think_time"],
-        LoadKind::Clients => &["clients", "connections", "requests", "on_socket_error"],
-    }
+/// A key of some models, and where it is given.
+struct ModelKey<'k> {
+    name: &'static str,
+    place: Option<&'k Place>,
+    models: &'static [LoadKind],
+}
+
+/// The keys that belong to models, in the order of messages.
+fn model_keys(keys: &Load) -> [ModelKey<'_>; 10] {
+    use LoadKind::{Clients, Closed, Open, Users};
+    let key = |name, place, models| ModelKey {
+        name,
+        place,
+        models,
+    };
+    [
+        key("rate", keys.rate.place(), &[Open]),
+        key("users", keys.users.place(), &[Users]),
+        key("clients", keys.clients.place(), &[Clients]),
+        key("stages", keys.stages.place(), &[Open, Users]),
+        key("arrivals", keys.arrivals.place(), &[Open]),
+        key("think_time", keys.think_time.place(), &[Users]),
+        key(
+            "connections",
+            keys.connections.place(),
+            &[Closed, Open, Clients],
+        ),
+        key("pipelining", keys.pipelining.place(), &[Closed, Open]),
+        key("requests", keys.requests.place(), &[Clients]),
+        key("on_socket_error", keys.on_socket_error.place(), &[Clients]),
+    ]
 }
 
 fn refuse_foreign_keys(checker: &mut Checker<'_>, keys: &Load, model: LoadKind) {
-    let given = [
-        ("connections", keys.connections.place()),
-        ("pipelining", keys.pipelining.place()),
-        ("rate", keys.rate.place()),
-        ("stages", keys.stages.place()),
-        ("arrivals", keys.arrivals.place()),
-        ("users", keys.users.place()),
-        ("think_time", keys.think_time.place()),
-        ("clients", keys.clients.place()),
-        ("requests", keys.requests.place()),
-        ("on_socket_error", keys.on_socket_error.place()),
-    ];
-    let given = given
-        .into_iter()
-        .filter_map(|(key, place)| Some((key, place?)));
-    for (key, place) in given.filter(|(key, _)| !keys_of(model).contains(key)) {
-        let owners = LoadKind::ALL
-            .into_iter()
-            .filter(|owner| keys_of(*owner).contains(&key))
-            .map(LoadKind::name)
-            .collect::<Vec<_>>()
-            .join(" or ");
+    let all = model_keys(keys);
+    let (allowed, foreign): (Vec<_>, Vec<_>) =
+        all.iter().partition(|key| key.models.contains(&model));
+    for key in foreign {
+        let Some(place) = key.place else { continue };
+        let owners: Vec<&str> = key.models.iter().map(|owner| owner.name()).collect();
+        let owners = owners.join(" or ");
         let model_name = model.name();
         let why = format!("belongs to load.model {owners}; this load is {model_name}");
-        let expected = list(keys_of(model).iter().copied());
+        let expected = list(allowed.iter().map(|key| key.name));
         checker.report(place.key_mistake(why).with_expected(expected));
     }
 }

@@ -68,7 +68,7 @@ pub(crate) fn result(planned: &Planned, load: &EndedLoad, inputs: ResultInputs<'
         settings,
         seed: planned.seed,
         interrupted: inputs.interrupted,
-        seconds: numbers.seconds,
+        seconds: numbers.counts.seconds,
         due: all.due,
         sent: all.sent,
         succeeded: all.succeeded,

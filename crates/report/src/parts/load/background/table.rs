@@ -2,33 +2,22 @@
 
 use crate::{
     layout::table::{Column, Field, Table},
-    parts::columns::{place, time_quantiles},
+    parts::{
+        columns::time_quantiles,
+        load::side_load::{Row, goodput, identity, rows},
+    },
     words::format::{self, Unit},
 };
 
-use waggle_analysis::{CellModel, Model, TrialBackgroundLoad, TrialModel};
-
-/// A background load of one trial.
-struct Row<'a> {
-    cell: &'a CellModel,
-    trial: &'a TrialModel,
-    name: &'a str,
-    load: &'a TrialBackgroundLoad,
-}
+use waggle_analysis::{Model, TrialSideLoad};
+use waggle_spec::LoadRole;
 
 /// A row for each background load of each trial in which it ran. `None`: there is none.
 pub(crate) fn background_loads(model: &Model) -> Option<Table> {
-    let mut columns = place(model, |row: &Row<'_>| row.cell);
+    let mut columns = identity(model, |row: &Row<'_>| *row);
     columns.extend([
-        Column::numbers("repetition", |row: &Row<'_>| {
-            Field::plain(row.trial.info.key.repetition.to_string())
-        }),
-        Column::words("load", |row: &Row<'_>| Field::plain(row.name)),
         Column::words("sends", |row: &Row<'_>| Field::plain(sends(row.load))),
-        Column::numbers("requests/s", |row: &Row<'_>| {
-            let rate = row.load.goodput_per_s();
-            Field::optional(rate.map(|rate| Unit::Plain.show(rate)))
-        }),
+        goodput(),
     ]);
     columns.extend(time_quantiles(|row: &Row<'_>| row.load.response.as_ref()));
     columns.extend([
@@ -37,7 +26,7 @@ pub(crate) fn background_loads(model: &Model) -> Option<Table> {
             Field::optional(bytes.map(|bytes| Unit::Bytes.show(bytes)))
         }),
         Column::numbers("errors", |row: &Row<'_>| {
-            Field::nothing_expected(row.load.info.measured.failed)
+            Field::nothing_expected(row.load.info.counts.failed)
         }),
         Column::numbers("worker CPU", |row: &Row<'_>| {
             Field::share(Some(row.load.info.generator.utilization))
@@ -45,29 +34,17 @@ pub(crate) fn background_loads(model: &Model) -> Option<Table> {
     ]);
     let caption = "Each load that ran beside the measured one, in the measured phase: succeeded requests per second, and their response \
                    times";
-    Table::new("background", caption, columns, all_rows(model)).unless_empty()
-}
-
-fn all_rows(model: &Model) -> Vec<Row<'_>> {
-    let mut rows = Vec::new();
-    for trial in &model.trials {
-        let Some(cell) = model.cell(trial.info.key.cell) else {
-            continue;
-        };
-        rows.extend(trial.background.iter().filter_map(|activity| {
-            Some(Row {
-                cell,
-                trial,
-                name: &activity.name,
-                load: activity.load.as_ref()?,
-            })
-        }));
-    }
-    rows
+    Table::new(
+        "background",
+        caption,
+        columns,
+        rows(model, LoadRole::Background),
+    )
+    .unless_empty()
 }
 
 /// `4 connections`, or `2/s`.
-fn sends(load: &TrialBackgroundLoad) -> String {
+fn sends(load: &TrialSideLoad) -> String {
     let generator = &load.info.generator;
     match (generator.offered_per_s, generator.connections_asked) {
         (Some(rate), _) => format!("{}/s", format::plain(rate)),

@@ -2,48 +2,37 @@
 
 use crate::{
     layout::table::{Column, Field, Table},
-    parts::columns::{place, time_quantiles},
+    parts::{
+        columns::time_quantiles,
+        load::side_load::{self, Row, goodput, identity},
+    },
     words::format::{self, Unit},
 };
 
-use waggle_analysis::{CellModel, Model, TrialModel, TrialPercentiles, TrialPrepareLoad};
-use waggle_results::PrepareStepInfo;
-
-/// A load of one trial.
-#[derive(Clone, Copy)]
-struct Row<'a> {
-    cell: &'a CellModel,
-    trial: &'a TrialModel,
-    load: &'a TrialPrepareLoad,
-}
+use waggle_analysis::{Model, TrialPercentiles};
+use waggle_results::{FillInfo, LoadStepInfo};
+use waggle_spec::LoadRole;
 
 /// One step of a load.
 struct StepRow<'a> {
     of: Row<'a>,
-    step: &'a PrepareStepInfo,
+    step: &'a LoadStepInfo,
     times: Option<&'a TrialPercentiles>,
 }
 
 /// A row for each load of each trial that prepared its system. `None`: there is none.
 pub(crate) fn preparations(model: &Model) -> Option<Table> {
-    let mut columns = place(model, |row: &Row<'_>| row.cell);
+    let mut columns = identity(model, |row: &Row<'_>| *row);
     columns.extend([
-        Column::numbers("repetition", |row: &Row<'_>| {
-            Field::plain(row.trial.info.key.repetition.to_string())
-        }),
-        Column::words("load", |row: &Row<'_>| Field::plain(&row.load.info.name)),
         Column::numbers("sessions", sessions),
         Column::numbers("time", |row: &Row<'_>| {
-            Field::plain(Unit::Time.show(row.load.info.seconds * 1e6))
+            Field::plain(Unit::Time.show(row.load.info.counts.seconds * 1e6))
         }),
         Column::numbers("sessions/s", |row: &Row<'_>| {
             let rate = row.load.sessions_per_s();
             Field::optional(rate.map(|rate| Unit::Plain.show(rate)))
         }),
-        Column::numbers("requests/s", |row: &Row<'_>| {
-            let rate = row.load.goodput_per_s();
-            Field::optional(rate.map(|rate| Unit::Plain.show(rate)))
-        }),
+        goodput(),
     ]);
     columns.extend(time_quantiles(|row: &Row<'_>| row.load.response.as_ref()));
     columns.extend([
@@ -51,17 +40,23 @@ pub(crate) fn preparations(model: &Model) -> Option<Table> {
             Field::nothing_expected(row.load.info.counts.failed)
         }),
         Column::numbers("retries", |row: &Row<'_>| {
-            Field::nothing_expected(row.load.info.retries)
+            Field::nothing_expected(fill(row).retries)
         }),
     ]);
     let caption = "Each load that prepared a system. An error is a request that failed; its session sent it again, or gave up";
-    Table::new("preparations", caption, columns, all_rows(model)).unless_empty()
+    Table::new(
+        "preparations",
+        caption,
+        columns,
+        side_load::rows(model, LoadRole::Preparation),
+    )
+    .unless_empty()
 }
 
 /// The same by step; `None` if no load has two.
 pub(crate) fn prepare_steps(model: &Model) -> Option<Table> {
     let mut rows = Vec::new();
-    for row in all_rows(model) {
+    for row in side_load::rows(model, LoadRole::Preparation) {
         let steps = row.load.info.steps.iter().zip(&row.load.steps);
         rows.extend(steps.map(|(step, times)| StepRow {
             of: row,
@@ -70,14 +65,8 @@ pub(crate) fn prepare_steps(model: &Model) -> Option<Table> {
         }));
     }
     rows.retain(|row| row.of.load.info.steps.len() > 1);
-    let mut columns = place(model, |row: &StepRow<'_>| row.of.cell);
+    let mut columns = identity(model, |row: &StepRow<'_>| row.of);
     columns.extend([
-        Column::numbers("repetition", |row: &StepRow<'_>| {
-            Field::plain(row.of.trial.info.key.repetition.to_string())
-        }),
-        Column::words("load", |row: &StepRow<'_>| {
-            Field::plain(&row.of.load.info.name)
-        }),
         Column::words("step", |row: &StepRow<'_>| Field::plain(&row.step.name)),
         Column::numbers("requests", |row: &StepRow<'_>| {
             Field::count(row.step.counts.succeeded)
@@ -90,24 +79,11 @@ pub(crate) fn prepare_steps(model: &Model) -> Option<Table> {
     Table::new("prepare-steps", "The same by step", columns, rows).unless_empty()
 }
 
-fn all_rows(model: &Model) -> Vec<Row<'_>> {
-    let mut rows = Vec::new();
-    for trial in &model.trials {
-        let Some(cell) = model.cell(trial.info.key.cell) else {
-            continue;
-        };
-        let preparation = trial.preparation.iter();
-        let loads = preparation.flat_map(|setup| &setup.loads);
-        rows.extend(loads.map(|load| Row { cell, trial, load }));
-    }
-    rows
-}
-
 /// How many sessions were completed; next to it those that the system had before, or that are missing.
 fn sessions(row: &Row<'_>) -> Field {
-    let info = &row.load.info;
+    let info = fill(row);
     let wanted = info.sessions - info.done_before.min(info.sessions);
-    let preparation = row.trial.preparation.as_ref();
+    let preparation = row.trial.info.preparation.as_ref();
     let snapshot = preparation.and_then(|setup| setup.snapshot.as_ref());
     if snapshot.is_some_and(|snapshot| snapshot.is_reused) {
         return Field::count(info.completed).with_aside("of the snapshot".to_owned());
@@ -118,4 +94,9 @@ fn sessions(row: &Row<'_>) -> Field {
     };
     let missing = (info.completed < wanted).then(|| format!("of {}", format::count(wanted)));
     Field::count(info.completed).with_aside(missing.or(before))
+}
+
+/// Every load that fills a system has it.
+fn fill(row: &Row<'_>) -> FillInfo {
+    row.load.info.fill.unwrap_or_default()
 }

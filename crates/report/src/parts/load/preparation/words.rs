@@ -1,13 +1,16 @@
 //! How systems were prepared, in sentences.
 
 use crate::words::format;
-use waggle_analysis::{Model, TrialPreparation};
+use waggle_analysis::{Model, TrialModel};
 use waggle_results::SnapshotInfo;
 
 /// Which trials share a preparation, and where it came from.
 pub(crate) fn sentences(model: &Model) -> Vec<String> {
-    let all = || model.trials.iter().flat_map(|trial| &trial.preparation);
-    let prepared = all().count();
+    let preparations = || {
+        let trials = model.trials.iter();
+        trials.flat_map(|trial| &trial.info.preparation)
+    };
+    let prepared = preparations().count();
     let mut sentences = Vec::new();
     let shared = model.trials.len() - prepared.min(model.trials.len());
     if shared > 0 {
@@ -18,13 +21,7 @@ pub(crate) fn sentences(model: &Model) -> Vec<String> {
             format::count(model.trials.len() as u64)
         ));
     }
-    let has_grown = |preparation: &TrialPreparation| {
-        preparation
-            .loads
-            .iter()
-            .any(|load| load.info.done_before > 0)
-    };
-    let grown = all().filter(|preparation| has_grown(preparation)).count();
+    let grown = model.trials.iter().filter(|trial| has_grown(trial)).count();
     if grown > 0 {
         sentences.push(format!(
             "The system grew in {} of {} trials: only what was missing was added to what an earlier level had left.",
@@ -33,9 +30,15 @@ pub(crate) fn sentences(model: &Model) -> Vec<String> {
         ));
     }
     sentences.extend(snapshots(
-        all().filter_map(|preparation| preparation.snapshot.as_ref()),
+        preparations().filter_map(|preparation| preparation.snapshot.as_ref()),
     ));
     sentences
+}
+
+/// Whether something was added to what an earlier trial had left.
+fn has_grown(trial: &TrialModel) -> bool {
+    let mut fills = trial.info.loads.iter().filter_map(|load| load.fill);
+    fills.any(|fill| fill.done_before > 0)
 }
 
 fn snapshots<'a>(all: impl Iterator<Item = &'a SnapshotInfo>) -> Option<String> {

@@ -60,7 +60,7 @@ pub(crate) fn trials(model: &Model) -> Table {
         Column::numbers("max", time(|times| times.max.as_ref())),
         Column::numbers(
             "errors",
-            number(|numbers| Field::nothing_expected(numbers.failed)),
+            number(|numbers| Field::nothing_expected(numbers.counts.failed)),
         ),
         Column::numbers(
             "delivered",

@@ -11,7 +11,7 @@ type AtProbe<'a> = Vec<(&'a DeliveryInfo, DelaySource)>;
 /// At the probe where records must arrive.
 pub(crate) fn at_last_probe(probe: &str, trials: &[TrialModel]) -> String {
     let of_trial = |trial: &'_ TrialModel| {
-        let source = trial.numbers.as_ref().map(|numbers| numbers.delay_source);
+        let source = trial.numbers.as_ref().map(|numbers| numbers.delays.source);
         Some((trial.info.delivery.clone()?, source.unwrap_or_default()))
     };
     let owned: Vec<(DeliveryInfo, DelaySource)> = trials.iter().filter_map(of_trial).collect();
@@ -36,7 +36,7 @@ pub(crate) fn at_intermediate_probe(place: usize, name: &str, trials: &[TrialMod
         .iter()
         .filter_map(|trial| trial.intermediate_probes.get(place));
     let probes: AtProbe<'_> = trial_probes
-        .map(|probe| (&probe.delivery, probe.source))
+        .map(|probe| (&probe.delivery, probe.delays.source))
         .collect();
     format!(
         "every accepted record is also looked up by key at {name}{}",

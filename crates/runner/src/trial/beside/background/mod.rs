@@ -7,8 +7,8 @@ use std::{mem, time::Duration};
 use futures_util::future::{join_all, try_join_all};
 use tokio::{sync::watch, time::timeout};
 use waggle_load::Job;
-use waggle_results::{BackgroundInfo, TrialInfo};
-use waggle_spec::{Arrivals, LoadModel};
+use waggle_results::TrialInfo;
+use waggle_spec::{Arrivals, LoadModel, LoadRole};
 use waggle_study::{BackgroundLoad, Cell};
 use waggle_system::components::driver::{Driver, Failure};
 
@@ -19,6 +19,7 @@ use crate::{
         job,
         job::{OtherLoad, Parts},
         load_run::{Load, LoadError, LoadRun},
+        side_load::SideLoad,
     },
     trial::{
         TrialContext,
@@ -39,11 +40,10 @@ const MARK: &str = "background";
 
 /// A background load that can be started.
 struct BackgroundJob<'a> {
-    name: String,
+    load: SideLoad,
     job: Job,
     /// What the job sends.
     content: Content<'a>,
-    settings: GeneratorSettings,
 }
 
 /// The background loads of a trial.
@@ -59,13 +59,11 @@ pub(in crate::trial) struct Background<'a, R> {
 }
 
 struct Begun<R> {
-    name: String,
+    load: SideLoad,
     run: R,
-    settings: GeneratorSettings,
 }
 
 struct Running<R> {
-    name: String,
     run: R,
     sums: Sums,
 }
@@ -89,8 +87,12 @@ impl<'a, R> Background<'a, R> {
             };
             let job = job_of(cell, parts, load, model);
             jobs.push(BackgroundJob {
-                name: load.name().to_owned(),
-                settings: settings(load, model, job.sending_workers()),
+                load: SideLoad {
+                    role: LoadRole::Background,
+                    name: load.name().to_owned(),
+                    settings: settings(load, model, job.sending_workers()),
+                    ..SideLoad::default()
+                },
                 content: Box::new(move || requests(context, &load.request, MARK, &host)),
                 job,
             });
@@ -129,10 +131,8 @@ fn worker(context: TrialContext<'_>, index: usize) -> Option<usize> {
 
 fn settings(load: &BackgroundLoad, model: &LoadModel, workers: usize) -> GeneratorSettings {
     let settings = GeneratorSettings {
-        workers,
-        connections: model.connections().into(),
         arrivals: Arrivals::Uniform,
-        ..GeneratorSettings::default()
+        ..GeneratorSettings::new(model, workers)
     };
     match model {
         LoadModel::Open { rate_per_s, .. } => GeneratorSettings {
@@ -153,17 +153,17 @@ impl<D, L: Load, W> Companion<D, L, W> for Background<'_, L::Run> {
     fn start<'t>(&'t mut self, load: &'t mut L) -> Work<'t, Result<(), Failure>> {
         Box::pin(async {
             for background in mem::take(&mut self.jobs) {
-                let name = background.name;
+                let side_load = background.load;
                 // One process sends it, whatever number of generators makes the measured load.
                 let run = load.start(background.job, 1).await.map_err(|why| {
+                    let name = &side_load.name;
                     let what = format!("the background load \"{name}\" cannot be started: {why}");
                     Failure::new(what)
                 })?;
                 self.resends.add(&run, background.content);
                 self.begun.push(Begun {
-                    name,
+                    load: side_load,
                     run,
-                    settings: background.settings,
                 });
             }
             Ok(())
@@ -175,8 +175,7 @@ impl<D, L: Load, W> Companion<D, L, W> for Background<'_, L::Run> {
             let started = begun.run.started_monotonic();
             let ahead = load.measured.started.saturating_sub(started);
             self.running.push(Running {
-                sums: Sums::new(begun.settings, ahead, &load.measured),
-                name: begun.name,
+                sums: Sums::new(begun.load, ahead, &load.measured),
                 run: begun.run,
             });
         }
@@ -195,29 +194,30 @@ impl<D, L: Load, W> Companion<D, L, W> for Background<'_, L::Run> {
         }))
     }
 
-    /// Notes what each load of the cell did, also of those that are absent in it.
+    /// Notes what each load of the cell did, and which are absent in it.
     fn note_load(&mut self, _view: &View<'_, D, W>, info: &mut TrialInfo) -> Result<(), Abort> {
-        for load in &self.cell.background {
-            let mut running = self.running.iter_mut();
-            let running = running.find(|running| running.name == load.name());
-            info.background.push(BackgroundInfo {
-                name: load.name().to_owned(),
-                load: running.map(|running| running.sums.info()),
-            });
+        for running in &mut self.running {
+            let sums = running.sums.sums();
+            info.loads.push(sums.info());
+            if sums.is_unanswered() {
+                info.remarks.push(format!(
+                    "no request of the background load \"{}\" was answered in the measured phase",
+                    sums.load.name
+                ));
+            }
         }
-        let loads = self.running.iter();
-        for silent in loads.filter(|load| load.sums.is_unanswered()) {
-            info.remarks.push(format!(
-                "no request of the background load \"{}\" was answered in the measured phase",
-                silent.name
-            ));
-        }
+        let loads = self.cell.background.iter();
+        let absent = loads.filter(|load| load.model.is_none());
+        let names = absent.map(|load| load.name().to_owned());
+        info.absent_loads.extend(names);
         Ok(())
     }
 
     fn end(&mut self) -> Work<'_, Result<(), Failure>> {
-        let begun = self.begun.drain(..).map(|load| (load.name, load.run));
-        let running = self.running.drain(..).map(|load| (load.name, load.run));
+        let begun = self.begun.drain(..);
+        let begun = begun.map(|begun| (begun.load.name, begun.run));
+        let running = self.running.drain(..);
+        let running = running.map(|running| (running.sums.name().to_owned(), running.run));
         let loads: Vec<(String, L::Run)> = begun.chain(running).collect();
         for (_, run) in &loads {
             run.stop();
@@ -237,12 +237,12 @@ impl<D, L: Load, W> Companion<D, L, W> for Background<'_, L::Run> {
 impl<R: LoadRun> Running<R> {
     /// Takes its intervals until it has ended, which it is asked to when the measured phase is over.
     async fn follow(&mut self, mut is_measured: watch::Receiver<bool>) -> Result<(), Failure> {
-        let name = &self.name;
+        let name = self.sums.name().to_owned();
         let mut is_over = false;
         loop {
             let next = tokio::select! {
                 biased;
-                next = self.run.next_interval() => next.map_err(|why| load_failure(name, &why))?,
+                next = self.run.next_interval() => next.map_err(|why| load_failure(&name, &why))?,
                 _ = is_measured.wait_for(|measured| *measured), if !is_over => {
                     is_over = true;
                     self.run.stop();

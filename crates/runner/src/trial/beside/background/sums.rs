@@ -2,15 +2,14 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use hdrhistogram::Histogram;
 use tokio::sync::watch;
-use waggle_load::{Counts, Interval, add_times, empty_times};
-use waggle_results::BackgroundLoadInfo;
-use waggle_spec::{TimeKind, Times};
+use waggle_load::{Counts, Interval};
 
 use crate::{
-    histogram::quantiles,
-    load::counts::{Carried, GeneratorSettings, Measured, interval_row, kinds, tls_obstacle},
+    load::{
+        counts::{kinds, tls_obstacle},
+        side_load::{SideLoad, SideLoadSums},
+    },
     probe::Window,
 };
 
@@ -38,38 +37,26 @@ enum Place {
 
 /// The sums over the intervals of a background load.
 pub(super) struct Sums {
-    settings: GeneratorSettings,
+    sums: SideLoadSums,
     /// From its start to that of the measured load.
     ahead: Duration,
     /// Length of an interval of the measured load.
     interval: Duration,
     window: watch::Receiver<Option<Window>>,
     waiting: VecDeque<Interval>,
-    /// Requests in flight at the end of the last interval that was counted.
-    in_flight: u64,
-    measured: Measured,
-    /// Of the measured phase, and of the answers after it.
-    times: Times<Histogram<u64>>,
     /// The whole load.
     totals: Counts,
     was_connected: bool,
 }
 
 impl Sums {
-    pub(super) fn new(
-        settings: GeneratorSettings,
-        ahead: Duration,
-        measured: &MeasuredLoad,
-    ) -> Self {
+    pub(super) fn new(load: SideLoad, ahead: Duration, measured: &MeasuredLoad) -> Self {
         Self {
-            settings,
+            sums: SideLoadSums::new(load),
             ahead,
             interval: measured.interval,
             window: measured.window.clone(),
             waiting: VecDeque::new(),
-            in_flight: 0,
-            measured: Measured::default(),
-            times: empty_times(),
             totals: Counts::default(),
             was_connected: false,
         }
@@ -100,21 +87,14 @@ impl Sums {
         })
     }
 
-    /// Whether it sent all the time and nothing came back.
-    pub(super) fn is_unanswered(&self) -> bool {
-        let row = self.measured.counts();
-        row.seconds > 0.0 && row.succeeded + row.failed == 0
+    pub(super) fn name(&self) -> &str {
+        &self.sums.load.name
     }
 
     /// What it did, as far as it has come.
-    pub(super) fn info(&mut self) -> BackgroundLoadInfo {
+    pub(super) fn sums(&mut self) -> &SideLoadSums {
         self.count_waiting(0);
-        BackgroundLoadInfo {
-            measured: self.measured.counts(),
-            generator: self.measured.engine(&self.settings),
-            response_time: quantiles(&self.times[TimeKind::Response]),
-            service_time: quantiles(&self.times[TimeKind::Service]),
-        }
+        &self.sums
     }
 
     /// Counts the intervals whose place is known; the oldest of more than `max` in any case.
@@ -127,7 +107,12 @@ impl Sums {
                 return;
             }
             if let Some(interval) = self.waiting.pop_front() {
-                self.count(&interval, place.unwrap_or(Place::Before));
+                // The answers after the phase are to requests of the phase: times without them would be too short at the tail.
+                match place {
+                    None | Some(Place::Before) => self.sums.skip(&interval),
+                    Some(Place::During) => self.sums.add(&interval),
+                    Some(Place::After) => self.sums.add_answers(&interval),
+                }
             }
         }
     }
@@ -146,18 +131,6 @@ impl Sums {
             Place::During
         } else {
             Place::After
-        }
-    }
-
-    /// The answers after the phase are to requests of the phase: times without them would be too short at the tail.
-    fn count(&mut self, interval: &Interval, place: Place) {
-        let row = interval_row(interval, self.in_flight, &Carried::ByEach(0));
-        self.in_flight = interval.counts.in_flight;
-        if place == Place::During {
-            self.measured.add(interval, &row.counts);
-        }
-        if place != Place::Before {
-            add_times(&mut self.times, &interval.times);
         }
     }
 }

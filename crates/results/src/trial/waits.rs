@@ -1,6 +1,18 @@
-//! How the cool-down after a trial waited for a value of the machine.
+//! How a trial waited for its machine: before its start, and after its end.
 
 use serde::{Deserialize, Serialize};
+
+/// A wait until other programs used little CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QuietWaitInfo {
+    pub waited_s: f64,
+    /// Cores that other programs used at last, and the CPUs that waggle may use.
+    pub other_cores: f64,
+    pub cpus: u32,
+    /// Whether the machine was quiet then; else the time was over.
+    pub is_quiet: bool,
+}
 
 /// A cool-down that waited for a value of the machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
