@@ -407,7 +407,7 @@ pub(crate) enum System {
     /// Stop a running system
     Down(SystemName),
     /// Show whether a system is running, and its addresses
-    Status(SystemName),
+    Status(StartedSystem),
 }
 
 /// A system, and levels of its parameters.
@@ -436,6 +436,13 @@ pub(crate) struct SystemName {
     pub(crate) system: String,
     #[command(flatten)]
     pub(crate) trust: TrustFlags,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StartedSystem {
+    /// The system that runs
+    #[arg(value_name = "NAME")]
+    pub(crate) system: String,
 }
 
 /// Arguments of a process that waggle starts for itself.

@@ -8,14 +8,14 @@ use waggle_report::wording;
 use waggle_results::{CellInfo, LeftOutInfo};
 use waggle_runner::SystemWithArtifacts;
 
-use crate::{
-    inputs::{artifacts::fetch_locations, study::Loaded},
-    process::folders,
+use crate::inputs::{
+    artifacts::{artifacts_folder, fetch_locations},
+    study::Loaded,
 };
 
 /// The cells of the study that need an artifact that is missing and cannot be fetched.
 pub(crate) fn find(loaded: &Loaded) -> Result<Vec<LeftOutInfo>> {
-    if folders::artifacts().is_none() {
+    if artifacts_folder(&loaded.trust).is_err() {
         return Ok(Vec::new());
     }
     let locations = fetch_locations(&loaded.system_folder, &loaded.trust)?;

@@ -22,7 +22,7 @@ const DEPTH_MAX: usize = 16;
 /// pattern, 32 bytes of a text.
 const OPERATION_STEPS_MAX: usize = 500_000;
 /// Most steps for the values of all operations of a document.
-const DOCUMENT_STEPS_MAX: usize = 20_000_000;
+const DOCUMENT_STEPS_MAX: usize = 10_000_000;
 /// Bytes of a text that are one step.
 const BYTES_OF_STEP: usize = 32;
 /// Steps for a schema, besides its values.

@@ -289,7 +289,7 @@ fn steps_of_an_operation_and_of_a_document_are_limited() {
     values.document_steps.set(DOCUMENT_STEPS_MAX);
     let said = reason(16);
     assert!(
-        said.ends_with("the document's schemas take more than 20000000 steps"),
+        said.ends_with("the document's schemas take more than 10000000 steps"),
         "{said}"
     );
 }
