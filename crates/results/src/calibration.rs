@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fs, io, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use crate::Host;
+use crate::{Host, private_file};
 
 /// Most bytes of the file: a longer one was not written by waggle.
 const FILE_MAX_BYTES: u64 = 1024 * 1024;
@@ -60,11 +60,8 @@ impl CalibrationFile {
     #[must_use]
     pub fn read(path: &Path, waggle_version: &str, host: &Host) -> Self {
         let empty = Self::empty(waggle_version, host);
-        let is_sane = fs::metadata(path).is_ok_and(|about| about.len() <= FILE_MAX_BYTES);
-        let read = is_sane
-            .then(|| fs::read(path).ok())
-            .flatten()
-            .and_then(|text| serde_json::from_slice::<Self>(&text).ok());
+        let text = private_file::read_file(path, FILE_MAX_BYTES).ok();
+        let read = text.and_then(|text| serde_json::from_slice::<Self>(&text).ok());
         read.filter(|read| read.is_of(&empty)).unwrap_or(empty)
     }
 

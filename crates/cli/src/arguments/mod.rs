@@ -415,7 +415,7 @@ pub(crate) enum System {
     /// Stop a running system
     Down(SystemName),
     /// Show whether a system is running, and its addresses
-    Status(SystemName),
+    Status(StartedSystem),
     /// Make an image for containers of what a system has fetched, with what that needs of this machine, without a container engine
     ///
     /// Its first program is waggle. Without levels it has the artifacts of all levels; a parameter may be given several times.
@@ -448,6 +448,13 @@ pub(crate) struct SystemName {
     pub(crate) system: String,
     #[command(flatten)]
     pub(crate) trust: TrustFlags,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StartedSystem {
+    /// The system that runs
+    #[arg(value_name = "NAME")]
+    pub(crate) system: String,
 }
 
 /// Arguments of a process that waggle starts for itself.

@@ -8,15 +8,15 @@ use waggle_report::wording;
 use waggle_results::{CellInfo, LeftOutInfo};
 use waggle_runner::SystemWithArtifacts;
 
-use crate::{
-    inputs::{artifacts::fetch_locations, study::Loaded},
-    process::folders,
+use crate::inputs::{
+    artifacts::{artifacts_folder, fetch_locations},
+    study::Loaded,
 };
 
 /// The cells of the study that need an artifact that is missing and cannot be fetched.
 pub(crate) fn find(loaded: &Loaded) -> Result<Vec<LeftOutInfo>> {
     // The image of the system has its programs.
-    if loaded.study.system_pods.is_some() || folders::artifacts().is_none() {
+    if loaded.study.system_pods.is_some() || artifacts_folder(&loaded.trust).is_err() {
         return Ok(Vec::new());
     }
     let locations = fetch_locations(&loaded.system_folder, &loaded.trust)?;

@@ -1,11 +1,15 @@
-//! Whose files may start programs. A study, a system and the folder of a program are code: they are used if they and all folders above
-//! them belong to the caller or to root, and nobody else may write there. Otherwise another user of the machine decides what runs.
+//! Whose files may start programs. A study, a system and the folder of a program are code: they are used if they and all folders and
+//! links that lead to them belong to the caller or to root, and nobody else may write there. Otherwise another user of the machine
+//! decides what runs. The same holds for the folder of runs, in which waggle writes and from which it starts programs.
 
 use std::{
+    collections::HashSet,
+    ffi::OsString,
     fmt,
     fs::{self, Metadata},
+    io,
     os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use anyhow::{Context, Error, Result, anyhow};
@@ -17,6 +21,8 @@ const SUDO_CALLER: &str = "SUDO_UID";
 const ROOT: u32 = 0;
 /// Most files of a system's folder that are looked at.
 const MAX_FILES: usize = 100_000;
+/// Most links that lead to a file, as in Linux.
+const MAX_LINKS: usize = 40;
 const STICKY: u32 = 0o1000;
 const WRITE_OF_GROUP: u32 = 0o020;
 const WRITE_OF_OTHERS: u32 = 0o002;
@@ -43,6 +49,7 @@ pub(crate) enum Reason {
     Owner(u32),
     Writable(u32),
     TooManyFiles,
+    TooManyLinks,
     Unreadable(String),
 }
 
@@ -53,6 +60,7 @@ impl fmt::Display for Objection {
             Reason::Owner(owner) => write!(f, "{path} belongs to the user {owner}"),
             Reason::Writable(mode) => write!(f, "others may write to {path} (mode {mode:04o})"),
             Reason::TooManyFiles => write!(f, "{path} has more than {MAX_FILES} files"),
+            Reason::TooManyLinks => write!(f, "{path} has more than {MAX_LINKS} links"),
             Reason::Unreadable(why) => write!(f, "{path} cannot be read: {why}"),
         }
     }
@@ -97,18 +105,28 @@ impl Trust {
             .or_else(|| self.judge_content(path))
     }
 
-    /// The same for a file or folder and the folders above it, whatever is in it.
+    /// The same for a file or folder and for all folders and links that lead to it, whatever is in it.
     pub(crate) fn objection_to_place(&self, path: &Path) -> Option<Objection> {
-        let path = match fs::canonicalize(path) {
-            Ok(path) => path,
-            Err(why) => return Some(unreadable(path, &why)),
+        self.judge_way(path, Part::Used)
+    }
+
+    /// The same for a folder to which others may add, if they cannot replace what is there. It need not be there yet.
+    pub(crate) fn objection_to_writing(&self, folder: &Path) -> Option<Objection> {
+        let first = folder.ancestors().find(|folder| folder.exists());
+        let folder = match first {
+            Some(folder) => folder,
+            None => Path::new("."),
         };
-        if self.is_exception(&path) {
-            return None;
+        self.judge_way(folder, Part::Above)
+    }
+
+    /// Refuses a folder of runs, or a run, in which others may replace what a run writes.
+    pub(crate) fn refuse_writers(&self, folder: &Path) -> Result<()> {
+        const WHY: &str = "a run starts programs that it has written there";
+        match self.objection_to_writing(folder) {
+            None => Ok(()),
+            Some(objection) => Err(refusal(folder, WHY, &objection)),
         }
-        let mut above = path.ancestors().skip(1);
-        self.judge_path(&path, Part::Used)
-            .or_else(|| above.find_map(|path| self.judge_path(path, Part::Above)))
     }
 
     fn is_exception(&self, path: &Path) -> bool {
@@ -117,15 +135,67 @@ impl Trust {
             .any(|folder| path.starts_with(folder))
     }
 
-    /// The first file below a folder to which there is an objection.
+    /// Goes from the root to a path as the kernel does, and judges each folder and link on the way.
+    fn judge_way(&self, path: &Path, part: Part) -> Option<Objection> {
+        if fs::canonicalize(path).is_ok_and(|path| self.is_exception(&path)) {
+            return None;
+        }
+        let mut rest = match std::path::absolute(path) {
+            Ok(path) => names_reversed(&path),
+            Err(why) => return Some(unreadable(path, &why)),
+        };
+        let mut place = PathBuf::from("/");
+        let mut links = 0;
+        loop {
+            let is_last = rest.is_empty();
+            let objection = self.judge_path(&place, if is_last { part } else { Part::Above });
+            if is_last || objection.is_some() {
+                return objection;
+            }
+            let name = rest.pop().unwrap_or_default();
+            if name == ".." {
+                place.pop();
+                continue;
+            }
+            let next = place.join(&name);
+            match fs::read_link(&next) {
+                Ok(target) => {
+                    links += 1;
+                    if links > MAX_LINKS {
+                        let (path, reason) = (path.to_path_buf(), Reason::TooManyLinks);
+                        return Some(Objection { path, reason });
+                    }
+                    if let Some(objection) = self.judge_path(&next, part) {
+                        return Some(objection);
+                    }
+                    if target.is_absolute() {
+                        place = PathBuf::from("/");
+                    }
+                    rest.extend(names_reversed(&target));
+                }
+                // It is no link.
+                Err(why) if why.kind() == io::ErrorKind::InvalidInput => place = next,
+                // Who may add to the folder decides what will be there.
+                Err(why) if why.kind() == io::ErrorKind::NotFound => {
+                    return self.judge_path(&place, Part::Used);
+                }
+                Err(why) => return Some(unreadable(&next, &why)),
+            }
+        }
+    }
+
+    /// The first file below a folder to which there is an objection, or to what a link there leads to.
     fn judge_content(&self, folder: &Path) -> Option<Objection> {
-        let is_exception = fs::canonicalize(folder).is_ok_and(|path| self.is_exception(&path));
-        if is_exception || !folder.is_dir() {
+        if !folder.is_dir() {
             return None;
         }
         let mut folders = vec![folder.to_path_buf()];
+        let mut linked = HashSet::new();
         let mut files = 0;
         while let Some(next) = folders.pop() {
+            if fs::canonicalize(&next).is_ok_and(|path| self.is_exception(&path)) {
+                continue;
+            }
             let entries = match fs::read_dir(&next) {
                 Ok(entries) => entries,
                 Err(why) => return Some(unreadable(&next, &why)),
@@ -136,11 +206,14 @@ impl Trust {
                     let (path, reason) = (folder.to_path_buf(), Reason::TooManyFiles);
                     return Some(Objection { path, reason });
                 }
-                let objection = self.judge_path(&path, Part::Used);
+                let objection = match path.is_symlink() {
+                    true => self.judge_way(&path, Part::Used),
+                    false => self.judge_path(&path, Part::Used),
+                };
                 if objection.is_some() {
                     return objection;
                 }
-                if path.is_dir() && !path.is_symlink() {
+                if is_new_folder(&path, &mut linked) {
                     folders.push(path);
                 }
             }
@@ -180,6 +253,22 @@ impl Trust {
     }
 }
 
+/// The parts of a path that are looked up one after the other, the last one first.
+fn names_reversed(path: &Path) -> Vec<OsString> {
+    let names = path.components().rev().filter_map(|part| match part {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some("..".into()),
+        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+    });
+    names.collect()
+}
+
+/// Whether it is a folder whose content is not looked at yet. Links may lead to the same folder, or to one that they are in.
+fn is_new_folder(path: &Path, linked: &mut HashSet<PathBuf>) -> bool {
+    path.is_dir()
+        && (!path.is_symlink() || fs::canonicalize(path).is_ok_and(|path| linked.insert(path)))
+}
+
 /// The error of what is not trusted. `what`: such as `a system starts programs`.
 pub(crate) fn refusal(path: &Path, what: &str, objection: &Objection) -> Error {
     let folder = match path.is_dir() {
@@ -194,7 +283,7 @@ pub(crate) fn refusal(path: &Path, what: &str, objection: &Objection) -> Error {
     )
 }
 
-fn unreadable(path: &Path, why: &std::io::Error) -> Objection {
+fn unreadable(path: &Path, why: &io::Error) -> Objection {
     Objection {
         path: path.to_path_buf(),
         reason: Reason::Unreadable(why.to_string()),
@@ -244,7 +333,7 @@ fn has_other_members(groups: &str, users: &str, group: u32, callers: &[u32]) -> 
 mod tests {
     use std::{
         fs::{self, Permissions},
-        os::unix::fs::PermissionsExt,
+        os::unix::fs::{PermissionsExt, symlink},
         path::Path,
     };
 
@@ -311,6 +400,61 @@ mod tests {
         assert!(matches!(objection.reason, Reason::Owner(_)), "{objection}");
         let trust = Trust::new(&[path.to_path_buf()]).unwrap();
         assert_eq!(trust.objection(path), None);
+    }
+
+    #[test]
+    fn what_links_lead_to_is_judged_with_the_way_there() {
+        let around = tempfile::tempdir().unwrap();
+        let path = |name: &str| around.path().join(name);
+        for folder in ["shop/fetch", "theirs", "open"] {
+            fs::create_dir_all(path(folder)).unwrap();
+        }
+        fs::write(path("theirs/script"), "#!/bin/sh").unwrap();
+        set_mode(&path("theirs"), 0o777);
+        set_mode(&path("open"), 0o1777);
+        let trust = own_trust();
+        let refused = |name: &str| trust.objection(&path(name)).map(|objection| objection.path);
+        assert_eq!(refused("shop"), None);
+        // A file and a folder of others, and a file that others may make.
+        for target in ["../../theirs/script", "../../theirs", "../../open/later"] {
+            symlink(target, path("shop/fetch/link")).unwrap();
+            let folder = path(&target[6..]);
+            let folder = folder.ancestors().find(|folder| folder.is_dir());
+            assert_eq!(refused("shop").as_deref(), folder, "{target}");
+            fs::remove_file(path("shop/fetch/link")).unwrap();
+        }
+        // On the way to what nobody else may write, others may write.
+        symlink(path("shop"), path("theirs/link")).unwrap();
+        assert_eq!(refused("theirs/link"), Some(path("theirs")));
+        // A loop of folders, and a link that leads to itself.
+        symlink("..", path("shop/fetch/up")).unwrap();
+        symlink("itself", path("shop/fetch/itself")).unwrap();
+        let said = trust.objection(&path("shop")).unwrap().to_string();
+        assert!(said.ends_with("more than 40 links"), "{said}");
+        fs::remove_file(path("shop/fetch/itself")).unwrap();
+        assert_eq!(refused("shop"), None);
+    }
+
+    #[test]
+    fn runs_are_written_where_others_replace_nothing() {
+        let around = tempfile::tempdir().unwrap();
+        let runs = around.path().join("runs");
+        let trust = own_trust();
+        let is_refused = |mode: u32| {
+            set_mode(around.path(), mode);
+            trust.refuse_writers(&runs).is_err()
+        };
+        for is_there in [false, true] {
+            if is_there {
+                fs::create_dir(&runs).unwrap();
+            }
+            assert!(!is_refused(0o755) && !is_refused(0o1777), "{is_there}");
+            assert!(is_refused(0o777), "{is_there}");
+        }
+        set_mode(around.path(), 0o755);
+        set_mode(&runs, 0o777);
+        let why = trust.refuse_writers(&runs).unwrap_err().to_string();
+        assert!(why.contains("others may write to"), "{why}");
     }
 
     #[test]

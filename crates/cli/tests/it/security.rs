@@ -2,13 +2,13 @@
 
 use std::{
     fs::{self, Permissions},
-    os::unix::fs::PermissionsExt,
+    os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
     process::{Child, Stdio},
 };
 
 use rustix::process::{Pid, Signal, kill_process};
-use waggle_testkit::wait_until;
+use waggle_testkit::{Lines, wait_until};
 
 use crate::workspace::{Parts, Workspace, output_text};
 
@@ -212,6 +212,59 @@ fn a_killed_run_leaves_no_secret_and_the_next_one_removes_the_rest() {
     workspace.assert_none_left();
     assert!(!run.join(".system").exists() && !run.join("events.sock").exists());
     assert!(!log.exists() && !trial(".0001-c01-r1.partial").unwrap().exists());
+}
+
+#[test]
+fn what_a_killed_system_left_is_killed_when_it_is_taken_down() {
+    let workspace = Workspace::new();
+    let mut child = workspace
+        .waggle(&["system", "up", "faulty"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    Lines::new(child.stdout.take().unwrap()).wait_for("stops it");
+    kill_with_supervisors(&mut child);
+    assert!(
+        !workspace.processes_left().is_empty(),
+        "nobody ends the components"
+    );
+    let said = output_text(&workspace.output(&["system", "down", "faulty"]));
+    assert!(
+        said.contains("its left files are removed; killed faulty_store (pid "),
+        "{said}"
+    );
+    workspace.assert_none_left();
+}
+
+#[test]
+fn a_run_is_begun_and_read_in_folders_that_nobody_else_writes() {
+    let workspace = Workspace::new();
+    workspace.study(&Parts::default());
+    let runs = workspace.path().join("runs");
+    fs::create_dir(&runs).unwrap();
+    fs::set_permissions(&runs, Permissions::from_mode(0o777)).unwrap();
+    let output = workspace.output(&["run", "study.yaml"]);
+    let said = output_text(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("runs is not used: a run starts programs that it has written there"),
+        "{said}"
+    );
+    // Nothing is in it.
+    fs::remove_dir(&runs).unwrap();
+    // Links, and not only what they lead to, belong to whom the files do.
+    let (theirs, link) = (workspace.path().join("theirs"), "theirs/study.yaml");
+    fs::create_dir(&theirs).unwrap();
+    fs::set_permissions(&theirs, Permissions::from_mode(0o777)).unwrap();
+    symlink("../study.yaml", workspace.path().join(link)).unwrap();
+    let output = workspace.output(&["run", link]);
+    let said = output_text(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("theirs/study.yaml is not used") && said.contains("others may write to"),
+        "{said}"
+    );
 }
 
 #[test]

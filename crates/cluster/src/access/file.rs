@@ -102,8 +102,15 @@ fn no_context(wanted: Option<&str>, names: &[&str]) -> String {
 
 /// An error without the lines of the file that it is about, which may be a token.
 fn wrong_file(why: &KubeconfigError) -> String {
-    let KubeconfigError::Parse(problem) = why else {
-        return causes(why);
+    let problem = match why {
+        KubeconfigError::Parse(problem) => problem,
+        KubeconfigError::ReadConfig(problem, file) => {
+            let file = file.display();
+            return format!(
+                "the kubeconfig {file} cannot be read: {problem}; KUBECONFIG names another one"
+            );
+        }
+        _ => return causes(why),
     };
     match problem.location() {
         Some(place) => format!(

@@ -95,7 +95,13 @@ async fn mistakes_in_a_kubeconfig_name_the_file_and_no_value() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("kubeconfig");
     let name = file.display().to_string();
-    assert!(error(&file, None).await.starts_with(&name));
+    let text = error(&file, None).await;
+    assert!(
+        text.starts_with(&format!(
+            "{name}: the kubeconfig {name} cannot be read: No such file"
+        )),
+        "{text}"
+    );
     fs::write(
         &file,
         "users:\n- name: a\n  user: { token: secret-token\n  wrong",

@@ -52,8 +52,7 @@ impl RunFolder {
         private_file::create_folder(path).map_err(WriteError::io("create", path))?;
         refuse_occupied(path)?;
         let lock = lock(path)?;
-        let trials = path.join(TRIALS);
-        private_file::create_folder(&trials).map_err(WriteError::io("create", &trials))?;
+        make_trials_folder(path)?;
         write_synced(&path.join(STUDY_FILE), study.as_bytes())?;
         write_synced(&path.join(SYSTEM_FILE), system.as_bytes())?;
         write_info(path, info)?;
@@ -71,8 +70,7 @@ impl RunFolder {
     pub fn open(path: &Path) -> Result<Self, WriteError> {
         let info = read::run_info(path)?;
         let lock = lock(path)?;
-        let trials = path.join(TRIALS);
-        private_file::create_folder(&trials).map_err(WriteError::io("create", &trials))?;
+        make_trials_folder(path)?;
         Ok(Self {
             path: path.to_owned(),
             info: RefCell::new(Arc::new(info)),
@@ -186,13 +184,14 @@ pub fn is_run(folder: &Path) -> bool {
     folder.join(RUN_FILE).is_file()
 }
 
-/// The folders of trials that were begun and not finished.
+/// The folders of trials that were begun and not finished. A link in place of their folder may lead anywhere.
 #[must_use]
 pub fn unfinished_trials(run: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(run.join(TRIALS))
-        .into_iter()
-        .flatten()
-        .flatten();
+    let trials = run.join(TRIALS);
+    if trials.is_symlink() {
+        return Vec::new();
+    }
+    let entries = fs::read_dir(trials).into_iter().flatten().flatten();
     let unfinished = entries.filter(is_unfinished);
     let mut folders: Vec<PathBuf> = unfinished.map(|entry| entry.path()).collect();
     folders.sort();
@@ -204,6 +203,17 @@ fn is_unfinished(entry: &fs::DirEntry) -> bool {
     let name = name.as_encoded_bytes();
     let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
     is_folder && name.starts_with(b".") && name.ends_with(PARTIAL.as_bytes())
+}
+
+/// A link in its place would lead the results elsewhere.
+fn make_trials_folder(path: &Path) -> Result<(), WriteError> {
+    let trials = path.join(TRIALS);
+    match trials.is_symlink() {
+        true => Err(WriteError::Occupied {
+            path: path.to_owned(),
+        }),
+        false => private_file::create_folder(&trials).map_err(WriteError::io("create", &trials)),
+    }
 }
 
 /// Writes `run.json`; an interruption leaves the earlier one.
@@ -237,12 +247,16 @@ fn refuse_occupied(path: &Path) -> Result<(), WriteError> {
 
 /// Whether a waggle writes to the run now.
 pub(crate) fn is_being_written(path: &Path) -> bool {
-    let file = File::open(path.join(LOCK_FILE));
+    let file = private_file::open_file(&path.join(LOCK_FILE));
     file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
 }
 
 fn lock(path: &Path) -> Result<File, WriteError> {
     let lock_file = path.join(LOCK_FILE);
+    if fs::symlink_metadata(&lock_file).is_ok() {
+        private_file::refuse_other_than_file(&lock_file)
+            .map_err(WriteError::io("open", &lock_file))?;
+    }
     let file = File::options()
         .create(true)
         .append(true)

@@ -1,6 +1,6 @@
 //! Who may write a run's folder, and into what.
 
-use std::fs;
+use std::{fs, os::unix::fs::symlink, process::Command};
 
 use waggle_results::{AddedReason, AddedTrial, ReadError, Run, RunFolder, WriteError};
 
@@ -28,6 +28,57 @@ fn a_reader_knows_whether_a_run_is_being_written() {
     assert!(Run::read(&path).unwrap().is_being_written);
     drop(writer);
     assert!(!Run::read(&path).unwrap().is_being_written);
+}
+
+/// A folder may come from somebody else.
+#[test]
+fn links_and_pipes_of_others_are_neither_followed_nor_waited_for() {
+    let around = tempfile::tempdir().unwrap();
+    let (path, theirs) = (around.path().join("run"), around.path().join("theirs"));
+    drop(sample::create(&path));
+    fs::create_dir(&theirs).unwrap();
+    fs::write(theirs.join("file"), "theirs").unwrap();
+    // The lock: a link, and a pipe that nobody writes to or reads.
+    let lock = path.join(".lock");
+    for is_link in [true, false] {
+        fs::remove_file(&lock).unwrap();
+        match is_link {
+            true => symlink(theirs.join("file"), &lock).unwrap(),
+            false => assert!(
+                Command::new("mkfifo")
+                    .arg(&lock)
+                    .status()
+                    .unwrap()
+                    .success()
+            ),
+        }
+        assert!(!Run::read(&path).unwrap().is_being_written);
+        let refused = RunFolder::open(&path).unwrap_err().to_string();
+        assert!(
+            refused.contains("it is a link, a device or a pipe"),
+            "{refused}"
+        );
+    }
+    fs::remove_file(&lock).unwrap();
+    // What is left of a creation: a file in the place of which a new one is written, and the folder of the trials.
+    for name in ["run.json", "study.yaml", "system.yaml"] {
+        fs::remove_file(path.join(name)).unwrap();
+    }
+    symlink(theirs.join("file"), path.join("study.yaml")).unwrap();
+    fs::write(&lock, "").unwrap();
+    drop(sample::create(&path));
+    assert_eq!(fs::read_to_string(theirs.join("file")).unwrap(), "theirs");
+    fs::remove_dir(path.join("trials")).unwrap();
+    symlink(&theirs, path.join("trials")).unwrap();
+    assert!(matches!(
+        RunFolder::open(&path),
+        Err(WriteError::Occupied { .. })
+    ));
+    let refused = Run::read(&path).unwrap_err().to_string();
+    assert!(
+        refused.contains("it is a link, and a run has none"),
+        "{refused}"
+    );
 }
 
 #[test]

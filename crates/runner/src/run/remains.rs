@@ -142,7 +142,12 @@ mod tests {
         fs::write(&theirs, "mine").unwrap();
         symlink(&theirs, run.join("agents.join")).unwrap();
         fs::write(run.join("events.sock"), "no socket").unwrap();
+        // What is elsewhere is no trial of this run.
+        let elsewhere = runs.path().join("elsewhere/.0001-c01-r1.partial");
+        fs::create_dir_all(&elsewhere).unwrap();
+        symlink(elsewhere.parent().unwrap(), run.join("trials")).unwrap();
         assert_eq!(remove_remains_of_run(&run), None);
+        assert!(is_there(&elsewhere));
         assert!(is_there(&theirs) && is_there(&run.join("agents.join")));
     }
 

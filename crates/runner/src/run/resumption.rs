@@ -1,10 +1,10 @@
 //! Whether a run that is resumed is still the same: its study, its system, its machine.
 
-use std::{fs, path::Path};
+use std::{io, path::Path};
 
-use waggle_results::RunFolder;
+use waggle_results::{RunFolder, private_file};
 
-use super::{info, info::Inventory, request::RunRequest};
+use super::{info, info::Inventory, named_files::NAMED_FILE_MAX_BYTES, request::RunRequest};
 use crate::trial::error::RunError;
 
 /// Letters of a line of a study that an error shows.
@@ -96,7 +96,9 @@ fn first_difference(then: &str, now: &str) -> Option<String> {
 }
 
 fn read(folder: &Path, name: &str) -> Result<String, RunError> {
-    fs::read_to_string(folder.join(name)).map_err(|problem| RunError::CannotCompare {
+    let read = private_file::read_file(&folder.join(name), NAMED_FILE_MAX_BYTES);
+    let text = read.and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
+    text.map_err(|problem| RunError::CannotCompare {
         folder: folder.to_path_buf(),
         problem,
     })

@@ -47,9 +47,10 @@ use crate::{
     export::Export,
     inputs::{
         against,
-        artifacts::program_folders,
+        artifacts::{artifacts_folder_of_run, program_folders},
         left_out, runs,
         study::{self, Loaded},
+        trust::Trust,
     },
     output::{self, result_files::StandardOutput, transcript},
     process::{exit::Exit, folders, interrupts::Interrupts, seed},
@@ -75,6 +76,7 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
     if let Some(note) = measuring.note().filter(|_| !arguments.quiet) {
         output::print_progress(&format!("note: {note}"));
     }
+    refuse_others(arguments)?;
     remains::remove(arguments);
     match arguments.repeated.times {
         Some(times) => repeated::run(arguments, times, &measuring, &interrupts),
@@ -86,6 +88,15 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
 fn is_for_cluster(arguments: &Run, study: &Study) -> bool {
     let says_so = study.runner.is_some() || study.system_pods.is_some();
     arguments.in_cluster.cluster.is_some() || (says_so && !arguments.in_cluster.no_cluster)
+}
+
+/// Refuses folders in which others decide what waggle writes and starts.
+fn refuse_others(arguments: &Run) -> Result<()> {
+    let trust = Trust::new(&arguments.choice.trust.folders)?;
+    if let Some(Some(resumed)) = &arguments.resume {
+        trust.refuse_writers(resumed)?;
+    }
+    trust.refuse_writers(&arguments.runs)
 }
 
 /// A run that came to its end, or was interrupted.
@@ -115,7 +126,7 @@ fn run_once(
     check_metrics(&loaded.study, &arguments.comparison)?;
     check_comparison(arguments)?;
     let mut new = None;
-    let folder = run_folder(arguments, &loaded.study, here.as_ref(), &mut new)?;
+    let folder = run_folder(arguments, &loaded, here.as_ref(), &mut new)?;
     let left_out = match &arguments.resume {
         Some(_) => left_out::find_as_begun(&folder)?,
         None => left_out::find(&loaded)?,
@@ -185,17 +196,20 @@ fn submit(_: &Run, _: &Loaded, _: &Interrupts) -> Result<Finished> {
 /// The folder of the run: a new one, which is removed again if the run does not begin, or that of the run that is resumed.
 fn run_folder(
     arguments: &Run,
-    study: &Study,
+    loaded: &Loaded,
     here: Option<&RunHere>,
     new: &mut Option<runs::NewRun>,
 ) -> Result<PathBuf> {
     match &arguments.resume {
-        Some(Some(folder)) => runs::run_of_study(folder, &study.name),
-        Some(None) => runs::run_to_resume(&arguments.runs, study),
+        Some(Some(folder)) => runs::run_of_study(folder, &loaded.study.name),
+        Some(None) => {
+            let run = runs::run_to_resume(&arguments.runs, &loaded.study)?;
+            loaded.trust.refuse_writers(&run).map(|()| run)
+        }
         None => {
             let made = match here {
                 Some(here) => runs::create_run(&arguments.runs, &here.run, runs::OTHER_RUNS)?,
-                None => runs::new_run(&arguments.runs, &study.name, runs::OTHER_RUNS)?,
+                None => runs::new_run(&arguments.runs, &loaded.study.name, runs::OTHER_RUNS)?,
             };
             Ok(new.insert(made).folder().to_path_buf())
         }
@@ -355,6 +369,11 @@ fn compare_run(arguments: &Run, folder: &Path, model: &Model, exit: Exit) -> Res
 
 fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest> {
     let program = std::env::current_exe().context("cannot determine the path of this program")?;
+    let artifacts_folder = artifacts_folder_of_run(&loaded.trust);
+    // What others put into a snapshot would be a component's files.
+    let is_kept_by_others = artifacts_folder.is_none() && folders::cache().is_some();
+    let snapshots_folder =
+        (!is_kept_by_others).then(|| runs::kept_folder(&arguments.runs).join("snapshots"));
     Ok(RunRequest {
         plan: waggle_study::plan(&loaded.study),
         left_out: Vec::new(),
@@ -367,12 +386,12 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
         changed: loaded.changed,
         run_folder: folder.to_path_buf(),
         program_folders: program_folders(&program, &loaded.trust),
-        artifacts_folder: folders::artifacts(),
+        artifacts_folder,
         created_folder: folders::creation_notes(),
         cluster_notes_folder: folders::cluster_notes(),
         in_pod: None,
         keeps_failed_pods: arguments.in_cluster.keep_pods,
-        snapshots_folder: Some(runs::kept_folder(&arguments.runs).join("snapshots")),
+        snapshots_folder,
         supervisor: program,
         // A smoke test needs no calibration.
         calibration_file: (!arguments.choice.quick)

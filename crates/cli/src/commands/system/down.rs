@@ -13,7 +13,7 @@ use super::{
     shared::print_line,
     state::{State, SystemStatus},
 };
-use crate::{inputs::systems, process::exit::Exit};
+use crate::{arguments::SystemName, inputs::systems, process::exit::Exit};
 
 /// Limit on the time to stop a system.
 const DOWN_TIMEOUT: Duration = Duration::from_secs(150);
@@ -35,10 +35,11 @@ pub(crate) fn status(system: &str) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-pub(crate) fn run_down(system: &str) -> Result<Exit> {
+pub(crate) fn run_down(arguments: &SystemName) -> Result<Exit> {
+    let system = &arguments.system;
     let state = State::open(system)?;
     // A system of this machine is stopped whatever becomes of what is left in another.
-    let left = left_behind::remove(system);
+    let left = left_behind::remove(system, &arguments.trust);
     let left = join(left, clusters::remove(system));
     match state.lock_holder()? {
         SystemStatus::No if !matches!(left, Ok(false)) => {}
@@ -49,8 +50,14 @@ pub(crate) fn run_down(system: &str) -> Result<Exit> {
             ));
         }
         SystemStatus::Left => {
-            state.clear()?;
-            print_line(&format!("{system} was not up; its left files are removed"));
+            let killed = state.clear()?;
+            let killed = match &killed[..] {
+                [] => String::new(),
+                killed => format!("; killed {}", killed.join(", ")),
+            };
+            print_line(&format!(
+                "{system} was not up; its left files are removed{killed}"
+            ));
         }
         SystemStatus::Up => {
             let known = state.read()?;

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Removes all of it, except what a run uses. Returns whether there was any.
-pub(super) fn remove(system: &str) -> Result<bool> {
+pub(super) fn remove(system: &str, trust: &TrustFlags) -> Result<bool> {
     let Some(folder) = folders::creation_notes() else {
         return Ok(false);
     };
@@ -30,7 +30,7 @@ pub(super) fn remove(system: &str) -> Result<bool> {
             continue;
         }
         let (file, lines) = (left.file.clone(), left.lines());
-        let problems = remove_one(left).unwrap_or_else(|why| vec![format!("{why:#}")]);
+        let problems = remove_one(left, trust).unwrap_or_else(|why| vec![format!("{why:#}")]);
         if problems.is_empty() {
             print_line(&format!("removed: {}", lines.join(", ")));
             continue;
@@ -52,7 +52,7 @@ pub(super) fn remove(system: &str) -> Result<bool> {
 }
 
 /// The study says again where the system is, and who one is there.
-fn remove_one(left: LeftBehind) -> Result<Vec<String>> {
+fn remove_one(left: LeftBehind, trust: &TrustFlags) -> Result<Vec<String>> {
     let choice = Choice {
         study: left.study.clone(),
         filter: Vec::new(),
@@ -61,7 +61,7 @@ fn remove_one(left: LeftBehind) -> Result<Vec<String>> {
         against: Vec::new(),
         design: None,
         seed: None,
-        trust: TrustFlags::default(),
+        trust: trust.clone(),
     };
     let mut loaded = study::load(&choice).context("its study cannot be read any more")?;
     loaded.take_values(&choice.study)?;

@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &System) -> Result<Exit> {
     match arguments {
         System::Fetch(arguments) => fetch::run(arguments),
         System::Up(arguments) => up::run(arguments),
-        System::Down(arguments) => down::run_down(&arguments.system),
+        System::Down(arguments) => down::run_down(arguments),
         System::Status(arguments) => down::status(&arguments.system),
         System::Image(arguments) => image::run(arguments),
     }

@@ -145,10 +145,12 @@ impl State {
         }
     }
 
-    /// Removes left files.
-    pub(super) fn clear(&self) -> Result<()> {
+    /// Kills left processes and removes left files; returns the names of the processes.
+    pub(super) fn clear(&self) -> Result<Vec<String>> {
+        let killed = kill_processes_of(&self.files());
         fs::remove_dir_all(&self.folder)
-            .with_context(|| format!("cannot remove {}", self.folder.display()))
+            .with_context(|| format!("cannot remove {}", self.folder.display()))?;
+        Ok(killed)
     }
 
     pub(super) fn write(&self, known: &RunningSystem) -> Result<()> {

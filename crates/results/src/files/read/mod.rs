@@ -245,6 +245,7 @@ fn trial_folders(
     if !trials.exists() {
         return Ok(Vec::new());
     }
+    refuse_link(&trials)?;
     let mut folders = Vec::new();
     for entry in fs::read_dir(&trials).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -273,7 +274,9 @@ fn trial_folder(
         return Ok(None);
     };
     let name = folder_name(key, position);
-    let folder = path.join(TRIALS).join(&name);
+    let trials = path.join(TRIALS);
+    refuse_link(&trials)?;
+    let folder = trials.join(&name);
     Ok(trial_in(info, &folder, &name, limits)?.map(|trial| (folder, trial)))
 }
 

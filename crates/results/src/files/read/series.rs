@@ -1,10 +1,6 @@
 //! The series of one trial: files of rows or histograms. What they mean together is for `read`.
 
-use std::{
-    fs::{self, File},
-    io::{self, Read},
-    path::Path,
-};
+use std::{io::Read, path::Path};
 
 use hdrhistogram::Histogram;
 
@@ -18,6 +14,7 @@ use crate::{
         parse,
     },
     histograms::hlog,
+    private_file,
 };
 
 /// The files of one trial, which all have the same limit.
@@ -109,19 +106,14 @@ pub(super) fn refuse_link(folder: &Path) -> Result<(), ReadError> {
     }
 }
 
-/// A whole file, unless it is longer than the limit. A link may lead anywhere, and a device or pipe has no end.
+/// A whole file, unless it is longer than the limit.
 pub(super) fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
     let failed = |problem| ReadError::Io {
         path: path.to_owned(),
         problem,
     };
-    if !fs::symlink_metadata(path).map_err(failed)?.is_file() {
-        let problem =
-            io::Error::other("it is a link, a device or a pipe, and a run has files only");
-        return Err(failed(problem));
-    }
     let mut bytes = Vec::new();
-    File::open(path)
+    private_file::open_file(path)
         .map_err(failed)?
         .take(limit + 1)
         .read_to_end(&mut bytes)

@@ -13,6 +13,8 @@ use waggle_results::private_file;
 use super::message::{Ended, FORMAT};
 
 const FILE: &str = "ended.json";
+/// A run prints a page.
+const FILE_MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 #[derive(Serialize, Deserialize)]
 struct Kept {
@@ -36,7 +38,7 @@ pub(in crate::commands::run) fn write(run: &Path, ended: &Ended) -> io::Result<(
 /// # Errors
 /// The file cannot be read, or is of another version.
 pub(in crate::commands::run) fn read(run: &Path) -> io::Result<Option<Ended>> {
-    let bytes = match fs::read(run.join(FILE)) {
+    let bytes = match private_file::read_file(&run.join(FILE), FILE_MAX_BYTES) {
         Ok(bytes) => bytes,
         Err(problem) if problem.kind() == ErrorKind::NotFound => return Ok(None),
         Err(problem) => return Err(problem),

@@ -1,6 +1,6 @@
 //! Whether a value that is sent obeys a schema.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, collections::HashSet};
 
 use anyhow::{Result, bail};
 use serde_json::{Map, Value};
@@ -9,7 +9,7 @@ use super::{
     super::super::exact,
     DEPTH_MAX, Values,
     number::{Decimal, is_in_format},
-    pattern,
+    pattern, weight,
 };
 
 impl Values<'_> {
@@ -21,12 +21,13 @@ impl Values<'_> {
         if schema == &Value::Bool(false) {
             return Ok(false);
         }
+        self.spend(1)?;
         let flat = self.flat(schema, depth)?;
         if value.is_null() && flat.get("nullable") == Some(&Value::Bool(true)) {
             return Ok(true);
         }
         Ok(has_type(&flat, value)
-            && has_bounds(&flat, value)
+            && self.has_bounds(&flat, value)?
             && self.fits_choices(&flat, value, depth)?
             && self.fits_parts(&flat, value, depth)?)
     }
@@ -102,6 +103,48 @@ impl Values<'_> {
             _ => Ok(true),
         }
     }
+
+    fn has_bounds(&self, flat: &Map<String, Value>, value: &Value) -> Result<bool> {
+        if flat.get("const").is_some_and(|only| only != value) {
+            return Ok(false);
+        }
+        let values = flat.get("enum").and_then(Value::as_array);
+        if values.is_some_and(|values| !values.contains(value)) {
+            return Ok(false);
+        }
+        let counts = |least: &str, most: &str, count: usize| {
+            let bound = |key: &str| flat.get(key).and_then(Value::as_u64);
+            bound(least).is_none_or(|least| count as u64 >= least)
+                && bound(most).is_none_or(|most| count as u64 <= most)
+        };
+        Ok(match value {
+            Value::Number(_) => is_within(flat, value),
+            Value::String(_) if exact::is_exact(value) => is_within(flat, value),
+            Value::String(text) => {
+                let pattern = flat.get("pattern").and_then(Value::as_str);
+                counts("minLength", "maxLength", text.chars().count())
+                    && match pattern {
+                        Some(pattern) => {
+                            pattern::matches(pattern, text, &|steps| self.spend(steps))?
+                        }
+                        None => true,
+                    }
+            }
+            Value::Array(items) => {
+                let is_unique = flat.get("uniqueItems") == Some(&Value::Bool(true));
+                counts("minItems", "maxItems", items.len())
+                    && (!is_unique || self.are_unique(items)?)
+            }
+            Value::Object(members) => counts("minProperties", "maxProperties", members.len()),
+            _ => true,
+        })
+    }
+
+    fn are_unique(&self, items: &[Value]) -> Result<bool> {
+        self.spend(items.iter().map(weight).sum())?;
+        let mut known = HashSet::new();
+        Ok(items.iter().all(|item| known.insert(item.to_string())))
+    }
 }
 
 fn has_type(flat: &Map<String, Value>, value: &Value) -> bool {
@@ -129,45 +172,6 @@ fn is_of_type(value: &Value, kind: &str) -> bool {
         "object" => value.is_object(),
         "null" => value.is_null(),
         _ => false,
-    }
-}
-
-fn has_bounds(flat: &Map<String, Value>, value: &Value) -> bool {
-    if flat.get("const").is_some_and(|only| only != value) {
-        return false;
-    }
-    if flat
-        .get("enum")
-        .and_then(Value::as_array)
-        .is_some_and(|values| !values.contains(value))
-    {
-        return false;
-    }
-    let counts = |least: &str, most: &str, count: usize| {
-        let bound = |key: &str| flat.get(key).and_then(Value::as_u64);
-        bound(least).is_none_or(|least| count as u64 >= least)
-            && bound(most).is_none_or(|most| count as u64 <= most)
-    };
-    match value {
-        Value::Number(_) => is_within(flat, value),
-        Value::String(_) if exact::is_exact(value) => is_within(flat, value),
-        Value::String(text) => {
-            let pattern = flat.get("pattern").and_then(Value::as_str);
-            counts("minLength", "maxLength", text.chars().count())
-                && pattern.is_none_or(|pattern| pattern::matches(pattern, text))
-        }
-        Value::Array(items) => {
-            let is_unique = || {
-                items
-                    .iter()
-                    .enumerate()
-                    .all(|(number, item)| !items[..number].contains(item))
-            };
-            counts("minItems", "maxItems", items.len())
-                && (flat.get("uniqueItems") != Some(&Value::Bool(true)) || is_unique())
-        }
-        Value::Object(members) => counts("minProperties", "maxProperties", members.len()),
-        _ => true,
     }
 }
 

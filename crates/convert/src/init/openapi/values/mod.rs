@@ -8,7 +8,7 @@ mod pattern;
 mod tests;
 mod text;
 
-use std::cell::Cell;
+use std::{cell::Cell, collections::HashSet};
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
@@ -18,10 +18,15 @@ use merge::merge;
 
 /// Deepest nesting of a made value and of its schemas.
 const DEPTH_MAX: usize = 16;
-/// Most steps (schemas that are looked at, with their keywords) for the values of one operation.
-const OPERATION_STEPS_MAX: usize = 50_000;
+/// Most steps for the values of one operation: a value of a schema that is looked at, a value that is made or compared, a part of a
+/// pattern, 32 bytes of a text.
+const OPERATION_STEPS_MAX: usize = 500_000;
 /// Most steps for the values of all operations of a document.
-const DOCUMENT_STEPS_MAX: usize = 5_000_000;
+const DOCUMENT_STEPS_MAX: usize = 10_000_000;
+/// Bytes of a text that are one step.
+const BYTES_OF_STEP: usize = 32;
+/// Steps for a schema, besides its values.
+const FLAT_STEPS: usize = 10;
 /// Most items of a made array.
 const ITEMS_MAX: u64 = 1_000;
 /// Members that an error names, from outside in.
@@ -51,6 +56,7 @@ impl<'a> Values<'a> {
         self.steps.set(0);
     }
 
+    /// Before the steps are taken.
     fn spend(&self, steps: usize) -> Result<()> {
         for (spent, what, most) in [
             (&self.steps, "its schemas take", OPERATION_STEPS_MAX),
@@ -60,7 +66,7 @@ impl<'a> Values<'a> {
                 DOCUMENT_STEPS_MAX,
             ),
         ] {
-            spent.set(spent.get() + steps);
+            spent.set(spent.get().saturating_add(steps));
             if spent.get() > most {
                 bail!("{what} more than {most} steps");
             }
@@ -80,6 +86,7 @@ impl<'a> Values<'a> {
             given.extend(self.document.resolve(example)?.get("value"));
         }
         for example in given {
+            self.spend(weight(example))?;
             let example = self.without_read_only(schema, example, 0)?;
             // In a text all scalars are texts, so an example of another type is the same.
             if schema.is_null()
@@ -116,6 +123,7 @@ impl<'a> Values<'a> {
             given.extend(flat[key].as_array().into_iter().flatten().skip(variant));
         }
         for example in given.into_iter().take(TRIES) {
+            self.spend(weight(example))?;
             let example = self.without_read_only(&flat, example, depth)?;
             if (variant == 0 || flat.get("enum").is_some()) && self.fits(&flat, &example, depth)? {
                 return Ok(example);
@@ -129,6 +137,7 @@ impl<'a> Values<'a> {
         };
         let mut why = None;
         for option in options.iter().take(TRIES) {
+            self.spend(weight(&flat))?;
             let mut rest = flat.as_object().cloned().unwrap_or_default();
             rest.remove(kind);
             let tagged = discriminator_schema(&flat, option);
@@ -180,7 +189,10 @@ impl<'a> Values<'a> {
             "integer" | "number" => number::make(flat, kind == "integer", variant),
             "boolean" => Ok(Value::Bool(variant.is_multiple_of(2))),
             "null" => Ok(Value::Null),
-            "string" => text::make(flat, variant).map(Value::String),
+            "string" => {
+                let spend = |steps| self.spend(steps);
+                text::make(flat, variant, &spend).map(Value::String)
+            }
             "array" => self.array(flat, depth, variant),
             "object" => self.object(flat, depth, variant),
             other => bail!("its schema has the unknown type {other:?}"),
@@ -195,6 +207,7 @@ impl<'a> Values<'a> {
         }
         let is_unique = flat["uniqueItems"] == true;
         let mut items: Vec<Value> = Vec::new();
+        let mut known = HashSet::new();
         let mut number = variant;
         while (items.len() as u64) < count {
             self.spend(1)?;
@@ -209,7 +222,8 @@ impl<'a> Values<'a> {
                 Err(why) => return Err(why),
             };
             number += 1;
-            if !is_unique || !items.contains(&item) {
+            self.spend(weight(&item))?;
+            if !is_unique || known.insert(item.to_string()) {
                 items.push(item);
             } else if number > variant + 2 * ITEMS_MAX as usize {
                 bail!("its array has too few different items");
@@ -263,6 +277,7 @@ impl<'a> Values<'a> {
             let member = if extra.is_object() {
                 self.make(extra, depth + 1, variant)?
             } else {
+                self.spend(1)?;
                 json!("text")
             };
             members.insert(format!("property{number}"), member);
@@ -316,13 +331,7 @@ impl<'a> Values<'a> {
             }
             return Ok(Map::new());
         };
-        self.spend(
-            1 + keywords.len()
-                + keywords
-                    .get("properties")
-                    .and_then(Value::as_object)
-                    .map_or(0, Map::len),
-        )?;
+        self.spend(FLAT_STEPS)?;
         let is_31 = self.document.root()["openapi"]
             .as_str()
             .is_some_and(|version| version.starts_with("3.1"));
@@ -340,12 +349,18 @@ impl<'a> Values<'a> {
             .into_iter()
             .flatten()
         {
-            merge(&mut whole, self.flat(part, depth + 1)?);
+            let part = self.flat(part, depth + 1)?;
+            self.spend(merge::steps(&whole, &part))?;
+            merge(&mut whole, part);
         }
-        let mut rest = keywords.clone();
-        rest.remove("$ref");
-        rest.remove("allOf");
+        let others = keywords.iter();
+        let others = others.filter(|(key, _)| !matches!(key.as_str(), "$ref" | "allOf"));
+        self.spend(others.clone().map(|(_, value)| weight(value)).sum())?;
+        let mut rest: Map<String, Value> = others
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
         number::make_bounds_numbers(&mut rest);
+        self.spend(merge::steps(&whole, &rest))?;
         merge(&mut whole, rest);
         Ok(whole)
     }
@@ -423,6 +438,20 @@ fn kind_by_keywords(schema: &Value) -> Option<&'static str> {
             Some("number")
         }
         () => None,
+    }
+}
+
+/// How many steps it is to copy or compare a value.
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 1,
+        Value::String(text) => 1 + text.len() / BYTES_OF_STEP,
+        Value::Array(items) => 1 + items.iter().map(weight).sum::<usize>(),
+        Value::Object(members) => {
+            let members = members.iter();
+            let weights = members.map(|(name, member)| name.len() / BYTES_OF_STEP + weight(member));
+            1 + weights.sum::<usize>()
+        }
     }
 }
 

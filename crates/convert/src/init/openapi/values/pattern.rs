@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use regex::{Regex, RegexBuilder};
 use regex_syntax::{
     Parser,
@@ -21,9 +21,33 @@ const CHOICES_MAX: usize = 100;
 /// Texts that are tried, by how often their parts are repeated.
 const REPEATS: usize = 24;
 
+/// Bytes of a text times parts of a pattern that are compared in one step.
+const COMPARED_IN_STEP: usize = 256;
+
+/// Takes steps before they are made; an error if too many were.
+pub(super) type Spend<'a> = &'a dyn Fn(usize) -> Result<()>;
+
+/// A pattern that was read.
+struct Pattern {
+    regex: Regex,
+    hir: Hir,
+    /// Its parts, each as often as it is repeated.
+    size: usize,
+}
+
+impl Pattern {
+    fn is_match(&self, text: &str, spend: Spend<'_>) -> Result<bool> {
+        spend(1 + text.len().saturating_mul(self.size) / COMPARED_IN_STEP)?;
+        Ok(self.regex.is_match(text))
+    }
+}
+
 /// Whether a text matches; `true` for a pattern that is none here.
-pub(super) fn matches(pattern: &str, text: &str) -> bool {
-    compile(pattern).map_or(true, |regex| regex.is_match(text))
+pub(super) fn matches(pattern: &str, text: &str, spend: Spend<'_>) -> Result<bool> {
+    match read(pattern, spend)? {
+        Ok(pattern) => pattern.is_match(text, spend),
+        Err(_) => Ok(true),
+    }
 }
 
 /// The text of `variant`.
@@ -31,13 +55,11 @@ pub(super) fn make(
     pattern: &str,
     lengths: RangeInclusive<usize>,
     variant: usize,
+    spend: Spend<'_>,
 ) -> Result<String> {
     let no_text = || format!("no text is made for the pattern {pattern:?}");
-    let regex = compile(pattern).with_context(no_text)?;
-    let hir = Parser::new().parse(&translate(pattern));
-    let hir = hir.ok().with_context(no_text)?;
-    let fits = |text: &String| lengths.contains(&text.chars().count()) && regex.is_match(text);
-    let shortest = text_of(&hir, Growth::All, 0, variant);
+    let read = read(pattern, spend)?.with_context(no_text)?;
+    let shortest = text_of(&read.hir, Growth::All, 0, variant);
     let missing = shortest.map_or(0, |text| {
         lengths.start().saturating_sub(text.chars().count())
     });
@@ -45,14 +67,17 @@ pub(super) fn make(
     repeats.extend([missing, missing.div_ceil(2), missing.div_ceil(3)]);
     for repeat in repeats {
         for growth in [Growth::First, Growth::Last, Growth::All] {
-            let Some(text) = text_of(&hir, growth, repeat, variant) else {
+            spend(read.size)?;
+            let Some(text) = text_of(&read.hir, growth, repeat, variant) else {
                 continue;
             };
             let behind = lengths.start().saturating_sub(text.chars().count());
             let padded = format!("{text}{}", "x".repeat(behind));
             let before = format!("{}{text}", "x".repeat(behind));
-            if let Some(text) = [text, padded, before].into_iter().find(fits) {
-                return Ok(text);
+            for text in [text, padded, before] {
+                if lengths.contains(&text.chars().count()) && read.is_match(&text, spend)? {
+                    return Ok(text);
+                }
             }
         }
     }
@@ -64,14 +89,48 @@ pub(super) fn make(
     )
 }
 
-fn compile(pattern: &str) -> Result<Regex> {
+/// The outer error: too many steps. The inner one: it is no pattern here.
+fn read(pattern: &str, spend: Spend<'_>) -> Result<Result<Pattern>> {
+    const UNREAD: &str = "it cannot be read";
     if pattern.len() > PATTERN_MAX_BYTES {
-        bail!("it is longer than {PATTERN_MAX_BYTES} bytes");
+        return Ok(Err(anyhow!("it is longer than {PATTERN_MAX_BYTES} bytes")));
     }
-    let compiled = RegexBuilder::new(&translate(pattern))
+    spend(pattern.len())?;
+    let translated = translate(pattern);
+    let Ok(hir) = Parser::new().parse(&translated) else {
+        return Ok(Err(anyhow!(UNREAD)));
+    };
+    let size = size(&hir);
+    // It would be larger when it is compiled.
+    if size > COMPILED_MAX_BYTES {
+        return Ok(Err(anyhow!(UNREAD)));
+    }
+    spend(size)?;
+    let compiled = RegexBuilder::new(&translated)
         .size_limit(COMPILED_MAX_BYTES)
         .build();
-    compiled.ok().context("it cannot be read")
+    let compiled = compiled.ok().context(UNREAD);
+    Ok(compiled.map(|regex| Pattern { regex, hir, size }))
+}
+
+/// The letters and ranges of a pattern, each as often as it is repeated.
+fn size(hir: &Hir) -> usize {
+    let parts = match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => 0,
+        HirKind::Literal(literal) => literal.0.len(),
+        HirKind::Class(Class::Unicode(class)) => class.ranges().len(),
+        HirKind::Class(Class::Bytes(class)) => class.ranges().len(),
+        HirKind::Repetition(repetition) => {
+            let most = repetition.max.unwrap_or(repetition.min.saturating_add(1));
+            let most = usize::try_from(most).unwrap_or(usize::MAX);
+            size(&repetition.sub).saturating_mul(most)
+        }
+        HirKind::Capture(capture) => size(&capture.sub),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => parts
+            .iter()
+            .fold(0, |sum, part| size(part).saturating_add(sum)),
+    };
+    parts.saturating_add(1)
 }
 
 /// A pattern of ECMA-262 as one of Rust: classes are of ASCII, `/` may be escaped, and in a class `[`, `&` and `~` are letters.
@@ -264,7 +323,7 @@ mod tests {
     fn check(pattern: &str, lengths: (usize, usize), same: &str) {
         let mut made = Vec::new();
         for variant in 0..3 {
-            let text = make(pattern, lengths.0..=lengths.1, variant).unwrap();
+            let text = make(pattern, lengths.0..=lengths.1, variant, &|_| Ok(())).unwrap();
             assert!(
                 Regex::new(same).unwrap().is_match(&text),
                 "{pattern}: {text:?}"
@@ -313,7 +372,7 @@ mod tests {
     #[test]
     fn texts_of_other_patterns_are_not_made() {
         let check = |pattern: &str, lengths: (usize, usize), expected: &str| {
-            let why = make(pattern, lengths.0..=lengths.1, 0).unwrap_err();
+            let why = make(pattern, lengths.0..=lengths.1, 0, &|_| Ok(())).unwrap_err();
             assert!(format!("{why:#}").contains(expected), "{why:#}");
         };
         let unread = "it cannot be read";
@@ -332,6 +391,7 @@ mod tests {
 
     #[test]
     fn examples_are_tested() {
+        let matches = |pattern: &str, text: &str| matches(pattern, text, &|_| Ok(())).unwrap();
         assert!(matches("^a", "ab") && !matches("^a", "b") && matches("^(?=a)", "b"));
     }
 }

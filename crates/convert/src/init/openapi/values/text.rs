@@ -10,9 +10,10 @@ use super::pattern;
 /// Most characters of a made text.
 pub(super) const TEXT_MAX: u64 = 10_000;
 
-pub(super) fn make(schema: &Value, variant: usize) -> Result<String> {
+/// `spend` takes the steps of a pattern before they are made.
+pub(super) fn make(schema: &Value, variant: usize, spend: pattern::Spend<'_>) -> Result<String> {
     if let Some(pattern) = schema["pattern"].as_str() {
-        return pattern::make(pattern, lengths(schema)?, variant);
+        return pattern::make(pattern, lengths(schema)?, variant, spend);
     }
     // Each month has 28 days here, so that each variant is a day.
     let (year, month, day) = (
