@@ -1,23 +1,28 @@
-//! Keys by which a system would be pods: they are refused by name, with what can be done instead, because only agents can be pods.
+//! Keys by which a system would be pods that waggle makes: they are refused by name, with what can be done instead. A system may be the
+//! user's own manifests or chart, which its file says.
 
-/// Keys of a system as pods that waggle makes, or of the user's own manifests or chart.
-const SYSTEM_KEYS: [&str; 11] = [
+/// Keys of a system as pods that waggle makes.
+const SYSTEM_KEYS: [&str; 8] = [
     "chart",
     "cluster",
     "driver",
-    "helm",
     "images",
     "infrastructure",
     "kubernetes",
     "kustomize",
-    "manifests",
-    "patches",
     "pods",
 ];
 /// Of a study's part `system`, beside these.
-const STUDY_KEYS: [&str; 3] = ["endpoints", "image", "namespace"];
+const STUDY_KEYS: [&str; 6] = [
+    "endpoints",
+    "helm",
+    "image",
+    "manifests",
+    "namespace",
+    "patches",
+];
 /// Of a system's file, beside these.
-const FILE_KEYS: [&str; 2] = ["image", "namespace"];
+const FILE_KEYS: [&str; 1] = ["image"];
 const COMPONENT_KEYS: [&str; 8] = [
     "affinity",
     "image",
@@ -38,7 +43,7 @@ pub(crate) struct Refusal {
     pub(crate) meant: &'static str,
 }
 
-const WHY: &str = "systems as pods, manifests or charts are not supported yet";
+const WHY: &str = "systems as pods that waggle makes are not supported yet";
 
 /// `path`: of the mapping that has the key, with the name of its text first.
 pub(crate) fn refusal(path: &[String], key: &str) -> Option<Refusal> {
@@ -46,20 +51,19 @@ pub(crate) fn refusal(path: &[String], key: &str) -> Option<Refusal> {
     let is_refused = |keys: &[&str]| keys.contains(&key);
     let (instead, meant) = match path[..] {
         ["the study", "system"] if is_refused(&SYSTEM_KEYS) || is_refused(&STUDY_KEYS) => (
-            "url of the system, which runs already, and agents, which may be pods",
+            "use of a system whose file has manifests or helm, or url of one that runs already",
             "use",
         ),
         ["the system"] if is_refused(&SYSTEM_KEYS) || is_refused(&FILE_KEYS) => (
-            "components that are processes of this machine; a system that runs in a cluster is studied by system.url and agents in the \
-             study",
+            "components that are processes of this machine, or manifests or helm",
             "components",
         ),
         ["the system", "components", _] if is_refused(&COMPONENT_KEYS) => (
-            "process, of this machine; a system that runs in a cluster is studied by system.url and agents in the study",
+            "process, of this machine, or workload, of the manifests or the chart of the system",
             "process",
         ),
         ["the system", "endpoints", _] if is_refused(&ENDPOINT_KEYS) => (
-            "component and port; a Service of a cluster is studied by system.url and agents in the study",
+            "component and port; a Service is that of a component (workload, service)",
             "component",
         ),
         _ => return None,

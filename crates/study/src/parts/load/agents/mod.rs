@@ -8,7 +8,7 @@ use waggle_spec::AgentsStarted;
 
 mod kubernetes;
 mod names;
-mod pods;
+pub(crate) mod pods;
 pub(crate) mod runner;
 
 use self::{
