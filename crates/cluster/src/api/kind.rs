@@ -18,6 +18,7 @@ pub enum Kind {
     Job,
     Lease,
     EndpointSlice,
+    PersistentVolumeClaim,
 }
 
 /// What a right allows, as a Role names it.
@@ -27,11 +28,13 @@ pub enum Verb {
     List,
     Create,
     Update,
+    /// Here: server-side apply.
+    Patch,
     Delete,
 }
 
 impl Kind {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Namespace,
         Self::ConfigMap,
         Self::Secret,
@@ -42,6 +45,7 @@ impl Kind {
         Self::Job,
         Self::Lease,
         Self::EndpointSlice,
+        Self::PersistentVolumeClaim,
     ];
 
     /// The name of its resource, as a Role names it.
@@ -58,6 +62,7 @@ impl Kind {
             Self::Job => "jobs",
             Self::Lease => "leases",
             Self::EndpointSlice => "endpointslices",
+            Self::PersistentVolumeClaim => "persistentvolumeclaims",
         }
     }
 
@@ -95,6 +100,7 @@ impl Kind {
             Self::Job => "Job",
             Self::Lease => "Lease",
             Self::EndpointSlice => "EndpointSlice",
+            Self::PersistentVolumeClaim => "PersistentVolumeClaim",
         }
     }
 
@@ -130,6 +136,7 @@ impl Verb {
             Self::List => "list",
             Self::Create => "create",
             Self::Update => "update",
+            Self::Patch => "patch",
             Self::Delete => "delete",
         }
     }
@@ -139,7 +146,17 @@ impl Verb {
             Self::Get | Self::List => http::Method::GET,
             Self::Create => http::Method::POST,
             Self::Update => http::Method::PUT,
+            Self::Patch => http::Method::PATCH,
             Self::Delete => http::Method::DELETE,
+        }
+    }
+
+    /// Of the body that goes with it.
+    pub(crate) fn content_type(self) -> &'static str {
+        match self {
+            // JSON is YAML, too.
+            Self::Patch => "application/apply-patch+yaml",
+            _ => "application/json",
         }
     }
 }

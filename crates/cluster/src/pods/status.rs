@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{
     access::Access,
     api::{ApiError, Call, Kind, Verb},
-    labels::{APP_LABEL, RUN_LABEL, RUNNER_APP},
+    labels::{APP_LABEL, PART_LABEL, Pairs, RUN_LABEL, RUNNER_APP},
 };
 
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
@@ -43,6 +43,21 @@ pub struct PodStatus {
     /// That it was or is to be moved away, in the words of who does that.
     pub disruption: Option<String>,
     pub containers: Vec<ContainerStatus>,
+    /// Those that end before the others start.
+    pub init_containers: Vec<ContainerStatus>,
+    /// Services send to it.
+    pub is_ready: bool,
+    pub labels: Pairs,
+    /// Those of its containers that have a name, or a number alone.
+    pub ports: Vec<PodPort>,
+}
+
+/// A port of a container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PodPort {
+    /// Empty: it has none.
+    pub name: String,
+    pub number: u16,
 }
 
 /// A container of a pod.
@@ -56,6 +71,8 @@ pub struct ContainerStatus {
     pub restarts: u32,
     pub is_ready: bool,
     pub state: ContainerState,
+    /// How it ended the last time that it was restarted.
+    pub last_end: Option<ContainerState>,
 }
 
 /// The state of a container.
@@ -101,6 +118,22 @@ impl Access {
         let selector = format!("{APP_LABEL}={RUNNER_APP}");
         let mut pods = self.pods(namespace, selector).await?;
         pods.sort_by(|a, b| (&a.created, &a.name).cmp(&(&b.created, &b.name)));
+        Ok(pods)
+    }
+
+    /// The pods of a system's manifests, by their names.
+    ///
+    /// # Errors
+    /// As [`Access::pod_statuses`].
+    pub async fn system_pods(
+        &self,
+        namespace: &str,
+        run: &str,
+        part: &str,
+    ) -> Result<Vec<PodStatus>, ApiError> {
+        let selector = format!("{RUN_LABEL}={run},{PART_LABEL}={part}");
+        let mut pods = self.pods(namespace, selector).await?;
+        pods.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(pods)
     }
 
@@ -167,6 +200,22 @@ struct RawMetadata {
 #[serde(rename_all = "camelCase")]
 struct RawSpec {
     node_name: Option<String>,
+    #[serde(default)]
+    containers: Vec<RawSpecContainer>,
+}
+
+#[derive(Deserialize)]
+struct RawSpecContainer {
+    #[serde(default)]
+    ports: Vec<RawPort>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawPort {
+    #[serde(default)]
+    name: String,
+    container_port: u16,
 }
 
 #[derive(Deserialize, Default)]
@@ -183,6 +232,7 @@ struct RawStatus {
     qos_class: Option<String>,
     conditions: Vec<RawCondition>,
     container_statuses: Vec<RawContainer>,
+    init_container_statuses: Vec<RawContainer>,
 }
 
 #[derive(Deserialize, Default)]
@@ -205,6 +255,7 @@ struct RawContainer {
     restart_count: u32,
     ready: bool,
     state: Value,
+    last_state: Value,
 }
 
 impl From<RawPod> for PodStatus {
@@ -231,6 +282,17 @@ impl From<RawPod> for PodStatus {
             uid: metadata.uid,
             created: metadata.creation_timestamp,
             run: metadata.labels.get(RUN_LABEL).cloned().unwrap_or_default(),
+            is_ready: condition("Ready", "True").is_some(),
+            labels: metadata.labels.clone(),
+            ports: spec
+                .containers
+                .into_iter()
+                .flat_map(|container| container.ports)
+                .map(|port| PodPort {
+                    name: port.name,
+                    number: port.container_port,
+                })
+                .collect(),
             unschedulable,
             disruption,
             phase: status.phase,
@@ -242,18 +304,21 @@ impl From<RawPod> for PodStatus {
             start_time: status.start_time,
             qos_class: status.qos_class,
             is_terminating: metadata.deletion_timestamp.is_some(),
-            containers: status
-                .container_statuses
-                .into_iter()
-                .map(ContainerStatus::from)
-                .collect(),
+            containers: statuses(status.container_statuses),
+            init_containers: statuses(status.init_container_statuses),
         }
     }
 }
 
+fn statuses(raw: Vec<RawContainer>) -> Vec<ContainerStatus> {
+    raw.into_iter().map(ContainerStatus::from).collect()
+}
+
 impl From<RawContainer> for ContainerStatus {
     fn from(raw: RawContainer) -> Self {
+        let last_end = raw.last_state.get("terminated").is_some();
         Self {
+            last_end: last_end.then(|| state(&raw.last_state)),
             state: state(&raw.state),
             name: raw.name,
             image: raw.image,

@@ -3,8 +3,8 @@
 use std::{path::Path, time::Duration};
 
 use waggle_cluster::{
-    IndexedJob, MountedSecret, PodShape, PullPolicy, RunnerJob, Spread, Toleration, network_policy,
-    rbac,
+    IndexedJob, KindRight, MountedSecret, PodShape, PullPolicy, RunnerJob, Spread, Toleration,
+    network_policy, rbac,
 };
 
 /// Compares a text with its file in `tests/golden`. With `UPDATE_GOLDEN` set it is written first.
@@ -113,8 +113,13 @@ fn the_runner() {
 
 #[test]
 fn rights_and_traffic() {
-    check("rbac.yaml", &rbac("bench", false));
-    check("rbac-nodes.yaml", &rbac("bench", true));
+    check("rbac.yaml", &rbac("bench", false, &[]));
+    check("rbac-nodes.yaml", &rbac("bench", true, &[]));
+    let kinds = [("", "services"), ("apps", "deployments")].map(|(group, resource)| KindRight {
+        group: group.into(),
+        resource: resource.into(),
+    });
+    check("rbac-system.yaml", &rbac("bench", true, &kinds));
     check(
         "network-policy.yaml",
         &network_policy("bench", Some("shop"), 7411),
