@@ -38,5 +38,6 @@ pub use pods::{
 };
 pub use rights::{KindRight, guess_kind, network_policy, rbac};
 pub use workloads::{
-    ApiKind, Awaited, EndError, NotReady, PodUsage, Service, ServicePort, TargetPort, selector_of,
+    ApiKind, Awaited, EndError, NotReady, PodUsage, Scope, Service, ServicePort, TargetPort,
+    selector_of,
 };

@@ -13,4 +13,4 @@ pub use pods::EndError;
 pub use readiness::selector_of;
 pub use service::{Service, ServicePort, TargetPort};
 pub use usage::PodUsage;
-pub use wait::{Awaited, NotReady};
+pub use wait::{Awaited, NotReady, Scope};

@@ -33,9 +33,9 @@ pub struct Awaited {
     pub condition: Option<String>,
 }
 
-/// What is waited for.
+/// The objects of a system, by the labels of its pods.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Scope<'a> {
+pub struct Scope<'a> {
     pub namespace: &'a str,
     pub run: &'a str,
     pub part: &'a str,
@@ -79,22 +79,16 @@ struct Look {
 }
 
 impl Access {
-    /// Returns when all objects are ready; `run` and `part` are those of their pods' labels.
+    /// Returns when all objects are ready.
     ///
     /// # Errors
     /// One has failed, a pod will not run, or not all are ready by then.
     pub async fn watch_workloads(
         &self,
-        namespace: &str,
-        (run, part): (&str, &str),
+        scope: Scope<'_>,
         awaited: &[Awaited],
         deadline: Instant,
     ) -> Result<(), NotReady> {
-        let scope = Scope {
-            namespace,
-            run,
-            part,
-        };
         let begun = Instant::now();
         let limits = WaitLimits::default();
         let mut patience = Patience::default();

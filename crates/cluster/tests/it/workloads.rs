@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use waggle_cluster::{
-    Access, Awaited, ForeignKind, Ledger, Manifest, ObjectError, left_behind, read_manifests,
+    Access, Awaited, ForeignKind, Ledger, Manifest, ObjectError, Scope, left_behind, read_manifests,
 };
 
 use crate::server::Lab;
@@ -84,6 +84,14 @@ async fn release(lab: &Lab) {
             let _ = lab.try_request(Method::PATCH, path, &patch).await;
             tokio::task::yield_now().await;
         }
+    }
+}
+
+fn scope(lab: &Lab) -> Scope<'_> {
+    Scope {
+        namespace: &lab.namespace,
+        run: &lab.run,
+        part: PART,
     }
 }
 
@@ -196,7 +204,7 @@ async fn workloads_are_waited_for_until_their_status_says_so() {
     let access = lab.access().await;
     let awaited = awaited(&objects);
     let deadline = Instant::now() + LIMIT;
-    let waiting = access.watch_workloads(&lab.namespace, (&lab.run, PART), &awaited, deadline);
+    let waiting = access.watch_workloads(scope(&lab), &awaited, deadline);
     let write = async {
         let counts = json!({
             "observedGeneration": 1, "replicas": 2, "updatedReplicas": 2, "readyReplicas": 2,
@@ -234,7 +242,7 @@ async fn pods_that_will_not_run_end_the_wait_with_their_reason() {
     pod(&lab, "shop-a", "shop", container(never, 0, json!({}))).await;
     let wait = async || {
         let deadline = Instant::now() + LIMIT;
-        let watched = access.watch_workloads(&lab.namespace, (&lab.run, PART), &awaited, deadline);
+        let watched = access.watch_workloads(scope(&lab), &awaited, deadline);
         watched.await.unwrap_err().to_string()
     };
     let why = wait().await;

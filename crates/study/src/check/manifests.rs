@@ -283,7 +283,7 @@ fn workload(checker: &mut Checker<'_>, At { place, value }: &At<String>) -> Opti
         let kinds = WORKLOAD_KINDS.map(|kind| format!("{kind}/NAME"));
         let mistake = mistake.with_expected(list(kinds.iter().map(String::as_str)));
         let kind = object.map(|object| object.kind);
-        let near = kind.and_then(|kind| nearest_word(&kind, WORKLOAD_KINDS.into_iter()));
+        let near = kind.and_then(|kind| nearest_word(&kind, WORKLOAD_KINDS));
         checker.report(mistake.with_suggestion(near));
     }
     workload

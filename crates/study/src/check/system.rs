@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use super::{
     Checker,
     components::{self, Conditions, Definitions},
-    manifests::{self, is_manifests},
+    manifests,
     port_tls::{port_tls, refuse_kafka},
     probe::{system_metric, system_probe},
     set::refusal,
@@ -63,13 +63,7 @@ pub(crate) fn system(checker: &mut Checker<'_>, given: &At<raw::System>) -> Opti
     };
     let shared = shared_environment(checker, &names, &keys.environment);
     let components: Vec<_> = (keys.components.entries())
-        .filter_map(|(name, given)| match is_manifests(keys) {
-            true => {
-                let ports = ports(checker, &given.value.ports);
-                manifests::workload_component(checker, &names, name, given, ports)
-            }
-            false => component(checker, definitions, name, given),
-        })
+        .filter_map(|(name, given)| process_or_workload(checker, definitions, name, given))
         .map(|component| with_environment(component, &shared))
         .collect();
     components::refuse_secrets_given_twice(checker, &names, &components);
@@ -110,6 +104,19 @@ pub(crate) fn system(checker: &mut Checker<'_>, given: &At<raw::System>) -> Opti
         verify,
         external: None,
     })
+}
+
+fn process_or_workload(
+    checker: &mut Checker<'_>,
+    definitions: Definitions<'_>,
+    name: &str,
+    given: &At<raw::Component>,
+) -> Option<Component> {
+    if !definitions.names.are_of_manifests() {
+        return component(checker, definitions, name, given);
+    }
+    let ports = ports(checker, &given.value.ports);
+    manifests::workload_component(checker, definitions.names, name, given, ports)
 }
 
 fn certificate_names(certificates: &[Certificate]) -> Vec<String> {
