@@ -16,4 +16,6 @@ pub(crate) mod request;
 mod resumption;
 pub(crate) mod schedule;
 mod search;
+#[cfg(feature = "cluster")]
+mod system_manifests;
 mod version_programs;

@@ -86,7 +86,7 @@ pub(super) struct JobParts<'a> {
 }
 
 /// The address of the API as pods of a cluster have it; `None`: this process is in no pod.
-pub(super) fn service_host() -> Option<IpAddr> {
+pub(crate) fn service_host() -> Option<IpAddr> {
     env::var(SERVICE_HOST).ok()?.parse().ok()
 }
 
@@ -340,7 +340,7 @@ fn event_line(event: &waggle_cluster::Event) -> String {
 }
 
 /// The kubeconfig that the study names.
-pub(super) fn kubeconfig(pods: &AgentPods, study_file: &Path) -> Option<PathBuf> {
+pub(crate) fn kubeconfig(pods: &AgentPods, study_file: &Path) -> Option<PathBuf> {
     let file = pods.place.kubeconfig.as_ref()?;
     Some(path_beside(study_file, file))
 }

@@ -124,7 +124,7 @@ impl Sampler {
             .find(|before| before.replica == now.replica)?
             .read_at?;
         let period = read_at.checked_sub(before)?;
-        (!period.is_zero()).then(|| period.as_secs_f64())
+        (!period.is_zero()).then_some(period.as_secs_f64())
     }
 
     fn cpu_since(&self, now: &Usage) -> Duration {

@@ -22,6 +22,7 @@ use waggle_study::{Level, Limits};
 pub use self::{
     child::{Child, Launch},
     external::ExternalDriver,
+    idle_check::IdleCheck,
     process::{ProcessDriver, ProcessParts},
     program::{
         ProgramError, Programs, Search, artifact_of, distinct, folder_name, names, started_programs,

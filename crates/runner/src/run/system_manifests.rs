@@ -1,0 +1,119 @@
+//! The driver of a system that is manifests or a chart: in which cluster and namespace it is.
+
+use std::env;
+
+use waggle_cluster::{Access, Created, Kind, Place};
+use waggle_spec::{AgentPods, AgentsStarted};
+use waggle_study::Manifests;
+use waggle_system::host::cpu_time::CpuClocks;
+
+use crate::{
+    manifests::{ManifestDriver, ManifestParts},
+    run::{
+        agents::kubernetes::{kubeconfig, object_name, service_host},
+        request::{InPod, RunRequest},
+    },
+    trial::error::RunError,
+};
+
+/// Makes the driver, and reads the manifests of every cell: nothing is made in the cluster yet.
+pub(crate) async fn manifest_driver(
+    request: &RunRequest,
+    clocks: CpuClocks,
+) -> Result<ManifestDriver, RunError> {
+    let failed = |why: &dyn std::fmt::Display| RunError::Manifests(why.to_string());
+    if request.changed.is_some() || request.study.has_duets() {
+        return Err(RunError::ManifestsOfTwo);
+    }
+    let pods = agent_pods(request);
+    let access = access(request, pods).await;
+    let access = access.map_err(|why| failed(&why))?;
+    let of_agents = pods.map(|pods| {
+        let given = match &request.in_pod {
+            Some(pod) => Some(&pod.namespace),
+            None => pods.place.namespace.as_ref(),
+        };
+        given.unwrap_or(&access.origin.namespace).clone()
+    });
+    let of_run = match &request.in_pod {
+        Some(pod) => pod.namespace.clone(),
+        None => of_agents
+            .clone()
+            .unwrap_or_else(|| access.origin.namespace.clone()),
+    };
+    let given = request.system.manifests.as_ref();
+    let given = given.and_then(|manifests: &Manifests| manifests.namespace.clone());
+    let namespace = given.unwrap_or_else(|| of_run.clone());
+    if let Some(pod) = request
+        .in_pod
+        .as_ref()
+        .filter(|pod| pod.namespace != namespace)
+    {
+        return Err(RunError::ManifestsElsewhere {
+            runner: pod.namespace.clone(),
+            system: namespace,
+        });
+    }
+    let notes = request.cluster_notes_folder.clone().map(|folder| Place {
+        folder,
+        system: request.system.name.clone(),
+    });
+    let driver = ManifestDriver::new(
+        ManifestParts {
+            system: request.system.clone(),
+            system_folder: super::drivers::absolute(&request.system_folder)?,
+            run: object_name(&request.run_folder),
+            // An owner is in the namespace of what it owns.
+            anchor: request
+                .in_pod
+                .as_ref()
+                .filter(|pod| pod.namespace == namespace)
+                .map(anchor),
+            is_in_pod: request.in_pod.is_some(),
+            is_claimed: of_agents.as_ref() == Some(&namespace),
+            notes,
+            access,
+            namespace,
+        },
+        clocks,
+    );
+    let driver = driver.map_err(|why| failed(&why))?;
+    for cell in &request.study.cells {
+        let checked = driver.check(&cell.parameters).await;
+        checked.map_err(|why| failed(&why))?;
+    }
+    Ok(driver)
+}
+
+fn agent_pods(request: &RunRequest) -> Option<&AgentPods> {
+    match &request.study.agents.as_ref()?.started {
+        AgentsStarted::InKubernetes(pods) => Some(pods),
+        _ => None,
+    }
+}
+
+/// The cluster of the agents, if they are pods; else that of the environment.
+async fn access(
+    request: &RunRequest,
+    pods: Option<&AgentPods>,
+) -> Result<Access, waggle_cluster::AccessError> {
+    if request.in_pod.is_some() {
+        return Access::in_cluster().await;
+    }
+    let file = pods.and_then(|pods| kubeconfig(pods, &request.study_file));
+    let context = pods.and_then(|pods| pods.place.context.as_deref());
+    let is_given = file.is_some() || context.is_some() || env::var_os("KUBECONFIG").is_some();
+    match (is_given, service_host()) {
+        (false, Some(_)) => Access::in_cluster().await,
+        _ => Access::load(file.as_deref(), context).await,
+    }
+}
+
+fn anchor(pod: &InPod) -> Created {
+    Created {
+        kind: Kind::ConfigMap,
+        namespace: Some(pod.namespace.clone()),
+        name: pod.anchor_name.clone(),
+        uid: pod.anchor_uid.clone(),
+    }
+}
