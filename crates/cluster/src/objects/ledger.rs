@@ -403,7 +403,10 @@ fn add_labels(manifest: &mut Value, run: &str, part: &str) {
     };
     add(manifest);
     for path in TEMPLATES {
-        if let Some(template) = manifest.pointer_mut(path).filter(|found| found.is_object()) {
+        if let Some(template) = manifest
+            .pointer_mut(path)
+            .filter(|template| template.is_object())
+        {
             add(template);
         }
     }

@@ -161,8 +161,8 @@ impl Access {
         let is_of = |name: &str| {
             let names = waits.iter().filter_map(|(title, _)| title.split_once(' '));
             // A Deployment's pods are made by its ReplicaSets, whose names begin with its own.
-            names.map(|(_, own)| own).any(|own| {
-                let rest = name.strip_prefix(own);
+            names.map(|(_, object)| object).any(|object| {
+                let rest = name.strip_prefix(object);
                 rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
             })
         };

@@ -71,18 +71,15 @@ async fn apply(lab: &Lab, ledger: &mut Ledger) -> Vec<(ForeignKind, Manifest)> {
     objects
 }
 
-/// Does what the controllers of a cluster do for the deletion of workloads.
+/// Does what the controllers of a cluster do for the deletion of workloads, until these are gone.
 async fn release(lab: &Lab) {
-    for path in ["apps/v1/deployments/shop", "apps/v1/statefulsets/store"] {
-        let patch = json!({ "metadata": { "finalizers": null } });
-        while lab
-            .try_request(Method::GET, path, &Value::Null)
-            .await
-            .is_ok()
-        {
-            // It may be gone by now.
-            let _ = lab.try_request(Method::PATCH, path, &patch).await;
-            tokio::task::yield_now().await;
+    let patch = json!({ "metadata": { "finalizers": null } });
+    let mut is_there = true;
+    while is_there {
+        is_there = false;
+        for path in ["apps/v1/deployments/shop", "apps/v1/statefulsets/store"] {
+            let patched = lab.try_request(Method::PATCH, path, &patch).await;
+            is_there |= patched.is_ok();
         }
     }
 }

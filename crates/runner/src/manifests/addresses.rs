@@ -63,7 +63,7 @@ fn places(
     let Some(service) = service else {
         return of_pods(pods, &TargetPort::Name(port.to_owned()));
     };
-    let found = service.port(port).ok_or_else(|| {
+    let service_port = service.port(port).ok_or_else(|| {
         let workload = component.workload.as_ref();
         let name = workload.and_then(|workload| workload.service.as_deref());
         let names = service.ports.iter().map(|port| port.name.as_str());
@@ -75,8 +75,8 @@ fn places(
         )
     })?;
     match service.address {
-        Some(address) => Ok(vec![SocketAddr::new(address, found.number)]),
-        None => of_pods(pods, &found.target),
+        Some(address) => Ok(vec![SocketAddr::new(address, service_port.number)]),
+        None => of_pods(pods, &service_port.target),
     }
 }
 
@@ -138,12 +138,12 @@ mod tests {
         .components
         .remove(0);
         let check = |service: Option<&Service>, port: &str, expected: Result<&[&str], &str>| {
-            let found = places(&component, service, &pods, port);
-            let found: Result<Vec<String>, String> =
-                found.map(|places| places.iter().map(ToString::to_string).collect());
+            let places_of_port = places(&component, service, &pods, port);
+            let places_of_port: Result<Vec<String>, String> =
+                places_of_port.map(|places| places.iter().map(ToString::to_string).collect());
             let expected =
                 expected.map(|places| places.iter().map(|text| (*text).to_owned()).collect());
-            assert_eq!(found, expected.map_err(str::to_owned));
+            assert_eq!(places_of_port, expected.map_err(str::to_owned));
         };
         let each = ["10.1.0.1:8080", "10.1.0.2:8080"];
         check(

@@ -167,18 +167,18 @@ pub(super) async fn with_kinds(
             Entry::Vacant(entry) => entry.insert(access.api_kinds(version).await?),
         };
         let mut known = known.iter();
-        let Some(found) = known.find(|known| known.kind.kind == manifest.kind) else {
+        let Some(api_kind) = known.find(|known| known.kind.kind == manifest.kind) else {
             return Err(ManifestsError::NoKind {
                 object: manifest.title(),
                 kind: manifest.kind.clone(),
                 api_version: version.clone(),
             });
         };
-        if !found.is_namespaced {
+        if !api_kind.is_namespaced {
             return Err(ManifestsError::ClusterWide(manifest.title()));
         }
         objects.push(SystemObject {
-            kind: found.kind.clone(),
+            kind: api_kind.kind.clone(),
             manifest,
         });
     }

@@ -4,7 +4,7 @@ mod clusters;
 mod down;
 mod fetch;
 mod left_behind;
-mod shared;
+pub(crate) mod shared;
 mod state;
 mod up;
 

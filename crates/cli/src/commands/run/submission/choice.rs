@@ -178,17 +178,17 @@ fn refuse_flags(arguments: &Run) -> Result<()> {
     }
 }
 
-/// The system runs already, where the pod reaches it.
+/// The system runs already, where the pod reaches it, or it is made in the cluster.
 fn refuse_system(loaded: &Loaded) -> Result<()> {
     let system = &loaded.system;
     let components = system.components.iter();
     let started = components
         .clone()
-        .find(|component| component.external.is_none());
+        .find(|component| component.external.is_none() && component.workload.is_none());
     if let (Some(component), None) = (started, &system.external) {
         bail!(
-            "system {}: waggle would start {} in the pod of the runner, which systems are not for; a run in a cluster needs a system that \
-             runs already, by system.url or with all of its components under system.external",
+            "system {}: waggle would start {} in the pod of the runner, which systems are not for; a run in a cluster needs a system of \
+             manifests or a chart, or one that runs already, by system.url or with all of its components under system.external",
             system.name,
             component.name
         );
