@@ -77,19 +77,18 @@ impl Manifest {
         if self.kind != "Secret" {
             return Vec::new();
         }
-        let texts = |key: &str| {
-            let values = self.object[key].as_object().into_iter().flatten();
-            values
-                .filter_map(|(_, value)| value.as_str())
-                .map(str::to_owned)
-        };
-        let encoded: Vec<String> = texts("data").collect();
-        let decoded = encoded.iter().filter_map(|text| {
-            let bytes = BASE64.decode(text.trim()).ok()?;
-            String::from_utf8(bytes).ok()
-        });
-        let decoded: Vec<String> = decoded.collect();
-        texts("stringData").chain(decoded).chain(encoded).collect()
+        let encoded = self.texts("data");
+        let mut values = self.texts("stringData");
+        values.extend(encoded.iter().filter_map(|text| decode(text)));
+        values.extend(encoded);
+        values
+    }
+
+    /// The texts of a mapping.
+    fn texts(&self, key: &str) -> Vec<String> {
+        let values = self.object[key].as_object().into_iter().flatten();
+        let texts = values.filter_map(|(_, value)| value.as_str());
+        texts.map(str::to_owned).collect()
     }
 
     /// The text without the values of secrets.
@@ -162,6 +161,11 @@ fn add(
         object: value,
     });
     Ok(())
+}
+
+fn decode(text: &str) -> Option<String> {
+    let bytes = BASE64.decode(text.trim()).ok()?;
+    String::from_utf8(bytes).ok()
 }
 
 /// Further lines of a message show the text, which may be a secret.

@@ -168,14 +168,14 @@ impl Ledger {
         manifest: &Value,
         part: &str,
     ) -> Result<Value, ObjectError> {
-        let manifest = self.labelled(manifest, part);
+        let manifest = self.with_labels(manifest, part);
         let name = text(&manifest["metadata"]["name"]);
         self.note(MadeKind::Foreign(kind.clone()), Some(namespace), &name)?;
         let call = application(kind, namespace, &name, manifest);
         let target = call.target();
         let answer = self.access.call(call).await;
         let answer = self.note_answer(answer)?;
-        if !answer.is_new && has_other_manager(&answer.value) {
+        if !answer.is_new && is_set_by_others(&answer.value) {
             self.forget_last()?;
             return Err(ObjectError::Exists(Box::new(target)));
         }
@@ -195,7 +195,7 @@ impl Ledger {
     ) -> Result<(), ObjectError> {
         let call = Call::new(Verb::Create, kind, Some(namespace))
             .option("dryRun", "All")
-            .body(self.labelled(manifest, part));
+            .body(self.with_labels(manifest, part));
         let name = text(&manifest["metadata"]["name"]);
         match self.access.call(call).await {
             Ok(_) => Ok(()),
@@ -208,7 +208,7 @@ impl Ledger {
     }
 
     /// A manifest with what every object of a run has.
-    fn labelled(&self, manifest: &Value, part: &str) -> Value {
+    fn with_labels(&self, manifest: &Value, part: &str) -> Value {
         let mut manifest = manifest.clone();
         add_labels(&mut manifest, &self.run, part);
         self.add_owner(&mut manifest);
@@ -388,7 +388,7 @@ fn application<'a>(
 }
 
 /// Whether somebody else has set fields of an object. If an answer was lost, the second attempt finds what the first one made.
-fn has_other_manager(object: &Value) -> bool {
+fn is_set_by_others(object: &Value) -> bool {
     let fields = object["metadata"]["managedFields"].as_array();
     fields.into_iter().flatten().any(|entry| {
         let manager = entry["manager"].as_str().unwrap_or_default();

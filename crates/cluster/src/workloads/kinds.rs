@@ -24,6 +24,20 @@ struct RawKind {
     namespaced: bool,
 }
 
+impl RawKind {
+    fn into_kind(self, group: &str, version: &str) -> ApiKind {
+        ApiKind {
+            kind: ForeignKind {
+                group: group.to_owned(),
+                version: version.to_owned(),
+                kind: self.kind,
+                resource: self.name,
+            },
+            is_namespaced: self.namespaced,
+        }
+    }
+}
+
 impl Access {
     /// The kinds of an API version (`v1`, `apps/v1`); empty: the cluster does not have it.
     ///
@@ -44,16 +58,7 @@ impl Access {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         // Others are parts of objects: `deployments/scale`.
         let whole = raw.into_iter().filter(|raw| !raw.name.contains('/'));
-        let kinds = whole.map(|raw| ApiKind {
-            kind: ForeignKind {
-                group: group.to_owned(),
-                version: version.to_owned(),
-                kind: raw.kind,
-                resource: raw.name,
-            },
-            is_namespaced: raw.namespaced,
-        });
-        Ok(kinds.collect())
+        Ok(whole.map(|raw| raw.into_kind(group, version)).collect())
     }
 
     /// An object of any kind; `None`: it is not there.

@@ -151,13 +151,18 @@ mod tests {
 
     use super::*;
 
+    #[track_caller]
+    fn check(kind: &str, spec: Value, status: Value, expected: Option<Readiness>) {
+        let object = json!({ "metadata": { "generation": 2 }, "spec": spec, "status": status });
+        assert_eq!(readiness(kind, &object), expected, "{kind} {object}");
+    }
+
+    fn not_yet(why: &str) -> Option<Readiness> {
+        Some(Readiness::NotYet(why.to_owned()))
+    }
+
     #[test]
     fn objects_are_ready_as_kubectl_says() {
-        let not_yet = |why: &str| Some(Readiness::NotYet(why.to_owned()));
-        let check = |kind: &str, spec: Value, status: Value, expected: Option<Readiness>| {
-            let object = json!({ "metadata": { "generation": 2 }, "spec": spec, "status": status });
-            assert_eq!(readiness(kind, &object), expected, "{kind} {object}");
-        };
         let two = || json!({ "replicas": 2 });
         let counts = |generation: u32, all: u32, updated: u32, available: u32| {
             json!({
@@ -211,6 +216,10 @@ mod tests {
         );
         check("StatefulSet", two(), set(2, "a"), old);
         check("StatefulSet", two(), set(2, "b"), Some(Readiness::Ready));
+    }
+
+    #[test]
+    fn jobs_and_pods_are_ready_by_their_conditions() {
         let condition = |name: &str| json!({ "conditions": [{ "type": name, "status": "True", "reason": "R", "message": "m" }] });
         check("Job", json!({}), json!({}), not_yet("it has not completed"));
         check(

@@ -33,15 +33,17 @@ impl Access {
     }
 }
 
+/// `None`: no container has the number.
+fn sum_of<'a>(containers: impl Iterator<Item = &'a Value>, pointer: &str) -> Option<u64> {
+    let values = containers.filter_map(|container| container.pointer(pointer)?.as_u64());
+    let values: Vec<u64> = values.collect();
+    (!values.is_empty()).then(|| values.iter().sum())
+}
+
 fn pod_usage(pod: &Value) -> Option<PodUsage> {
     let uid = pod["podRef"]["uid"].as_str()?.to_owned();
     let containers = || pod["containers"].as_array().into_iter().flatten();
-    let sum = |pointer: &str| -> Option<u64> {
-        let values: Vec<u64> = containers()
-            .filter_map(|container| container.pointer(pointer)?.as_u64())
-            .collect();
-        (!values.is_empty()).then(|| values.iter().sum())
-    };
+    let sum = |pointer: &str| sum_of(containers(), pointer);
     // That of the whole pod has what its pause container uses, too; it is not there on all runtimes.
     let whole = |pointer: &str| pod.pointer(pointer).and_then(Value::as_u64);
     let cpu = whole("/cpu/usageCoreNanoSeconds").or_else(|| sum("/cpu/usageCoreNanoSeconds"))?;

@@ -158,14 +158,6 @@ impl Access {
         pods: &[PodStatus],
     ) -> Result<Option<Stuck>, ApiError> {
         let events = self.events(scope.namespace).await?;
-        let is_of = |name: &str| {
-            let names = waits.iter().filter_map(|(title, _)| title.split_once(' '));
-            // A Deployment's pods are made by its ReplicaSets, whose names begin with its own.
-            names.map(|(_, object)| object).any(|object| {
-                let rest = name.strip_prefix(object);
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-            })
-        };
         let newest = pods
             .iter()
             .map(|pod| pod.created.as_str())
@@ -173,21 +165,12 @@ impl Access {
             .unwrap_or_default();
         let last = events
             .iter()
-            .rfind(|event| event.reason == "FailedCreate" && is_of(&event.name))
+            .rfind(|event| event.reason == "FailedCreate" && is_maker(&event.name, waits))
             // A pod that was made later shows that it was let in after all.
             .filter(|event| event.time.as_str() >= newest);
-        Ok(last.map(|event| {
-            let message = match event.message.split_once("error: ") {
-                Some((_, message)) => message,
-                None => event
-                    .message
-                    .strip_prefix("Error creating: ")
-                    .unwrap_or(&event.message),
-            };
-            Stuck {
-                pod: None,
-                reason: Reason::of_refusal(message),
-            }
+        Ok(last.map(|event| Stuck {
+            pod: None,
+            reason: Reason::of_refusal(message_of_refusal(&event.message)),
         }))
     }
 
@@ -235,6 +218,21 @@ impl Access {
                 _ => None,
             })
             .collect()
+    }
+}
+
+/// Whether an object makes pods for one that is waited for: a Deployment's are made by its ReplicaSets, whose names begin with its own.
+fn is_maker(name: &str, waits: &[(String, String)]) -> bool {
+    let names = waits.iter().filter_map(|(title, _)| title.split_once(' '));
+    let mut rests = names.filter_map(|(_, object)| name.strip_prefix(object));
+    rests.any(|rest| rest.is_empty() || rest.starts_with('-'))
+}
+
+/// Without the words of the controller.
+fn message_of_refusal(message: &str) -> &str {
+    match message.split_once("error: ") {
+        Some((_, message)) => message,
+        None => message.strip_prefix("Error creating: ").unwrap_or(message),
     }
 }
 

@@ -92,7 +92,7 @@ fn scope(lab: &Lab) -> Scope<'_> {
     }
 }
 
-fn awaited(objects: &[(ForeignKind, Manifest)]) -> Vec<Awaited> {
+fn to_await(objects: &[(ForeignKind, Manifest)]) -> Vec<Awaited> {
     objects
         .iter()
         .map(|(kind, manifest)| Awaited {
@@ -199,7 +199,7 @@ async fn workloads_are_waited_for_until_their_status_says_so() {
     let mut ledger = lab.ledger().await;
     let objects = apply(&lab, &mut ledger).await;
     let access = lab.access().await;
-    let awaited = awaited(&objects);
+    let awaited = to_await(&objects);
     let deadline = Instant::now() + LIMIT;
     let waiting = access.watch_workloads(scope(&lab), &awaited, deadline);
     let write = async {
@@ -225,7 +225,7 @@ async fn pods_that_will_not_run_end_the_wait_with_their_reason() {
     let mut ledger = lab.ledger().await;
     let objects = apply(&lab, &mut ledger).await;
     let access = lab.access().await;
-    let awaited = awaited(&objects);
+    let awaited = to_await(&objects);
     let container = |state: Value, restarts: u32, last: Value| {
         json!({
             "phase": "Pending",

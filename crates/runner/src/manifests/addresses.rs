@@ -63,45 +63,48 @@ fn places(
     let Some(service) = service else {
         return of_pods(pods, &TargetPort::Name(port.to_owned()));
     };
-    let service_port = service.port(port).ok_or_else(|| {
-        let workload = component.workload.as_ref();
-        let name = workload.and_then(|workload| workload.service.as_deref());
-        let names = service.ports.iter().map(|port| port.name.as_str());
-        let names: Vec<&str> = names.collect();
-        format!(
-            "Service {} does not have it; it has {}",
-            name.unwrap_or_default(),
-            names.join(", ")
-        )
-    })?;
+    let service_port = service.port(port);
+    let service_port = service_port.ok_or_else(|| no_port(component, service))?;
     match service.address {
         Some(address) => Ok(vec![SocketAddr::new(address, service_port.number)]),
         None => of_pods(pods, &service_port.target),
     }
 }
 
+fn no_port(component: &Component, service: &Service) -> String {
+    let workload = component.workload.as_ref();
+    let name = workload.and_then(|workload| workload.service.as_deref());
+    let names = service.ports.iter().map(|port| port.name.as_str());
+    let names: Vec<&str> = names.collect();
+    format!(
+        "Service {} does not have it; it has {}",
+        name.unwrap_or_default(),
+        names.join(", ")
+    )
+}
+
 /// A port of each pod.
 fn of_pods(pods: &[PodStatus], port: &TargetPort) -> Result<Vec<SocketAddr>, String> {
-    let place = |pod: &PodStatus| {
-        let address = pod.pod_ip.as_ref().and_then(|text| text.parse().ok());
-        let address = address.ok_or_else(|| format!("pod {} has no address", pod.name))?;
-        let number = match port {
-            TargetPort::Number(number) => Some(*number),
-            TargetPort::Name(name) => {
-                let mut ports = pod.ports.iter();
-                ports
-                    .find(|known| known.name == *name)
-                    .map(|port| port.number)
-            }
-        };
-        let number =
-            number.ok_or_else(|| format!("no container of pod {} names such a port", pod.name))?;
-        Ok(SocketAddr::new(address, number))
-    };
     match pods.is_empty() {
         true => Err("no pod is ready".to_owned()),
-        false => pods.iter().map(place).collect(),
+        false => pods.iter().map(|pod| place(pod, port)).collect(),
     }
+}
+
+fn place(pod: &PodStatus, port: &TargetPort) -> Result<SocketAddr, String> {
+    let address = pod.pod_ip.as_ref().and_then(|text| text.parse().ok());
+    let address = address.ok_or_else(|| format!("pod {} has no address", pod.name))?;
+    let number = match port {
+        TargetPort::Number(number) => Some(*number),
+        TargetPort::Name(name) => {
+            let mut ports = pod.ports.iter();
+            let named = ports.find(|known| known.name == *name);
+            named.map(|port| port.number)
+        }
+    };
+    let number =
+        number.ok_or_else(|| format!("no container of pod {} names such a port", pod.name))?;
+    Ok(SocketAddr::new(address, number))
 }
 
 #[cfg(test)]

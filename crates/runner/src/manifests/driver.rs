@@ -4,12 +4,13 @@ use std::{
     cell::RefCell,
     collections::BTreeMap,
     path::PathBuf,
-    time::{Duration, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use tokio::{sync::watch, task::JoinHandle, time::Instant};
 use waggle_cluster::{
-    Access, Claim, Created, Holder, Ledger, Namespace, Place, PodStatus, Scope, selector_of,
+    Access, Claim, Created, Holder, Ledger, Namespace, Place, PodStatus, PodUsage, Scope,
+    selector_of,
 };
 use waggle_study::{Level, Manifests, System};
 use waggle_system::{
@@ -26,7 +27,7 @@ use waggle_system::{
 use super::{
     addresses::{Addresses, find_addresses},
     evidence::{Keeping, write_applied},
-    objects::{ManifestsError, Reading, SystemObject, awaited, with_kinds},
+    objects::{ManifestsError, Reading, SystemObject, to_await, with_kinds},
     source::{Rendered, read_rendered},
     watch::{Known, KnownPod, State, USAGE_INTERVAL, Watched},
 };
@@ -144,7 +145,7 @@ impl ManifestDriver {
         }
     }
 
-    pub(super) fn watched(&self) -> Watched {
+    pub(super) fn to_watch(&self) -> Watched {
         Watched {
             access: self.parts.access.clone(),
             namespace: self.parts.namespace.clone(),
@@ -208,7 +209,7 @@ impl ManifestDriver {
         let Some(manifests) = self.manifests() else {
             return Ok(());
         };
-        let awaited = awaited(&self.up.objects, manifests);
+        let awaited = to_await(&self.up.objects, manifests);
         let waiting = self
             .parts
             .access
@@ -216,7 +217,7 @@ impl ManifestDriver {
         if let Err(why) = waiting.await {
             return Err(Failure::new(self.redact(&why.to_string())));
         }
-        let pods = self.watched().pods().await;
+        let pods = self.to_watch().pods().await;
         let pods = pods.map_err(|why| Failure::new(why.to_string()))?;
         self.note_pods(&pods);
         let Some(system) = &self.up.system else {
@@ -238,14 +239,9 @@ impl ManifestDriver {
             return Vec::new();
         };
         let state = self.up.known.state();
-        let is_of = |pod: &&PodStatus| {
-            let mut labels = selector.iter();
-            labels.all(|(name, value)| pod.labels.get(name) == Some(value))
-                && pod.is_ready
-                && !pod.is_terminating
-                && !state.ended.contains(&pod.uid)
-        };
-        pods.iter().filter(is_of).cloned().collect()
+        let serving = pods.iter().filter(|pod| serves(pod, selector));
+        let serving = serving.filter(|pod| !state.ended.contains(&pod.uid));
+        serving.cloned().collect()
     }
 
     /// Watches these pods from now on. Replicas have the numbers of their names in order.
@@ -295,7 +291,7 @@ impl ManifestDriver {
         if self.up.objects.is_empty() {
             return Vec::new();
         }
-        match self.watched().pods().await {
+        match self.to_watch().pods().await {
             Ok(pods) => self.keeping().keep(&pods).await,
             Err(why) => vec![format!("logs of pods are not kept: {why}")],
         }
@@ -341,6 +337,25 @@ impl ManifestDriver {
     }
 }
 
+/// Whether a pod with these labels is ready, and not being ended.
+fn serves(pod: &PodStatus, selector: &BTreeMap<String, String>) -> bool {
+    let mut labels = selector.iter();
+    labels.all(|(name, value)| pod.labels.get(name) == Some(value))
+        && pod.is_ready
+        && !pod.is_terminating
+}
+
+fn pod_usage(known: &KnownPod, used: &PodUsage) -> Usage {
+    let read_at = SystemTime::from(used.time).duration_since(UNIX_EPOCH);
+    Usage {
+        replica: known.replica.clone(),
+        cpu: used.cpu,
+        rss_bytes: used.rss_bytes,
+        threads: 0,
+        read_at: read_at.ok(),
+    }
+}
+
 impl Driver for ManifestDriver {
     async fn start_all(&mut self, setup: Setup<'_>) -> Result<(), Failure> {
         self.deaths.send_replace(Vec::new());
@@ -364,7 +379,7 @@ impl Driver for ManifestDriver {
 
     async fn ready(&mut self, setup: Setup<'_>) -> Result<(), Failure> {
         self.wait(setup.deadline).await?;
-        let watched = self.watched();
+        let watched = self.to_watch();
         let deaths = watched.clone().watch_deaths(self.deaths.clone());
         self.tasks.push(tokio::spawn(deaths));
         self.tasks.push(tokio::spawn(watched.watch_usage()));
@@ -391,18 +406,8 @@ impl Driver for ManifestDriver {
     fn usage(&self) -> Vec<Usage> {
         let state = self.up.known.state();
         let State { pods, usage, .. } = &*state;
-        let pods = pods.iter().filter_map(|(uid, known)| {
-            let used = usage.get(uid)?;
-            Some(Usage {
-                replica: known.replica.clone(),
-                cpu: used.cpu,
-                rss_bytes: used.rss_bytes,
-                threads: 0,
-                read_at: std::time::SystemTime::from(used.time)
-                    .duration_since(UNIX_EPOCH)
-                    .ok(),
-            })
-        });
+        let pods = pods.iter();
+        let pods = pods.filter_map(|(uid, known)| Some(pod_usage(known, usage.get(uid)?)));
         let instrument = proc::own_usage(self.clocks.loops).map(|used| used.into_usage(INSTRUMENT));
         pods.chain(instrument).collect()
     }

@@ -9,7 +9,7 @@ use waggle_system::components::driver::Failure;
 
 use super::{
     driver::ManifestDriver,
-    objects::{SystemObject, awaited},
+    objects::{SystemObject, to_await},
 };
 
 const KILL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -34,7 +34,7 @@ impl ManifestDriver {
 
     pub(super) async fn kill_pod(&self, component: &str, replica: u32) -> Result<(), Failure> {
         let failed = |why: String| Failure::new(why);
-        let pods = self.watched().pods().await;
+        let pods = self.to_watch().pods().await;
         let pods = pods.map_err(|why| failed(why.to_string()))?;
         if self.is_reached_by_pods(component, &pods) {
             return Err(failed(format!(
@@ -62,7 +62,7 @@ impl ManifestDriver {
     ) -> Result<(), Failure> {
         let wanted = self.up.wanted.get(component).copied().unwrap_or_default();
         loop {
-            let pods = self.watched().pods().await.unwrap_or_default();
+            let pods = self.to_watch().pods().await.unwrap_or_default();
             let ready = self.ready_pods(component, &pods).len();
             if ready >= wanted {
                 self.note_pods(&pods);
@@ -86,7 +86,7 @@ impl ManifestDriver {
         let objects: Vec<SystemObject> = objects.cloned().collect();
         let mut why = format!("{ready} of {wanted} pods of {component} are ready again");
         if let Some(manifests) = self.manifests() {
-            let awaited = awaited(&objects, manifests);
+            let awaited = to_await(&objects, manifests);
             let access = &self.parts.access;
             let looked = access.watch_workloads(self.scope(), &awaited, Instant::now());
             if let Err(reason) = looked.await {

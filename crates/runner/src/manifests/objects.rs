@@ -186,21 +186,22 @@ pub(super) async fn with_kinds(
 }
 
 /// What is waited for: every object, and the named conditions.
-pub(super) fn awaited(objects: &[SystemObject], manifests: &Manifests) -> Vec<Awaited> {
-    let conditions = &manifests.conditions;
-    objects
-        .iter()
-        .map(|object| {
-            let manifest = &object.manifest;
-            let mut named = conditions.iter();
-            let named = named.find(|(name, _)| manifest.is_named(&name.kind, &name.name));
-            Awaited {
-                kind: object.kind.clone(),
-                name: manifest.name.clone(),
-                condition: named.map(|(_, condition)| condition.clone()),
-            }
-        })
-        .collect()
+pub(super) fn to_await(objects: &[SystemObject], manifests: &Manifests) -> Vec<Awaited> {
+    let objects = objects.iter();
+    objects.map(|object| object.to_await(manifests)).collect()
+}
+
+impl SystemObject {
+    fn to_await(&self, manifests: &Manifests) -> Awaited {
+        let manifest = &self.manifest;
+        let mut named = manifests.conditions.iter();
+        let named = named.find(|(name, _)| manifest.is_named(&name.kind, &name.name));
+        Awaited {
+            kind: self.kind.clone(),
+            name: manifest.name.clone(),
+            condition: named.map(|(_, condition)| condition.clone()),
+        }
+    }
 }
 
 /// The rights that a system's manifests need, by the names that Kubernetes gives to kinds as a rule.

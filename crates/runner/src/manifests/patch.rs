@@ -148,7 +148,7 @@ spec:
           env: [{ name: MODE, value: slow }]
 "#;
 
-    fn patched(object: &str, path: &str, level: Level) -> Result<Value, String> {
+    fn patch_shop(object: &str, path: &str, level: Level) -> Result<Value, String> {
         let mut manifests = read_manifests(SHOP).unwrap();
         let patch = Patch {
             object: ObjectName::parse(object).unwrap(),
@@ -161,7 +161,7 @@ spec:
     #[test]
     fn fields_are_set_where_their_paths_lead() {
         let check = |path: &str, level: Level, pointer: &str, expected: Value| {
-            let object = patched("deployment/shop", path, level).unwrap();
+            let object = patch_shop("deployment/shop", path, level).unwrap();
             assert_eq!(object.pointer(pointer), Some(&expected), "{path}");
         };
         let text = |text: &str| Level::Text(text.to_owned());
@@ -206,7 +206,7 @@ spec:
     #[test]
     fn what_is_not_there_is_named() {
         let check = |object: &str, path: &str, expected: &str| {
-            let why = patched(object, path, Level::Integer(1)).unwrap_err();
+            let why = patch_shop(object, path, Level::Integer(1)).unwrap_err();
             assert_eq!(why, expected);
         };
         check(

@@ -7,7 +7,7 @@ use std::{
 };
 
 use tokio::{sync::watch, time::sleep};
-use waggle_cluster::{Access, ContainerState, PodStatus, PodUsage};
+use waggle_cluster::{Access, ContainerState, ContainerStatus, PodStatus, PodUsage};
 use waggle_system::components::driver::Death;
 
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -93,31 +93,33 @@ impl Watched {
         let State {
             pods: known, ended, ..
         } = &mut *state;
+        known.retain(|uid, _| !ended.contains(uid));
         let mut deaths = Vec::new();
-        known.retain(|uid, known| {
+        let mut gone = Vec::new();
+        for (uid, known) in known.iter_mut() {
             let pod = pods.iter().find(|pod| pod.uid == *uid);
-            if ended.contains(uid) {
-                return false;
-            }
             let Some(how) = death(pod, known) else {
-                return true;
+                continue;
             };
             let replica = known.replica.clone();
             deaths.push((pod.cloned(), Death { replica, how }));
             known.restarts = pod.map_or(0, PodStatus::restarts);
-            pod.is_some_and(|pod| !pod.is_terminating && pod.phase == "Running")
-        });
+            if pod.is_none_or(|pod| pod.is_terminating || pod.phase != "Running") {
+                gone.push(uid.clone());
+            }
+        }
+        known.retain(|uid, _| !gone.contains(uid));
         deaths
     }
 
     async fn last_lines(&self, pod: &PodStatus) -> Vec<String> {
         let mut containers = pod.containers.iter();
         let Some(container) = containers
-            .find(|container| ended(&container.state).is_some() || container.last_end.is_some())
+            .find(|container| exit(&container.state).is_some() || container.last_end.is_some())
         else {
             return Vec::new();
         };
-        let previous = ended(&container.state).is_none();
+        let previous = exit(&container.state).is_none();
         let log =
             (self.access).container_log(&self.namespace, &pod.name, &container.name, previous);
         let text = log.await.unwrap_or_default();
@@ -174,13 +176,8 @@ fn death(pod: Option<&PodStatus>, known: &KnownPod) -> Option<String> {
     if pod.is_terminating {
         return Some(format!("because its pod {name} is being deleted"));
     }
-    let of_container = pod.containers.iter().find_map(|container| {
-        let end = ended(&container.state).or_else(|| ended(container.last_end.as_ref()?))?;
-        Some(format!(
-            "{end} of container {} in pod {name}",
-            container.name
-        ))
-    });
+    let of_container = pod.containers.iter().find_map(container_end);
+    let of_container = of_container.map(|end| format!("{end} in pod {name}"));
     match pod.phase.as_str() {
         "Succeeded" => None,
         "Failed" => Some(of_container.unwrap_or_else(|| format!("because its pod {name} failed"))),
@@ -191,8 +188,14 @@ fn death(pod: Option<&PodStatus>, known: &KnownPod) -> Option<String> {
     }
 }
 
+/// `with exit code 137 (OOMKilled) of container shop`; `None`: it has not ended yet.
+fn container_end(container: &ContainerStatus) -> Option<String> {
+    let end = exit(&container.state).or_else(|| exit(container.last_end.as_ref()?))?;
+    Some(format!("{end} of container {}", container.name))
+}
+
 /// `with exit code 137 (OOMKilled)`
-fn ended(state: &ContainerState) -> Option<String> {
+fn exit(state: &ContainerState) -> Option<String> {
     let ContainerState::Ended { code, reason, .. } = state else {
         return None;
     };
@@ -204,8 +207,6 @@ fn ended(state: &ContainerState) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use waggle_cluster::ContainerStatus;
-
     use super::*;
 
     #[test]

@@ -28,13 +28,7 @@ pub(crate) async fn manifest_driver(
     let pods = agent_pods(request);
     let access = access(request, pods).await;
     let access = access.map_err(|why| failed(&why))?;
-    let of_agents = pods.map(|pods| {
-        let given = match &request.in_pod {
-            Some(pod) => Some(&pod.namespace),
-            None => pods.place.namespace.as_ref(),
-        };
-        given.unwrap_or(&access.origin.namespace).clone()
-    });
+    let of_agents = pods.map(|pods| agent_namespace(request, pods, &access).to_owned());
     let of_run = match &request.in_pod {
         Some(pod) => pod.namespace.clone(),
         None => of_agents
@@ -83,6 +77,18 @@ pub(crate) async fn manifest_driver(
         checked.map_err(|why| failed(&why))?;
     }
     Ok(driver)
+}
+
+fn agent_namespace<'a>(
+    request: &'a RunRequest,
+    pods: &'a AgentPods,
+    access: &'a Access,
+) -> &'a str {
+    let given = match &request.in_pod {
+        Some(pod) => Some(&pod.namespace),
+        None => pods.place.namespace.as_ref(),
+    };
+    given.unwrap_or(&access.origin.namespace)
 }
 
 fn agent_pods(request: &RunRequest) -> Option<&AgentPods> {

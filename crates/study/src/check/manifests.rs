@@ -47,7 +47,7 @@ pub(super) fn manifests(
     let release = keys.system.as_ref().map(|name| default_release(&name.0));
     let source = match (&keys.manifests, &keys.helm) {
         (Key::Given(files), Key::Missing) => {
-            let paths = files.value.iter().map(|path| beside(checker, path));
+            let paths = files.value.iter().map(|path| inner_path(checker, path));
             let paths: Vec<Option<String>> = paths.collect();
             let paths: Option<Vec<String>> = paths.into_iter().collect();
             paths.map(ManifestSource::Files)
@@ -94,7 +94,7 @@ fn refuse_process_keys(checker: &mut Checker<'_>, keys: &raw::System) {
 }
 
 /// A path that stays in the folder of the system.
-fn beside(checker: &mut Checker<'_>, At { place, value }: &At<String>) -> Option<String> {
+fn inner_path(checker: &mut Checker<'_>, At { place, value }: &At<String>) -> Option<String> {
     let path = value.trim_end_matches('/');
     let stays_inside = path.split('/').all(|step| !step.is_empty() && step != "..");
     if !stays_inside {
@@ -114,8 +114,8 @@ fn chart(
     parameters: &[String],
 ) -> Option<Chart> {
     let chart = keys.chart.content();
-    let chart = chart.and_then(|chart| beside(checker, chart));
-    let values = keys.values.check(|values| beside(checker, values));
+    let chart = chart.and_then(|chart| inner_path(checker, chart));
+    let values = keys.values.check(|values| inner_path(checker, values));
     let release = match &keys.release {
         Key::Missing => default_release,
         Key::Invalid => None,
@@ -240,14 +240,7 @@ pub(super) fn workload_component(
     refuse_keys_of_processes(checker, keys);
     let given = require_key(checker, place, &keys.workload, "workload", OBJECT);
     let object = given.and_then(|given| workload(checker, given));
-    let service = keys.service.check(|given| {
-        let is_name = is_namespace(&given.value);
-        if !is_name {
-            let mistake = given.place.mistake(format!("is {}", quote(&given.value)));
-            checker.report(mistake.with_expected(NAMESPACE.replace("a namespace", "a Service")));
-        }
-        is_name.then(|| given.value.clone())
-    });
+    let service = keys.service.check(|given| service_name(checker, given));
     Some(Component {
         name: name.to_owned(),
         when: names.when_of(name),
@@ -272,6 +265,15 @@ pub(super) fn workload_component(
         external: None,
         ports,
     })
+}
+
+fn service_name(checker: &mut Checker<'_>, At { place, value }: &At<String>) -> Option<String> {
+    let is_name = is_namespace(value);
+    if !is_name {
+        let mistake = place.mistake(format!("is {}", quote(value)));
+        checker.report(mistake.with_expected(NAMESPACE.replace("a namespace", "a Service")));
+    }
+    is_name.then(|| value.clone())
 }
 
 fn workload(checker: &mut Checker<'_>, At { place, value }: &At<String>) -> Option<ObjectName> {
