@@ -29,6 +29,16 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let name = format!("waggle-{run}");
     let secret = json!({ "metadata": { "name": name }, "stringData": { "token": "secret-token" } });
     ledger.create(Kind::Secret, Some(namespace), secret).await?;
+    let service = json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": { "name": "shop" },
+        "spec": { "ports": [{ "port": 80 }] },
+    });
+    let kinds = ledger.access().api_kinds("v1").await?;
+    let kind = kinds.into_iter().find(|known| known.kind.kind == "Service");
+    let kind = kind.ok_or("no Services")?.kind;
+    ledger.apply(&kind, namespace, &service, "shop").await?;
     println!("made");
     std::future::pending().await
 }

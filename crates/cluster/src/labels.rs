@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 pub const RUN_LABEL: &str = "waggle/run";
 /// Of the trial that an object belongs to.
 pub const TRIAL_LABEL: &str = "waggle/trial";
+/// The system that an object belongs to, if it is one of the user's manifests.
+pub const PART_LABEL: &str = "waggle/system";
 /// The part that a pod plays, as Kubernetes recommends: `waggle-agent`, `waggle-component`, `waggle-runner`.
 pub const APP_LABEL: &str = "app.kubernetes.io/name";
 /// The component of the system that a pod is a replica of.

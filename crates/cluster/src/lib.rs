@@ -4,27 +4,30 @@
 //! It knows neither studies nor loads. Objects are JSON values of our own: `kube` is used for access alone (kubeconfig, TLS,
 //! credentials, WebSockets), because typed objects and watchers of all of Kubernetes cost more to build than they save here.
 //!
-//! The rooms, of which each imports only those before it: `labels`, `api`, `access`, `objects`, `claim`, `job`, `pods`, `placement`,
-//! `rights`.
+//! The rooms, of which each imports only those before it: `labels`, `api`, `manifests`, `access`, `objects`, `claim`, `job`, `pods`,
+//! `workloads`, `placement`, `rights`.
 
 mod access;
 mod api;
 mod claim;
 mod job;
 mod labels;
+mod manifests;
 mod objects;
 mod placement;
 mod pods;
 mod rights;
+mod workloads;
 
 pub use access::{Access, AccessError, Origin};
-pub use api::{ApiError, Kind, Target, Verb};
+pub use api::{ApiError, ForeignKind, Kind, Target, Verb};
 pub use claim::{Claim, ClaimError, Held, Holder, Namespace};
 pub use job::{
     IndexedJob, MountedSecret, PodShape, PullPolicy, ReplicaSet, Resources, RunnerJob, Spread,
     Toleration,
 };
-pub use labels::{APP_LABEL, COMPONENT_LABEL, RUN_LABEL, START_LABEL, TRIAL_LABEL};
+pub use labels::{APP_LABEL, COMPONENT_LABEL, PART_LABEL, RUN_LABEL, START_LABEL, TRIAL_LABEL};
+pub use manifests::{Manifest, ManifestError, read_manifests};
 pub use objects::{
     Created, Ledger, LeftBehind, LeftBehindError, ObjectError, Place, StillThere, left_behind,
 };
@@ -33,7 +36,11 @@ pub use placement::{
     WantedNodes,
 };
 pub use pods::{
-    ContainerState, ContainerStatus, Event, ExecEnd, ExecError, LogLines, NotRunning, PodStatus,
-    Reason, Streams, Stuck, WaitLimits,
+    ContainerState, ContainerStatus, Event, ExecEnd, ExecError, LogLines, NotRunning, PodPort,
+    PodStatus, Reason, Streams, Stuck, WaitLimits,
 };
-pub use rights::{network_policy, rbac};
+pub use rights::{KindRight, guess_kind, network_policy, rbac};
+pub use workloads::{
+    ApiKind, Awaited, EndError, NotReady, PodUsage, Scope, Service, ServicePort, TargetPort,
+    selector_of,
+};

@@ -5,7 +5,7 @@
 //! nothing and reports progress as [`Event`]s.
 //!
 //! Rooms, each of which imports only from those before it: what all need (the modules beside the rooms), `load`, `probe`,
-//! `trial`, `run`. What is started is the business of `waggle_system`.
+//! `trial`, `manifests`, `run`. What is started is the business of `waggle_system`.
 //!
 //! Public modules are those that other users of a run need too: counts as rows.
 
@@ -14,6 +14,8 @@ mod event;
 mod event_sender;
 mod histogram;
 mod load;
+#[cfg(feature = "cluster")]
+mod manifests;
 mod number;
 mod probe;
 mod run;
@@ -32,6 +34,8 @@ pub use load::{
     },
     scenario::{Kept, load_scenario},
 };
+#[cfg(feature = "cluster")]
+pub use manifests::{ManifestsError, RENDERED, SourceError, render_all, rights_of};
 pub use probe::SampleLimits;
 #[cfg(feature = "cluster")]
 pub use run::agents::{

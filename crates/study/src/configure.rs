@@ -155,13 +155,7 @@ impl Component {
         self.tls.clear();
         self.files.clear();
         self.setup.retain(|step| step.undo.is_some());
-        self.process = ProcessDriver {
-            command: Vec::new(),
-            arguments: Vec::new(),
-            environment: Vec::new(),
-            environment_from: Vec::new(),
-            version_arguments: Vec::new(),
-        };
+        self.process = ProcessDriver::default();
         self.limits = LimitTexts::default();
         self.stop_timeout = Duration::ZERO;
         self.external = Some(ports);

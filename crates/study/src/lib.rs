@@ -22,6 +22,7 @@ mod kubeconfig;
 mod leave_out;
 mod levels;
 mod limits;
+mod manifests;
 mod mistake;
 mod model;
 mod nearest;
@@ -66,6 +67,10 @@ pub use environment::{EnvironmentError, Part, Values, percent_encoded, xml_escap
 pub use expect::{BodyExpect, Expect};
 pub use external::{Address, Authorization, ExternalComponent, ExternalPort, Kubeconfig, Pem};
 pub use limits::{LIMIT_CPUS, LimitTexts, Limits, MAX_LIMIT_MEMORY, MIN_LIMIT_MEMORY, NO_LIMIT};
+pub use manifests::{
+    Chart, FieldPath, FieldPathError, FieldStep, ManifestSource, Manifests, ObjectName, Patch,
+    Workload,
+};
 pub use mistake::{Mistake, Mistakes, Problem, Source};
 pub use model::{Cell, Delivery, Fault, HeaderLimits, Study, What};
 pub use network::Network;

@@ -1,22 +1,27 @@
-//! Keys by which a system would be pods in another way than `system.pods`: they are refused by name, with what can be done instead.
+//! Keys by which a system would be pods in another way than those that there are: they are refused by name, with what can be done instead.
+//! A study makes pods of a system's components (`system.pods`), and a system's file may be the user's own manifests or chart.
 
-/// Keys of a system as pods that waggle makes, or of the user's own manifests or chart.
-const SYSTEM_KEYS: [&str; 10] = [
+/// Keys of a system as pods.
+const SYSTEM_KEYS: [&str; 7] = [
     "chart",
     "cluster",
     "driver",
-    "helm",
     "images",
     "infrastructure",
     "kubernetes",
     "kustomize",
-    "manifests",
-    "patches",
 ];
 /// Of a study's part `system`, beside these.
-const STUDY_KEYS: [&str; 3] = ["endpoints", "image", "namespace"];
+const STUDY_KEYS: [&str; 6] = [
+    "endpoints",
+    "helm",
+    "image",
+    "manifests",
+    "namespace",
+    "patches",
+];
 /// Of a system's file, beside these.
-const FILE_KEYS: [&str; 3] = ["image", "namespace", "pods"];
+const FILE_KEYS: [&str; 2] = ["image", "pods"];
 const COMPONENT_KEYS: [&str; 8] = [
     "affinity",
     "image",
@@ -37,7 +42,7 @@ pub(crate) struct Refusal {
     pub(crate) meant: &'static str,
 }
 
-const WHY: &str = "systems as pods, manifests or charts are not supported yet";
+const WHY: &str = "a system is pods by system.pods of a study, or by manifests or helm of its file";
 
 /// `path`: of the mapping that has the key, with the name of its text first.
 pub(crate) fn refusal(path: &[String], key: &str) -> Option<Refusal> {
@@ -45,20 +50,19 @@ pub(crate) fn refusal(path: &[String], key: &str) -> Option<Refusal> {
     let is_refused = |keys: &[&str]| keys.contains(&key);
     let (instead, meant) = match path[..] {
         ["the study", "system"] if is_refused(&SYSTEM_KEYS) || is_refused(&STUDY_KEYS) => (
-            "url of the system, which runs already, and agents, which may be pods",
+            "pods with an image of the system, use of one whose file has manifests or helm, or url of one that runs already",
             "use",
         ),
         ["the system"] if is_refused(&SYSTEM_KEYS) || is_refused(&FILE_KEYS) => (
-            "components that are processes of this machine; a system that runs in a cluster is studied by system.url and agents in the \
-             study",
+            "components, of which a study may make pods, or manifests or helm",
             "components",
         ),
         ["the system", "components", _] if is_refused(&COMPONENT_KEYS) => (
-            "process, of this machine; a system that runs in a cluster is studied by system.url and agents in the study",
+            "process, of which a study may make pods, or workload, of the manifests or the chart of the system",
             "process",
         ),
         ["the system", "endpoints", _] if is_refused(&ENDPOINT_KEYS) => (
-            "component and port; a Service of a cluster is studied by system.url and agents in the study",
+            "component and port; a Service is that of a component (workload, service)",
             "component",
         ),
         _ => return None,

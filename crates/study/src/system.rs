@@ -11,8 +11,8 @@
 use std::time::Duration;
 
 use crate::{
-    Address, Arguments, Artifact, Certificate, Expect, ExternalPort, Level, LimitTexts, Pem,
-    PortTls, Probe, SetupStep, SystemMetric, When,
+    Address, Arguments, Artifact, Certificate, Expect, ExternalPort, Level, LimitTexts, Manifests,
+    Pem, PortTls, Probe, SetupStep, SystemMetric, When, Workload,
 };
 
 /// A checked `system.yaml`.
@@ -27,6 +27,8 @@ pub struct System {
     /// In the order of starting: a component comes after those it depends on.
     pub components: Vec<Component>,
     pub endpoints: Vec<Endpoint>,
+    /// What is applied in a cluster in place of processes; its components are workloads.
+    pub manifests: Option<Manifests>,
     /// The endpoint that a kubeconfig has the server of; `None`: a study cannot name one.
     pub kubeconfig: Option<String>,
     pub probes: Vec<Probe>,
@@ -173,6 +175,8 @@ pub struct Component {
     /// Name and text of each, written into the replica's own folder before it starts.
     pub files: Vec<(String, String)>,
     pub process: ProcessDriver,
+    /// What it is among the manifests of the system; it is then no process.
+    pub workload: Option<Workload>,
     /// For each replica; [`System::limits`] has their amounts.
     pub limits: LimitTexts,
     pub ready: ReadyCheck,
@@ -212,7 +216,7 @@ impl Component {
 }
 
 /// How the process driver starts it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct ProcessDriver {
     /// Programs that are searched next to the `waggle` program, then on PATH; the first is run if `command` names none.
     pub command: Vec<String>,

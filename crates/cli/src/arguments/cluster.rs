@@ -1,5 +1,7 @@
 //! Arguments of `waggle cluster`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 use super::ProgramImage;
@@ -23,6 +25,10 @@ pub(crate) struct RightsOf {
     /// `waggle plan` cannot say what is free
     #[arg(long)]
     pub(crate) nodes: bool,
+    /// The file of a system that is manifests or a chart: also the rights for the kinds of its objects, as they are with the defaults of
+    /// its parameters
+    #[arg(long, value_name = "FILE")]
+    pub(crate) system: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

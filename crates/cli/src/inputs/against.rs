@@ -228,7 +228,7 @@ fn program(system: &System, component: &str, path: &str) -> Result<String> {
         system
             .components
             .iter()
-            .filter(|candidate| candidate.external.is_none())
+            .filter(|candidate| candidate.external.is_none() && candidate.workload.is_none())
     };
     if !known().any(|candidate| candidate.name == component) {
         let names: Vec<&str> = known().map(|candidate| candidate.name.as_str()).collect();

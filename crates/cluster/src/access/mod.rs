@@ -17,7 +17,7 @@ use tokio::sync::Mutex;
 use self::credential::Credential;
 use serde_json::Value;
 
-use crate::api::{self, Answer, ApiError, Call, Kind, Verb, causes};
+use crate::api::{self, Answer, ApiError, Call, Kind, Resource, Verb, causes};
 
 /// Until a connection is there.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -195,20 +195,21 @@ impl Access {
     }
 
     /// The object of this name, if it is there. A lease is searched for in the list, for which there is a right anyway.
-    pub(crate) async fn find(
+    pub(crate) async fn find<'a>(
         &self,
-        kind: Kind,
+        kind: impl Into<Resource<'a>>,
         namespace: Option<&str>,
         name: &str,
     ) -> Result<Option<Value>, ApiError> {
-        if kind == Kind::Lease {
-            let listing = Call::new(Verb::List, kind, namespace)
+        let resource = kind.into();
+        if resource == Resource::Known(Kind::Lease) {
+            let listing = Call::new(Verb::List, resource, namespace)
                 .option("fieldSelector", format!("metadata.name={name}"));
             let mut list = self.call(listing).await?.value;
             return Ok(list["items"].get_mut(0).map(Value::take));
         }
         match self
-            .call(Call::new(Verb::Get, kind, namespace).name(name))
+            .call(Call::new(Verb::Get, resource, namespace).name(name))
             .await
         {
             Err(why) if why.is_not_found() => Ok(None),
@@ -218,6 +219,6 @@ impl Access {
 
     pub(crate) async fn call_text(&self, call: Call<'_>) -> Result<String, ApiError> {
         let client = self.client_for(&call).await?;
-        Ok(api::send_text(&client, &call).await?.0)
+        Ok(api::send_text(&client, &call).await?.text)
     }
 }

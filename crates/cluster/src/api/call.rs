@@ -12,7 +12,8 @@ use url::form_urlencoded::{Serializer, byte_serialize};
 
 use super::{
     error::{ApiError, Failure, Target},
-    kind::{Kind, Verb},
+    kind::Verb,
+    resource::Resource,
 };
 
 /// Of one attempt, until the whole answer is here.
@@ -31,7 +32,7 @@ const SHOWN_BYTES: usize = 300;
 #[derive(Debug, Clone)]
 pub(crate) struct Call<'a> {
     pub verb: Verb,
-    pub kind: Kind,
+    pub resource: Resource<'a>,
     pub namespace: Option<&'a str>,
     /// Empty: all of them.
     pub name: Option<&'a str>,
@@ -45,13 +46,19 @@ pub(crate) struct Call<'a> {
 pub(crate) struct Answer {
     pub value: Value,
     pub date: Option<Timestamp>,
+    /// 201: the object was not there before.
+    pub is_new: bool,
 }
 
 impl<'a> Call<'a> {
-    pub(crate) fn new(verb: Verb, kind: Kind, namespace: Option<&'a str>) -> Self {
+    pub(crate) fn new(
+        verb: Verb,
+        resource: impl Into<Resource<'a>>,
+        namespace: Option<&'a str>,
+    ) -> Self {
         Self {
             verb,
-            kind,
+            resource: resource.into(),
             namespace,
             name: None,
             subresource: None,
@@ -81,7 +88,7 @@ impl<'a> Call<'a> {
     }
 
     pub(crate) fn target(&self) -> Target {
-        let resource = self.kind.resource();
+        let resource = self.resource.name();
         Target {
             verb: self.verb,
             resource: match self.subresource {
@@ -94,8 +101,12 @@ impl<'a> Call<'a> {
     }
 
     pub(crate) fn request(&self) -> Request<Vec<u8>> {
-        let mut path = self.kind.path(self.namespace);
-        for part in [self.name, self.subresource].into_iter().flatten() {
+        let mut path = self.resource.path(self.namespace);
+        let below = self
+            .subresource
+            .into_iter()
+            .flat_map(|part| part.split('/'));
+        for part in self.name.into_iter().chain(below) {
             path.push('/');
             path.extend(byte_serialize(part.as_bytes()));
         }
@@ -109,7 +120,7 @@ impl<'a> Call<'a> {
         Request::builder()
             .method(self.verb.method())
             .uri(path)
-            .header(http::header::CONTENT_TYPE, "application/json")
+            .header(http::header::CONTENT_TYPE, self.verb.content_type())
             .header(http::header::ACCEPT, "application/json")
             .body(body.into_bytes())
             .expect("a path of checked names and an encoded query")
@@ -118,19 +129,27 @@ impl<'a> Call<'a> {
 
 /// Sends a call whose answer is an object.
 pub(crate) async fn send(client: &Client, call: &Call<'_>) -> Result<Answer, ApiError> {
-    let (text, date) = send_text(client, call).await?;
-    let value = serde_json::from_str(&text).map_err(|why| ApiError::Unreadable {
+    let sent = send_text(client, call).await?;
+    let value = serde_json::from_str(&sent.text).map_err(|why| ApiError::Unreadable {
         what: call.target(),
         why: why.to_string(),
     })?;
-    Ok(Answer { value, date })
+    Ok(Answer {
+        value,
+        date: sent.date,
+        is_new: sent.is_new,
+    })
+}
+
+/// The text of an answer.
+pub(crate) struct Sent {
+    pub text: String,
+    date: Option<Timestamp>,
+    is_new: bool,
 }
 
 /// Sends a call whose answer is a text.
-pub(crate) async fn send_text(
-    client: &Client,
-    call: &Call<'_>,
-) -> Result<(String, Option<Timestamp>), ApiError> {
+pub(crate) async fn send_text(client: &Client, call: &Call<'_>) -> Result<Sent, ApiError> {
     let mut pause = FIRST_PAUSE;
     let mut attempts = 0;
     loop {
@@ -179,7 +198,7 @@ enum Problem {
     Connection(String),
 }
 
-async fn attempt(client: &Client, call: &Call<'_>) -> Result<(String, Option<Timestamp>), Problem> {
+async fn attempt(client: &Client, call: &Call<'_>) -> Result<Sent, Problem> {
     let request = call.request().map(Body::from);
     let sent = client.send(request).await;
     let response = sent.map_err(|why| Problem::Connection(causes(&why)))?;
@@ -189,7 +208,11 @@ async fn attempt(client: &Client, call: &Call<'_>) -> Result<(String, Option<Tim
     let text = read(response.into_body()).await;
     let text = text.map_err(Problem::Connection)?;
     if status.is_success() {
-        return Ok((text, date));
+        return Ok(Sent {
+            text,
+            date,
+            is_new: status == http::StatusCode::CREATED,
+        });
     }
     Err(Problem::Answer(failure(
         status.as_u16(),

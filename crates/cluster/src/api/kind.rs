@@ -19,6 +19,7 @@ pub enum Kind {
     Lease,
     EndpointSlice,
     StatefulSet,
+    PersistentVolumeClaim,
 }
 
 /// What a right allows, as a Role names it.
@@ -28,11 +29,13 @@ pub enum Verb {
     List,
     Create,
     Update,
+    /// Here: server-side apply.
+    Patch,
     Delete,
 }
 
 impl Kind {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Namespace,
         Self::ConfigMap,
         Self::Secret,
@@ -44,6 +47,7 @@ impl Kind {
         Self::Lease,
         Self::EndpointSlice,
         Self::StatefulSet,
+        Self::PersistentVolumeClaim,
     ];
 
     /// The name of its resource, as a Role names it.
@@ -61,6 +65,7 @@ impl Kind {
             Self::Lease => "leases",
             Self::EndpointSlice => "endpointslices",
             Self::StatefulSet => "statefulsets",
+            Self::PersistentVolumeClaim => "persistentvolumeclaims",
         }
     }
 
@@ -101,6 +106,7 @@ impl Kind {
             Self::Lease => "Lease",
             Self::EndpointSlice => "EndpointSlice",
             Self::StatefulSet => "StatefulSet",
+            Self::PersistentVolumeClaim => "PersistentVolumeClaim",
         }
     }
 
@@ -136,6 +142,7 @@ impl Verb {
             Self::List => "list",
             Self::Create => "create",
             Self::Update => "update",
+            Self::Patch => "patch",
             Self::Delete => "delete",
         }
     }
@@ -145,7 +152,17 @@ impl Verb {
             Self::Get | Self::List => http::Method::GET,
             Self::Create => http::Method::POST,
             Self::Update => http::Method::PUT,
+            Self::Patch => http::Method::PATCH,
             Self::Delete => http::Method::DELETE,
+        }
+    }
+
+    /// Of the body that goes with it.
+    pub(crate) fn content_type(self) -> &'static str {
+        match self {
+            // JSON is YAML, too.
+            Self::Patch => "application/apply-patch+yaml",
+            _ => "application/json",
         }
     }
 }

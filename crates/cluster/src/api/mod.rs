@@ -3,7 +3,10 @@
 mod call;
 mod error;
 mod kind;
+mod resource;
 
 pub(crate) use call::{Answer, Call, causes, send, send_text};
 pub use error::{ApiError, Target};
 pub use kind::{Kind, Verb};
+pub use resource::ForeignKind;
+pub(crate) use resource::Resource;

@@ -6,13 +6,13 @@ use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 
 use super::{
-    notes::{Made, Noted, Notes, Place},
+    notes::{Made, MadeKind, Noted, Notes, Place},
     removal::{StillThere, remove},
 };
 use crate::{
     access::Access,
-    api::{ApiError, Call, Kind, Verb},
-    labels::{MANAGED_BY_LABEL, MANAGER, RUN_LABEL},
+    api::{Answer, ApiError, Call, ForeignKind, Kind, Target, Verb},
+    labels::{MANAGED_BY_LABEL, MANAGER, PART_LABEL, RUN_LABEL},
 };
 
 /// What a run has made in a cluster, in the order in which it was made.
@@ -43,6 +43,12 @@ pub struct Created {
 pub enum ObjectError {
     #[error(transparent)]
     Api(#[from] ApiError),
+    #[error(
+        "{what} is in namespace {namespace} already, and is not of this run: remove it, or give the system another namespace"
+    )]
+    ThereAlready { what: String, namespace: String },
+    #[error("{0}: it was made by somebody else meanwhile")]
+    Exists(Box<Target>),
     #[error("cannot note what is made in the cluster: {0}")]
     Note(#[from] io::Error),
 }
@@ -103,7 +109,7 @@ impl Ledger {
         let anchor = self.anchor_name();
         for (kind, name) in [(Kind::ConfigMap, anchor.as_str()), (Kind::Job, job)] {
             self.made.push(Made {
-                kind,
+                kind: MadeKind::Known(kind),
                 namespace: Some(namespace.to_owned()),
                 name: name.to_owned(),
                 uid: None,
@@ -137,30 +143,11 @@ impl Ledger {
     ) -> Result<(Created, Value), ObjectError> {
         self.complete(kind, &mut manifest);
         let name = text(&manifest["metadata"]["name"]);
-        self.made.push(Made {
-            kind,
-            namespace: namespace.map(str::to_owned),
-            name: name.clone(),
-            uid: None,
-        });
-        self.write()?;
+        self.note(MadeKind::Known(kind), namespace, &name)?;
         let call = Call::new(Verb::Create, kind, namespace).body(manifest);
-        let answer = self.access.call(call).await;
-        let object = match answer {
-            Ok(answer) => answer.value,
-            Err(why) => {
-                if !why.is_uncertain() {
-                    self.made.pop();
-                    self.write()?;
-                }
-                return Err(why.into());
-            }
-        };
+        let object = self.access.call(call).await;
+        let object = self.note_answer(object)?.value;
         let uid = text(&object["metadata"]["uid"]);
-        if let Some(last) = self.made.last_mut() {
-            last.uid = Some(uid.clone());
-        }
-        self.write()?;
         let created = Created {
             kind,
             namespace: namespace.map(str::to_owned),
@@ -170,18 +157,111 @@ impl Ledger {
         Ok((created, object))
     }
 
+    /// Applies an object that is not there yet, as the manager of its fields, and notes it; labels of the run, and of what of the run it
+    /// is, are added to it and to the pods that it makes. Returns it as the API has it.
+    ///
+    /// # Errors
+    /// As [`Ledger::create`]; or it was there.
+    pub async fn apply(
+        &mut self,
+        kind: &ForeignKind,
+        namespace: &str,
+        manifest: &Value,
+        part: &str,
+    ) -> Result<Value, ObjectError> {
+        let manifest = self.with_labels(manifest, part);
+        let name = text(&manifest["metadata"]["name"]);
+        self.note(MadeKind::Foreign(kind.clone()), Some(namespace), &name)?;
+        let call = application(kind, namespace, &name, manifest);
+        let target = call.target();
+        let answer = self.access.call(call).await;
+        let answer = self.note_answer(answer)?;
+        if !answer.is_new && is_set_by_others(&answer.value) {
+            self.forget_last()?;
+            return Err(ObjectError::Exists(Box::new(target)));
+        }
+        Ok(answer.value)
+    }
+
+    /// Asks whether an object may be made, and is not there yet; it is not made.
+    ///
+    /// # Errors
+    /// It is there, or the API does not take it.
+    pub async fn check_new(
+        &self,
+        kind: &ForeignKind,
+        namespace: &str,
+        manifest: &Value,
+        part: &str,
+    ) -> Result<(), ObjectError> {
+        let call = Call::new(Verb::Create, kind, Some(namespace))
+            .option("dryRun", "All")
+            .body(self.with_labels(manifest, part));
+        let name = text(&manifest["metadata"]["name"]);
+        match self.access.call(call).await {
+            Ok(_) => Ok(()),
+            Err(ApiError::Conflict { .. }) => Err(ObjectError::ThereAlready {
+                what: format!("{} {name}", kind.kind),
+                namespace: namespace.to_owned(),
+            }),
+            Err(why) => Err(why.into()),
+        }
+    }
+
+    /// A manifest with what every object of a run has.
+    fn with_labels(&self, manifest: &Value, part: &str) -> Value {
+        let mut manifest = manifest.clone();
+        add_labels(&mut manifest, &self.run, part);
+        self.add_owner(&mut manifest);
+        manifest
+    }
+
+    /// Notes an object before it is made.
+    fn note(&mut self, kind: MadeKind, namespace: Option<&str>, name: &str) -> io::Result<()> {
+        self.made.push(Made {
+            kind,
+            namespace: namespace.map(str::to_owned),
+            name: name.to_owned(),
+            uid: None,
+        });
+        self.write()
+    }
+
+    /// Notes which object the last one is, or that it was not made.
+    fn note_answer(&mut self, answer: Result<Answer, ApiError>) -> Result<Answer, ObjectError> {
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(why) => {
+                if !why.is_uncertain() {
+                    self.forget_last()?;
+                }
+                return Err(why.into());
+            }
+        };
+        if let Some(last) = self.made.last_mut() {
+            last.uid = Some(text(&answer.value["metadata"]["uid"]));
+        }
+        self.write()?;
+        Ok(answer)
+    }
+
+    fn forget_last(&mut self) -> io::Result<()> {
+        self.made.pop();
+        self.write()
+    }
+
     /// Removes an object of this run, and waits until it is gone.
     ///
     /// # Errors
     /// It is still there after the limit, or may not be removed. It stays noted.
     pub async fn delete(&mut self, object: &Created, limit: Duration) -> Result<(), StillThere> {
         let known = |made: &Made| {
-            made.kind == object.kind
+            made.kind == MadeKind::Known(object.kind)
                 && made.name == object.name
                 && made.namespace == object.namespace
         };
         let made = Made {
-            kind: object.kind,
+            kind: MadeKind::Known(object.kind),
             namespace: object.namespace.clone(),
             name: object.name.clone(),
             uid: Some(object.uid.clone()),
@@ -201,7 +281,7 @@ impl Ledger {
     ) -> Vec<StillThere> {
         let is_chosen = |made: &Made| {
             objects.iter().any(|object| {
-                made.kind == object.kind
+                made.kind == MadeKind::Known(object.kind)
                     && made.name == object.name
                     && made.namespace == object.namespace
             })
@@ -223,6 +303,35 @@ impl Ledger {
         // What is noted and gone is found to be gone later.
         let _ = self.write();
         problems
+    }
+
+    /// Removes the claims of volumes that pods of the run's manifests have left, with this limit for each.
+    ///
+    /// # Errors
+    /// They may not be listed, or the API does not answer.
+    pub async fn delete_claims(
+        &self,
+        namespace: &str,
+        part: &str,
+        limit: Duration,
+    ) -> Result<Vec<StillThere>, ApiError> {
+        let selector = format!("{RUN_LABEL}={},{PART_LABEL}={part}", self.run);
+        let call = Call::new(Verb::List, Kind::PersistentVolumeClaim, Some(namespace))
+            .option("labelSelector", selector);
+        let list = self.access.call(call).await?.value;
+        let mut problems = Vec::new();
+        for claim in list["items"].as_array().into_iter().flatten() {
+            let made = Made {
+                kind: MadeKind::Known(Kind::PersistentVolumeClaim),
+                namespace: Some(namespace.to_owned()),
+                name: text(&claim["metadata"]["name"]),
+                uid: Some(text(&claim["metadata"]["uid"])),
+            };
+            if let Err(why) = remove(&self.access, &self.run, &made, limit).await {
+                problems.push(why);
+            }
+        }
+        Ok(problems)
     }
 
     /// Removes all, the last first, with this limit for each. Returns what is still there, which stays noted.
@@ -259,11 +368,15 @@ impl Ledger {
         if manifest["spec"]["template"].is_object() {
             manifest["spec"]["template"]["metadata"]["labels"][RUN_LABEL] = json!(self.run);
         }
-        let metadata = &mut manifest["metadata"];
         // A lease is taken before this run has an anchor of its own.
-        let is_owned = kind != Kind::Namespace;
-        if let Some(anchor) = self.anchor.as_ref().filter(|_| is_owned) {
-            metadata["ownerReferences"] = json!([{
+        if kind != Kind::Namespace {
+            self.add_owner(manifest);
+        }
+    }
+
+    fn add_owner(&self, manifest: &mut Value) {
+        if let Some(anchor) = &self.anchor {
+            manifest["metadata"]["ownerReferences"] = json!([{
                 "apiVersion": anchor.kind.api_version(),
                 "kind": anchor.kind.name(),
                 "name": anchor.name,
@@ -286,6 +399,53 @@ impl Ledger {
             made: self.made.clone(),
         })
     }
+}
+
+/// Templates of what an object makes, as JSON pointers: pods and claims of volumes have its labels, too.
+const TEMPLATES: [&str; 2] = ["/spec/template", "/spec/jobTemplate/spec/template"];
+const CLAIM_TEMPLATES: &str = "/spec/volumeClaimTemplates";
+
+/// What controllers of the cluster itself are called as managers of fields.
+const CONTROLLERS: &str = "kube-controller-manager";
+
+fn application<'a>(
+    kind: &'a ForeignKind,
+    namespace: &'a str,
+    name: &'a str,
+    manifest: Value,
+) -> Call<'a> {
+    Call::new(Verb::Patch, kind, Some(namespace))
+        .name(name)
+        .option("fieldManager", MANAGER)
+        .body(manifest)
+}
+
+/// Whether somebody else has set fields of an object. If an answer was lost, the second attempt finds what the first one made.
+fn is_set_by_others(object: &Value) -> bool {
+    let fields = object["metadata"]["managedFields"].as_array();
+    fields.into_iter().flatten().any(|entry| {
+        let manager = entry["manager"].as_str().unwrap_or_default();
+        entry["subresource"].is_null() && manager != MANAGER && manager != CONTROLLERS
+    })
+}
+
+fn add_labels(manifest: &mut Value, run: &str, part: &str) {
+    let add = |object: &mut Value| {
+        object["metadata"]["labels"][RUN_LABEL] = json!(run);
+        object["metadata"]["labels"][PART_LABEL] = json!(part);
+    };
+    add(manifest);
+    for path in TEMPLATES {
+        if let Some(template) = manifest
+            .pointer_mut(path)
+            .filter(|template| template.is_object())
+        {
+            add(template);
+        }
+    }
+    let claims = manifest.pointer_mut(CLAIM_TEMPLATES);
+    let claims = claims.and_then(Value::as_array_mut);
+    claims.into_iter().flatten().for_each(add);
 }
 
 fn text(value: &Value) -> String {

@@ -11,7 +11,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::api::Kind;
+use crate::api::{ForeignKind, Kind, Resource};
 
 /// Longest file that is read.
 const FILE_MAX_BYTES: u64 = 4 * 1024 * 1024;
@@ -48,11 +48,44 @@ pub(crate) struct Noted {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Made {
-    pub kind: Kind,
+    pub kind: MadeKind,
     pub namespace: Option<String>,
     pub name: String,
     /// Which object of that name it is; `None`: the API's answer is not here, or not here yet.
     pub uid: Option<String>,
+}
+
+/// Its kind: one that waggle knows by its name alone, or all that the cluster says of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum MadeKind {
+    Known(Kind),
+    Foreign(ForeignKind),
+}
+
+impl MadeKind {
+    pub(crate) fn resource(&self) -> Resource<'_> {
+        match self {
+            Self::Known(kind) => Resource::Known(*kind),
+            Self::Foreign(kind) => Resource::Foreign(kind),
+        }
+    }
+
+    /// As it is written in a manifest.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Known(kind) => kind.name(),
+            Self::Foreign(kind) => &kind.kind,
+        }
+    }
+
+    /// Whether objects are gone only when their pods are.
+    pub(crate) fn may_have_pods(&self) -> bool {
+        match self {
+            Self::Known(kind) => matches!(kind, Kind::Job | Kind::StatefulSet),
+            Self::Foreign(kind) => kind.may_have_pods(),
+        }
+    }
 }
 
 /// A file that this process holds.

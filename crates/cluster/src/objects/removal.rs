@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 use super::notes::Made;
 use crate::{
     access::Access,
-    api::{ApiError, Call, Kind, Verb},
+    api::{ApiError, Call, Verb},
     labels::RUN_LABEL,
 };
 
@@ -29,7 +29,7 @@ pub struct StillThere {
 
 impl fmt::Display for Made {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.kind, self.name)?;
+        write!(f, "{} {}", self.kind.name(), self.name)?;
         match &self.namespace {
             Some(namespace) => write!(f, " in namespace {namespace}"),
             None => Ok(()),
@@ -90,7 +90,7 @@ async fn find(access: &Access, run: &str, made: &Made) -> Result<Found, ApiError
     if made.name.contains(run) {
         return Ok(Found::Named);
     }
-    let object = access.find(made.kind, made.namespace.as_deref(), &made.name);
+    let object = access.find(made.kind.resource(), made.namespace.as_deref(), &made.name);
     let Some(object) = object.await? else {
         return Ok(Found::Gone);
     };
@@ -104,10 +104,9 @@ async fn find(access: &Access, run: &str, made: &Made) -> Result<Found, ApiError
 }
 
 fn deletion<'a>(made: &'a Made, uid: Option<&str>) -> Call<'a> {
-    // They are gone when their pods are.
-    let policy = match made.kind {
-        Kind::Job | Kind::StatefulSet => "Foreground",
-        _ => "Background",
+    let policy = match made.kind.may_have_pods() {
+        true => "Foreground",
+        false => "Background",
     };
     let mut options = json!({
         "apiVersion": "v1",
@@ -117,9 +116,13 @@ fn deletion<'a>(made: &'a Made, uid: Option<&str>) -> Call<'a> {
     if let Some(uid) = uid {
         options["preconditions"] = json!({ "uid": uid });
     }
-    Call::new(Verb::Delete, made.kind, made.namespace.as_deref())
-        .name(&made.name)
-        .body(options)
+    Call::new(
+        Verb::Delete,
+        made.kind.resource(),
+        made.namespace.as_deref(),
+    )
+    .name(&made.name)
+    .body(options)
 }
 
 /// What an object that is being deleted waits for.
@@ -145,7 +148,7 @@ fn still_there(access: &Access, made: &Made, why: String) -> StillThere {
     if let Some(namespace) = &made.namespace {
         command = format!("{command}--namespace {namespace} ");
     }
-    let kind = made.kind.resource().trim_end_matches('s');
+    let kind = made.kind.name().to_ascii_lowercase();
     StillThere {
         what: made.to_string(),
         why,

@@ -43,6 +43,26 @@ impl Access {
         self.call_text(call).await
     }
 
+    /// The log of one of several containers; `previous`: of that before its last restart.
+    ///
+    /// # Errors
+    /// As [`Access::logs`].
+    pub async fn container_log(
+        &self,
+        namespace: &str,
+        pod: &str,
+        container: &str,
+        previous: bool,
+    ) -> Result<String, ApiError> {
+        let mut call = log(namespace, pod)
+            .option("limitBytes", LOG_MAX_BYTES)
+            .option("container", container);
+        if previous {
+            call = call.option("previous", "true");
+        }
+        self.call_text(call).await
+    }
+
     /// The last lines of a log.
     ///
     /// # Errors

@@ -11,5 +11,6 @@ pub use events::Event;
 pub use exec::{ExecEnd, ExecError, Streams};
 pub use logs::LogLines;
 pub use reason::{Reason, Stuck};
-pub use status::{ContainerState, ContainerStatus, PodStatus};
+pub use status::{ContainerState, ContainerStatus, PodPort, PodStatus};
 pub use wait::{NotRunning, WaitLimits};
+pub(crate) use wait::{Patience, write_alike};

@@ -115,7 +115,7 @@ pub enum Reason {
 
 /// Whether time may help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Hope {
+pub(crate) enum Hope {
     None,
     /// It may be created after all.
     Creation,
@@ -129,7 +129,7 @@ pub(super) enum Hope {
 
 impl Reason {
     /// Why a pod does not run; `None`: it does.
-    pub(super) fn find(pod: &PodStatus) -> Option<Self> {
+    pub(crate) fn find(pod: &PodStatus) -> Option<Self> {
         if pod.has_started() {
             return None;
         }
@@ -155,7 +155,8 @@ impl Reason {
             let message = message.clone();
             return Some(Self::Unschedulable { message });
         }
-        let waiting = pod.containers.iter().find_map(waiting_reason);
+        let containers = pod.init_containers.iter().chain(&pod.containers);
+        let waiting = containers.into_iter().find_map(waiting_reason);
         Some(match waiting {
             Some((container, reason, message)) if IMAGE_REASONS.contains(&reason.as_str()) => {
                 let image = container.image.clone();
@@ -179,14 +180,14 @@ impl Reason {
     }
 
     /// Why a Job's controller was not allowed to make a pod, in the API server's words.
-    pub(super) fn of_refusal(message: &str) -> Self {
+    pub(crate) fn of_refusal(message: &str) -> Self {
         let quota = parse_quota(message);
         quota.unwrap_or_else(|| Self::NotAdmitted {
             message: message.to_owned(),
         })
     }
 
-    pub(super) fn hope(&self) -> Hope {
+    pub(crate) fn hope(&self) -> Hope {
         match self {
             Self::Image { reason, .. } if HOPELESS.contains(&reason.as_str()) => Hope::None,
             Self::Image { .. } => Hope::Image,

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{
     access::Access,
     api::{ApiError, Call, Kind, Verb},
-    labels::{APP_LABEL, COMPONENT_LABEL, Pairs, RUN_LABEL, RUNNER_APP, selector},
+    labels::{APP_LABEL, COMPONENT_LABEL, PART_LABEL, Pairs, RUN_LABEL, RUNNER_APP, selector},
 };
 
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
@@ -45,6 +45,21 @@ pub struct PodStatus {
     /// That it was or is to be moved away, in the words of who does that.
     pub disruption: Option<String>,
     pub containers: Vec<ContainerStatus>,
+    /// Those that end before the others start.
+    pub init_containers: Vec<ContainerStatus>,
+    /// Services send to it.
+    pub is_ready: bool,
+    pub labels: Pairs,
+    /// Those of its containers that have a name, or a number alone.
+    pub ports: Vec<PodPort>,
+}
+
+/// A port of a container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PodPort {
+    /// Empty: it has none.
+    pub name: String,
+    pub number: u16,
 }
 
 /// A container of a pod.
@@ -122,6 +137,22 @@ impl Access {
         Ok(pods)
     }
 
+    /// The pods of a system's manifests, by their names.
+    ///
+    /// # Errors
+    /// As [`Access::pod_statuses`].
+    pub async fn system_pods(
+        &self,
+        namespace: &str,
+        run: &str,
+        part: &str,
+    ) -> Result<Vec<PodStatus>, ApiError> {
+        let selector = format!("{RUN_LABEL}={run},{PART_LABEL}={part}");
+        let mut pods = self.pods(namespace, selector).await?;
+        pods.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(pods)
+    }
+
     async fn pods(&self, namespace: &str, selector: String) -> Result<Vec<PodStatus>, ApiError> {
         let call = Call::new(Verb::List, Kind::Pod, Some(namespace));
         let call = call.option("labelSelector", selector);
@@ -185,6 +216,22 @@ struct RawMetadata {
 #[serde(rename_all = "camelCase")]
 struct RawSpec {
     node_name: Option<String>,
+    #[serde(default)]
+    containers: Vec<RawSpecContainer>,
+}
+
+#[derive(Deserialize)]
+struct RawSpecContainer {
+    #[serde(default)]
+    ports: Vec<RawPort>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawPort {
+    #[serde(default)]
+    name: String,
+    container_port: u16,
 }
 
 #[derive(Deserialize, Default)]
@@ -201,6 +248,7 @@ struct RawStatus {
     qos_class: Option<String>,
     conditions: Vec<RawCondition>,
     container_statuses: Vec<RawContainer>,
+    init_container_statuses: Vec<RawContainer>,
 }
 
 #[derive(Deserialize, Default)]
@@ -255,6 +303,17 @@ impl From<RawPod> for PodStatus {
                 .get(COMPONENT_LABEL)
                 .cloned()
                 .unwrap_or_default(),
+            is_ready: condition("Ready", "True").is_some(),
+            labels: metadata.labels.clone(),
+            ports: spec
+                .containers
+                .into_iter()
+                .flat_map(|container| container.ports)
+                .map(|port| PodPort {
+                    name: port.name,
+                    number: port.container_port,
+                })
+                .collect(),
             unschedulable,
             disruption,
             phase: status.phase,
@@ -266,23 +325,22 @@ impl From<RawPod> for PodStatus {
             start_time: status.start_time,
             qos_class: status.qos_class,
             is_terminating: metadata.deletion_timestamp.is_some(),
-            containers: status
-                .container_statuses
-                .into_iter()
-                .map(ContainerStatus::from)
-                .collect(),
+            containers: statuses(status.container_statuses),
+            init_containers: statuses(status.init_container_statuses),
         }
     }
 }
 
+fn statuses(raw: Vec<RawContainer>) -> Vec<ContainerStatus> {
+    raw.into_iter().map(ContainerStatus::from).collect()
+}
+
 impl From<RawContainer> for ContainerStatus {
     fn from(raw: RawContainer) -> Self {
+        let last_end = raw.last_state.get("terminated").is_some();
         Self {
+            last_end: last_end.then(|| state(&raw.last_state)),
             state: state(&raw.state),
-            last_end: raw
-                .last_state
-                .get("terminated")
-                .map(|_| state(&raw.last_state)),
             name: raw.name,
             image: raw.image,
             image_id: raw.image_id,

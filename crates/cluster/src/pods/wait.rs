@@ -76,18 +76,23 @@ impl fmt::Display for NotRunning {
             f,
             "{running} of {wanted} pods of {job} run after {seconds} s"
         )?;
-        let alike = alike(&self.stuck);
-        for (names, reason) in alike.iter().take(NAMED_MAX) {
-            match names[..] {
-                [] => write!(f, "; {reason}")?,
-                [name] => write!(f, "; pod {name}: {reason}")?,
-                [name, ..] => write!(f, "; pod {name} and {} more: {reason}", names.len() - 1)?,
-            }
+        write_alike(f, &self.stuck)
+    }
+}
+
+/// Writes reasons, each once with the pods that have it.
+pub(crate) fn write_alike(f: &mut fmt::Formatter<'_>, stuck: &[Stuck]) -> fmt::Result {
+    let alike = alike(stuck);
+    for (names, reason) in alike.iter().take(NAMED_MAX) {
+        match names[..] {
+            [] => write!(f, "; {reason}")?,
+            [name] => write!(f, "; pod {name}: {reason}")?,
+            [name, ..] => write!(f, "; pod {name} and {} more: {reason}", names.len() - 1)?,
         }
-        match alike.len().checked_sub(NAMED_MAX) {
-            Some(rest @ 1..) => write!(f, "; and {rest} other reasons"),
-            _ => Ok(()),
-        }
+    }
+    match alike.len().checked_sub(NAMED_MAX) {
+        Some(rest @ 1..) => write!(f, "; and {rest} other reasons"),
+        _ => Ok(()),
     }
 }
 
@@ -318,14 +323,14 @@ fn silent(owner: Owner<'_>, begun: Instant, why: ApiError) -> NotRunning {
 
 /// Since when something is waited for.
 #[derive(Debug, Default)]
-struct Patience {
+pub(crate) struct Patience {
     creation: Option<Instant>,
     image: Option<Instant>,
     node: Option<Instant>,
 }
 
 impl Patience {
-    fn has_ended(&mut self, stuck: &[Stuck], limits: &WaitLimits) -> bool {
+    pub(crate) fn has_ended(&mut self, stuck: &[Stuck], limits: &WaitLimits) -> bool {
         let waits = |hope: Hope| stuck.iter().any(|stuck| stuck.reason.hope() == hope);
         let ended = [
             waits(Hope::None),

@@ -4,4 +4,4 @@ mod network;
 mod role;
 
 pub use network::network_policy;
-pub use role::rbac;
+pub use role::{KindRight, guess_kind, rbac};

@@ -1,6 +1,6 @@
 //! The rights of one namespace that are enough for a run, and those of the cluster for facts of nodes.
 
-use crate::api::{Kind, Verb};
+use crate::api::{ForeignKind, Kind, Verb};
 
 /// The service account, its Role and its binding.
 const ACCOUNT: &str = "waggle";
@@ -96,10 +96,72 @@ const NODE_RIGHTS: [Right; 4] = [
     ),
 ];
 
-/// The manifests of a service account with all rights that a run needs in this namespace; `nodes`: and of a ClusterRole for facts of
-/// nodes, without which they are unknown.
+/// Rights within the namespace for a system of manifests, beside those for the kinds of its objects.
+const SYSTEM_RIGHTS: [Right; 3] = [
+    (
+        "where the system is reached",
+        Kind::Service,
+        "",
+        &[Verb::Get],
+    ),
+    (
+        "pods that faults of a study kill",
+        Kind::Pod,
+        "",
+        &[Verb::Delete],
+    ),
+    (
+        "volumes that pods of the system leave",
+        Kind::PersistentVolumeClaim,
+        "",
+        &[Verb::List, Verb::Delete],
+    ),
+];
+/// In the whole cluster, for such a system.
+const USAGE_RIGHT: Right = (
+    "CPU and memory of the system's pods, which only kubelets know; it allows all that kubelets do, so leave it out if that is too much",
+    Kind::Node,
+    "proxy",
+    &[Verb::Get],
+);
+/// Of each kind of a system's objects. A Secret is not read.
+const OBJECT_VERBS: [Verb; 4] = [Verb::Get, Verb::Create, Verb::Patch, Verb::Delete];
+const SECRET_VERBS: [Verb; 3] = [Verb::Create, Verb::Patch, Verb::Delete];
+
+/// A kind of the objects of a system's manifests.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KindRight {
+    /// Empty: of the core.
+    pub group: String,
+    /// As a Role names it.
+    pub resource: String,
+}
+
+/// What a cluster calls a kind as a rule: the guess of Kubernetes' own clients.
 #[must_use]
-pub fn rbac(namespace: &str, nodes: bool) -> String {
+pub fn guess_kind(api_version: &str, kind: &str) -> ForeignKind {
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    let word = kind.to_ascii_lowercase();
+    let resource = match word.as_str() {
+        "endpoints" => word,
+        _ if word.ends_with('s') => format!("{word}es"),
+        _ => match word.strip_suffix('y') {
+            Some(begin) => format!("{begin}ies"),
+            None => format!("{word}s"),
+        },
+    };
+    ForeignKind {
+        group: group.to_owned(),
+        version: version.to_owned(),
+        kind: kind.to_owned(),
+        resource,
+    }
+}
+
+/// The manifests of a service account with all rights that a run needs in this namespace; `nodes`: and of a ClusterRole for facts of
+/// nodes, without which they are unknown; `kinds`: those of the objects of the system, if it is manifests or a chart.
+#[must_use]
+pub fn rbac(namespace: &str, nodes: bool, kinds: &[KindRight]) -> String {
     let mut text = format!(
         "# What waggle needs in namespace {namespace}. A run uses it from within the cluster, and so may whoever starts runs.\n\
          apiVersion: v1\n\
@@ -112,6 +174,14 @@ pub fn rbac(namespace: &str, nodes: bool) -> String {
          rules:\n"
     );
     RIGHTS.iter().for_each(|right| text.push_str(&rule(right)));
+    if !kinds.is_empty() {
+        SYSTEM_RIGHTS
+            .iter()
+            .for_each(|right| text.push_str(&rule(right)));
+        kinds
+            .iter()
+            .for_each(|kind| text.push_str(&object_rule(kind)));
+    }
     text.push_str(&format!(
         "---\n\
          apiVersion: rbac.authorization.k8s.io/v1\n\
@@ -121,13 +191,13 @@ pub fn rbac(namespace: &str, nodes: bool) -> String {
          subjects: [{{ kind: ServiceAccount, name: {ACCOUNT}, namespace: {namespace} }}]\n"
     ));
     if nodes {
-        text.push_str(&node_rights(namespace));
+        text.push_str(&node_rights(namespace, !kinds.is_empty()));
     }
     text
 }
 
 /// Names of the cluster's objects have the namespace: another one has its own binding.
-fn node_rights(namespace: &str) -> String {
+fn node_rights(namespace: &str, has_usage: bool) -> String {
     let name = format!("{ACCOUNT}-nodes-{namespace}");
     let mut text = format!(
         "---\n\
@@ -139,6 +209,9 @@ fn node_rights(namespace: &str) -> String {
     NODE_RIGHTS
         .iter()
         .for_each(|right| text.push_str(&rule(right)));
+    if has_usage {
+        text.push_str(&rule(&USAGE_RIGHT));
+    }
     text.push_str(&format!(
         "---\n\
          apiVersion: rbac.authorization.k8s.io/v1\n\
@@ -148,6 +221,18 @@ fn node_rights(namespace: &str) -> String {
          subjects: [{{ kind: ServiceAccount, name: {ACCOUNT}, namespace: {namespace} }}]\n"
     ));
     text
+}
+
+fn object_rule(KindRight { group, resource }: &KindRight) -> String {
+    let verbs = match (group.as_str(), resource.as_str()) {
+        ("", "secrets") => &SECRET_VERBS[..],
+        _ => &OBJECT_VERBS,
+    };
+    let verbs: Vec<&str> = verbs.iter().map(|verb| verb.name()).collect();
+    let verbs = verbs.join(", ");
+    format!(
+        "  # objects of the system's manifests\n  - apiGroups: [\"{group}\"]\n    resources: [{resource}]\n    verbs: [{verbs}]\n"
+    )
 }
 
 fn rule((purpose, kind, part, verbs): &Right) -> String {

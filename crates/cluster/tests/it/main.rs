@@ -11,3 +11,4 @@ mod placement;
 mod pods;
 mod rights;
 mod server;
+mod workloads;

@@ -3,8 +3,8 @@
 use std::{path::Path, time::Duration};
 
 use waggle_cluster::{
-    IndexedJob, MountedSecret, PodShape, PullPolicy, RunnerJob, Spread, Toleration, network_policy,
-    rbac,
+    IndexedJob, KindRight, MountedSecret, PodShape, PullPolicy, ReplicaSet, Resources, RunnerJob,
+    Spread, Toleration, network_policy, rbac,
 };
 
 /// Compares a text with its file in `tests/golden`. With `UPDATE_GOLDEN` set it is written first.
@@ -26,8 +26,10 @@ pub(crate) fn agents(name: &str) -> IndexedJob {
         name: name.into(),
         pod: PodShape {
             image: "lab/waggle:1".into(),
-            cpus: 1,
-            memory_bytes: 256 << 20,
+            resources: Resources::Whole {
+                cpus: 1,
+                memory_bytes: 256 << 20,
+            },
             ..PodShape::default()
         },
         count: 2,
@@ -59,8 +61,10 @@ fn agents_with_every_choice() {
                 folder: "/run/join".into(),
             }],
             scratch: Some(("/tmp".into(), 1 << 30)),
-            cpus: 4,
-            memory_bytes: 1_500_000_000,
+            resources: Resources::Whole {
+                cpus: 4,
+                memory_bytes: 1_500_000_000,
+            },
             node_selector: [pair("pool", "load")].into(),
             tolerations: vec![
                 Toleration {
@@ -96,6 +100,42 @@ fn agents_by_default() {
     check("agents-preferred.yaml", &preferred.yaml());
 }
 
+fn replicas(spread: Spread) -> ReplicaSet {
+    ReplicaSet {
+        name: "kafka-1a2b3-1".into(),
+        component: "kafka".into(),
+        start: "1a2b3-1".into(),
+        pod: PodShape {
+            command: vec!["/usr/local/bin/waggle".into(), "serve".into()],
+            scratch: Some(("/waggle".into(), 1 << 30)),
+            resources: Resources::Limits {
+                cpus: Some(0.5),
+                memory_bytes: None,
+            },
+            ..agents("").pod
+        },
+        replicas: 3,
+        beside_agents: false,
+        spread,
+        storage_class: None,
+    }
+}
+
+#[test]
+fn replicas_of_a_component() {
+    check("replicas.yaml", &replicas(Spread::Preferred).yaml("r1"));
+    let volumes = ReplicaSet {
+        beside_agents: true,
+        storage_class: Some("fast".into()),
+        ..replicas(Spread::OneOnEach)
+    };
+    check("replicas-volumes.yaml", &volumes.yaml("r1"));
+    assert_eq!(
+        volumes.host(2, "load"),
+        "kafka-1a2b3-1-2.kafka-1a2b3-1.load.svc"
+    );
+}
+
 #[test]
 fn the_runner() {
     let job = RunnerJob {
@@ -113,8 +153,13 @@ fn the_runner() {
 
 #[test]
 fn rights_and_traffic() {
-    check("rbac.yaml", &rbac("bench", false));
-    check("rbac-nodes.yaml", &rbac("bench", true));
+    check("rbac.yaml", &rbac("bench", false, &[]));
+    check("rbac-nodes.yaml", &rbac("bench", true, &[]));
+    let kinds = [("", "services"), ("apps", "deployments")].map(|(group, resource)| KindRight {
+        group: group.into(),
+        resource: resource.into(),
+    });
+    check("rbac-system.yaml", &rbac("bench", true, &kinds));
     check(
         "network-policy.yaml",
         &network_policy("bench", Some("shop"), 7411),

@@ -166,9 +166,15 @@ async fn what_a_killed_process_made_is_removed_by_the_next() {
     let left = left.remove(0);
     assert!(!left.is_in_use);
     assert_eq!(left.run(), lab.run);
-    assert_eq!(left.lines().len(), 3, "lease, anchor, secret");
+    assert_eq!(left.lines().len(), 4, "lease, anchor, secret, service");
     assert_eq!(left.remove(LIMIT).await.unwrap(), Vec::<String>::new());
-    for path in ["configmaps", "secrets", "coordination.k8s.io/v1/leases"] {
+    let resources = [
+        "configmaps",
+        "secrets",
+        "services",
+        "coordination.k8s.io/v1/leases",
+    ];
+    for path in resources {
         assert_eq!(lab.names(path).await, Vec::<String>::new(), "{path}");
     }
     assert!(left_behind(&lab.place()).unwrap().is_empty());

@@ -136,7 +136,7 @@ async fn renewal(lab: &Lab, claim: &Claim) -> Result<(), String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_role_is_enough_and_facts_of_nodes_are_unknown() {
     let lab = Lab::new("role").await;
-    apply(&lab, &rbac(&lab.namespace, false)).await;
+    apply(&lab, &rbac(&lab.namespace, false, &[])).await;
     let access = account(&lab).await;
     assert_eq!(whole_run(&lab, &access).await, Ok(()));
     let hint = "not allowed; `waggle cluster rbac --nodes` prints a ClusterRole that allows it";
@@ -169,7 +169,7 @@ async fn the_role_is_enough_and_facts_of_nodes_are_unknown() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_cluster_role_is_enough_for_facts_of_nodes() {
     let lab = Lab::new("nodes").await;
-    apply(&lab, &rbac(&lab.namespace, true)).await;
+    apply(&lab, &rbac(&lab.namespace, true, &[])).await;
     let access = account(&lab).await;
     let name = lab.namespace.clone();
     let manifest = json!({ "metadata": { "name": name } });
@@ -185,7 +185,7 @@ async fn the_cluster_role_is_enough_for_facts_of_nodes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nodes_without_pods_are_shown_as_far_as_they_are_known() {
     let lab = Lab::new("half").await;
-    apply(&lab, &rbac(&lab.namespace, true)).await;
+    apply(&lab, &rbac(&lab.namespace, true, &[])).await;
     let access = account(&lab).await;
     let role = format!(
         "/apis/rbac.authorization.k8s.io/v1/clusterroles/waggle-nodes-{}",
@@ -225,7 +225,7 @@ async fn nodes_without_pods_are_shown_as_far_as_they_are_known() {
 #[tokio::test(flavor = "multi_thread")]
 async fn each_verb_is_needed_and_is_named_if_it_is_missing() {
     let lab = Lab::new("verbs").await;
-    apply(&lab, &rbac(&lab.namespace, false)).await;
+    apply(&lab, &rbac(&lab.namespace, false, &[])).await;
     let access = account(&lab).await;
     let path = "rbac.authorization.k8s.io/v1/roles/waggle";
     let role = lab.request(Method::GET, path, &Value::Null).await;

@@ -19,6 +19,7 @@ use waggle_system::{
     shutdown::Shutdown,
 };
 
+use crate::run::system_manifests::manifest_driver;
 #[cfg(feature = "cluster")]
 use crate::run::system_pods::PodSite;
 use crate::{
@@ -57,6 +58,9 @@ pub(crate) async fn run_trials(
         program: request.supervisor.clone(),
         fleet: parts.fleet.clone(),
     };
+    if request.system.manifests.is_some() {
+        return run_manifests(&parts, engine, series, events, shutdown).await;
+    }
     match &request.system.external {
         Some(server) => {
             let driver = ExternalDriver::new(server.clone(), parts.tls.server, request.server_at);
@@ -111,6 +115,35 @@ async fn with_pods(driver: ProcessDriver, request: &RunRequest) -> Result<Proces
     }
 }
 
+/// Runs all trials of a system that is manifests or a chart.
+#[cfg(feature = "cluster")]
+async fn run_manifests(
+    parts: &DriverParts<'_>,
+    engine: &Engine,
+    series: Series<'_>,
+    events: &Events,
+    shutdown: &Shutdown,
+) -> Result<Ended, RunError> {
+    let driver = manifest_driver(parts.request, parts.clocks.clone()).await?;
+    let mut environments = Environments {
+        baseline: with_driver(driver, engine, SYSTEM_FOLDER),
+        changed: None,
+    };
+    schedule::run_all(&mut environments, series, events, shutdown).await
+}
+
+#[cfg(not(feature = "cluster"))]
+#[expect(clippy::unused_async, reason = "with Kubernetes it runs trials")]
+async fn run_manifests(
+    _: &DriverParts<'_>,
+    _: &Engine,
+    _: Series<'_>,
+    _: &Events,
+    _: &Shutdown,
+) -> Result<Ended, RunError> {
+    Err(RunError::NoManifests)
+}
+
 impl DriverParts<'_> {
     fn process_driver(
         &self,
@@ -131,7 +164,7 @@ impl DriverParts<'_> {
     }
 }
 
-fn absolute(folder: &Path) -> Result<PathBuf, RunError> {
+pub(super) fn absolute(folder: &Path) -> Result<PathBuf, RunError> {
     std::path::absolute(folder).map_err(|problem| RunError::Folder {
         attempt: "find",
         path: folder.to_path_buf(),

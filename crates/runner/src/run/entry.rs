@@ -425,7 +425,7 @@ fn is_on_this_machine(system: &System) -> bool {
         .components
         .iter()
         .any(|component| match &component.external {
-            None => true,
+            None => component.workload.is_none(),
             Some(ports) => ports
                 .iter()
                 .flat_map(|port| &port.at)

@@ -17,5 +17,7 @@ mod resumption;
 pub(crate) mod schedule;
 mod search;
 #[cfg(feature = "cluster")]
+mod system_manifests;
+#[cfg(feature = "cluster")]
 mod system_pods;
 mod version_programs;

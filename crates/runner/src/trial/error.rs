@@ -62,6 +62,23 @@ pub enum RunError {
         "agents.kubernetes: this waggle has no support for Kubernetes; build it with --features cluster, or take a package"
     )]
     NoKubernetes,
+    #[error("the system's manifests: {0}")]
+    Manifests(String),
+    #[error(
+        "the system is manifests or a chart: this waggle has no support for Kubernetes; build it with --features cluster, or take a \
+         package"
+    )]
+    NoManifests,
+    #[error(
+        "the run is driven from a pod in namespace {runner}, and its system is applied in namespace {system}: what is made there would \
+         stay if the pod were killed; drive the run from namespace {system}, or leave out the system's namespace"
+    )]
+    ManifestsElsewhere { runner: String, system: String },
+    #[error(
+        "the system is manifests or a chart, of which two versions cannot be compared in one run: make the version a parameter, which \
+         patches or helm.set put in, and a factor of it"
+    )]
+    ManifestsOfTwo,
     #[error(
         "agents.kubernetes lacks agents.listen: pods must reach the runner, ADDRESS:PORT of this machine, and agents.advertise if they see \
          another address"

@@ -7,6 +7,7 @@ mod components;
 mod external;
 mod known_metrics;
 mod kubeconfig;
+mod manifests;
 mod port_tls;
 mod prepare;
 mod probe;

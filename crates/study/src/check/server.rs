@@ -109,13 +109,8 @@ fn system(external: External) -> System {
             depends_on: Vec::new(),
             ports: vec![PORT.to_owned()],
             tls: Vec::new(),
-            process: ProcessDriver {
-                command: Vec::new(),
-                arguments: Vec::new(),
-                environment: Vec::new(),
-                environment_from: Vec::new(),
-                version_arguments: Vec::new(),
-            },
+            process: ProcessDriver::default(),
+            workload: None,
             ready: ReadyCheck::Tcp {
                 port: PORT.to_owned(),
             },
@@ -129,6 +124,7 @@ fn system(external: External) -> System {
             component: NAME.to_owned(),
             port: PORT.to_owned(),
         }],
+        manifests: None,
         kubeconfig: None,
         probes: Vec::new(),
         metrics: Vec::new(),

@@ -198,6 +198,9 @@ fn check_system(checker: &mut Checker<'_>, raw: &raw::Study, system: &System) {
         );
         checker.report(place.mistake(what).with_expected("the same name"));
     }
+    if system.manifests.is_some() {
+        refuse_with_manifests(checker, raw);
+    }
     let root = checker.root();
     let load = root.child("load").and_then(first_write_method);
     let others = ["prepare", "background"];
@@ -211,6 +214,24 @@ fn check_system(checker: &mut Checker<'_>, raw: &raw::Study, system: &System) {
             system.name
         );
         checker.report(Finding::new(position, what).with_expected("verify in the system's file"));
+    }
+}
+
+/// Reports what only a system of processes has.
+fn refuse_with_manifests(checker: &mut Checker<'_>, raw: &raw::Study) {
+    let used = raw.system.value();
+    let prepare = raw.prepare.value();
+    let given = [
+        used.and_then(|used| used.external.place()),
+        used.and_then(|used| used.kubeconfig.place()),
+        used.and_then(|used| used.limits.place()),
+        used.and_then(|used| used.cpuset.place()),
+        prepare.and_then(|prepare| prepare.snapshot.place()),
+        raw.network.place(),
+    ];
+    for place in given.into_iter().flatten() {
+        let mistake = place.key_mistake("is for processes, and the system is manifests or a chart");
+        checker.report(mistake.with_expected("the key to be left out, or patches in the system"));
     }
 }
 

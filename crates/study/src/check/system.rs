@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 use super::{
     Checker,
     components::{self, Conditions, Definitions},
+    manifests,
     port_tls::{port_tls, refuse_kafka},
     probe::{system_metric, system_probe},
     set::refusal,
@@ -19,7 +20,7 @@ use crate::{
     mistake::Finding,
     nearest::list,
     parts::{
-        inherited_variables::inherited_variables, limits::limit_texts,
+        inherited_variables::inherited_variables, limits::limit_texts, texts::require_key,
         tls::certificates::certificates,
     },
     raw,
@@ -44,6 +45,7 @@ pub(crate) fn system(checker: &mut Checker<'_>, given: &At<raw::System>) -> Opti
         .filter_map(|(name, given)| parameter(checker, name, given))
         .collect();
     let artifacts = components::artifacts(checker, &keys.artifacts);
+    let manifests = manifests::manifests(checker, given, &parameter_names);
     if keys.components.entries().next().is_none() {
         report_no_component(checker, given);
     }
@@ -61,7 +63,7 @@ pub(crate) fn system(checker: &mut Checker<'_>, given: &At<raw::System>) -> Opti
     };
     let shared = shared_environment(checker, &names, &keys.environment);
     let components: Vec<_> = (keys.components.entries())
-        .filter_map(|(name, given)| component(checker, definitions, name, &given.value))
+        .filter_map(|(name, given)| process_or_workload(checker, definitions, name, given))
         .map(|component| with_environment(component, &shared))
         .collect();
     components::refuse_secrets_given_twice(checker, &names, &components);
@@ -95,12 +97,26 @@ pub(crate) fn system(checker: &mut Checker<'_>, given: &At<raw::System>) -> Opti
         certificates,
         components,
         endpoints,
+        manifests: manifests?,
         kubeconfig: keys.kubeconfig.value().cloned(),
         probes,
         metrics,
         verify,
         external: None,
     })
+}
+
+fn process_or_workload(
+    checker: &mut Checker<'_>,
+    definitions: Definitions<'_>,
+    name: &str,
+    given: &At<raw::Component>,
+) -> Option<Component> {
+    if !definitions.names.are_of_manifests() {
+        return component(checker, definitions, name, given);
+    }
+    let ports = ports(checker, &given.value.ports);
+    manifests::workload_component(checker, definitions.names, name, given, ports)
 }
 
 fn certificate_names(certificates: &[Certificate]) -> Vec<String> {
@@ -252,9 +268,10 @@ fn component(
     checker: &mut Checker<'_>,
     definitions: Definitions<'_>,
     name: &str,
-    keys: &raw::Component,
+    At { place, value: keys }: &At<raw::Component>,
 ) -> Option<Component> {
     let Definitions { names, conditions } = definitions;
+    manifests::refuse_workload(checker, keys);
     let depends_on = keys.depends_on.value().into_iter().flatten();
     for At {
         place,
@@ -272,14 +289,15 @@ fn component(
     let tls = port_tls(checker, names, name, keys);
     let files = components::files(checker, names, name, &keys.files);
     let secrets = components::written_secrets(checker, &keys.secrets);
-    let process = keys.process.value();
+    let process = require_key(checker, place, &keys.process, "process", "a mapping");
+    let process = process.map(|given| &given.value);
     let process = process.and_then(|keys| process_driver(checker, definitions, name, keys));
     let limits = limit_texts(checker, &keys.limits, conditions.to_declared());
     let setup = keys.setup.value().into_iter().flatten();
     let setup = setup
         .filter_map(|step| components::setup_step(checker, definitions, name, &step.value))
         .collect();
-    let ready = keys.ready.content();
+    let ready = require_key(checker, place, &keys.ready, "ready", "a mapping");
     let ready = ready.and_then(|given| ready_check(checker, names, name, given));
     let bounds = Bounds(Duration::ZERO, TIMEOUT_BOUNDS.1);
     let stop_timeout = &keys.stop_timeout;
@@ -290,6 +308,7 @@ fn component(
         ports,
         tls,
         process: process?,
+        workload: None,
         limits,
         ready: ready?,
         stop_timeout: stop_timeout?,

@@ -6,6 +6,7 @@ use waggle_template::placeholder::{Part, parts, single_name};
 
 use super::{
     Checker,
+    manifests::is_manifests,
     system::{MAX_REPLICAS, counts_replicas},
 };
 use crate::{
@@ -88,6 +89,11 @@ impl<'k> Names<'k> {
                 .collect(),
             certificates: Vec::new(),
         }
+    }
+
+    /// Whether components are workloads of manifests.
+    pub(super) fn are_of_manifests(&self) -> bool {
+        is_manifests(self.system)
     }
 
     /// What the file says of a component.

@@ -22,7 +22,8 @@ use crate::{
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fault {
-    /// The component: one of its processes gets SIGKILL, with all that it has started. `none`: nothing in this cell.
+    /// The component: one of its processes gets SIGKILL, with all that it has started; of a workload one of its pods that are ready is
+    /// deleted without grace. `none`: nothing in this cell.
     #[schemars(required)]
     pub kill: Key<String>,
     /// Which replica of it, counted from 0; 0 by default.
@@ -31,7 +32,8 @@ pub(crate) struct Fault {
     /// When, counted from the start of the measured phase, within it.
     #[schemars(required)]
     pub at: Key<DurationText>,
-    /// How long after the kill it is restarted, with the same ports, folder and files.
+    /// How long after the kill it is restarted, with the same ports, folder and files. 0s for a pod of a workload, which Kubernetes
+    /// replaces at once.
     #[schemars(required)]
     pub restart_after: Key<DurationText>,
 }
@@ -168,6 +170,9 @@ fn check_fault(
             checker.report(name.place.mistake(what).with_expected(expected));
             return None;
         }
+        if component.workload.is_some() {
+            refuse_restart_time(checker, keys, restart_after)?;
+        }
         let replicas = replicas(component, system.parameters);
         // By default it is the first, which every component has.
         if let (Some(given), Some(replicas)) = (keys.replica.content(), replicas)
@@ -183,6 +188,24 @@ fn check_fault(
         at: moment?,
         restart_after: restart_after?,
     }))
+}
+
+/// Reports a time before the restart of a pod: Kubernetes makes another one at once.
+fn refuse_restart_time(
+    checker: &mut Checker<'_>,
+    keys: &Fault,
+    restart_after: Option<Duration>,
+) -> Option<()> {
+    let time = restart_after.filter(|time| !time.is_zero());
+    let (Some(time), Some(place)) = (time, keys.restart_after.place()) else {
+        return Some(());
+    };
+    let what = format!(
+        "is {}, and Kubernetes replaces a pod at once",
+        format_duration(time)
+    );
+    checker.report(place.mistake(what).with_expected("0s for a workload"));
+    None
 }
 
 /// Reports a replica that a component does not have.

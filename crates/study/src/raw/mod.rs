@@ -4,6 +4,7 @@
 
 mod background;
 mod components;
+mod manifests;
 mod prepare;
 mod scalar;
 mod study;
@@ -14,6 +15,7 @@ pub(crate) use background::Background;
 pub(crate) use components::{
     Arguments, Artifact, Conditions, Levels, SetupStep, Undo, VerifyCapture,
 };
+pub(crate) use manifests::{Helm, PatchedFields};
 pub(crate) use prepare::{Prepare, PrepareLoad};
 pub(crate) use scalar::{
     DurationText, LoadLevel, Name, OneOrSeveral, Rate, Share, Size, Status, Width, inline_schema,

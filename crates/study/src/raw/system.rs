@@ -4,7 +4,10 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Arguments, Artifact, Conditions, DurationText, Name, SetupStep, Size, VerifyCapture};
+use super::{
+    Arguments, Artifact, Conditions, DurationText, Helm, Name, PatchedFields, SetupStep, Size,
+    VerifyCapture,
+};
 use crate::{
     Level,
     at::{At, Entries, Key},
@@ -41,7 +44,21 @@ pub(crate) struct System {
     /// Variables of every component's environment, in addition to its own; may hold `${…}`, but no secret and no `port.NAME`. A
     /// component's own variable of the same name wins.
     pub environment: Key<IndexMap<String, At<String>>>,
-    /// Its processes.
+    /// In place of processes: files and folders of Kubernetes manifests, beside this file. They are applied for each start of the
+    /// system, and removed when it is stopped; each object must be new.
+    #[schemars(length(min = 1, max = 100))]
+    pub manifests: Key<Vec<At<String>>>,
+    /// The same with the manifests of a chart.
+    pub helm: Key<Helm>,
+    /// Where they are applied: a namespace that is there. By default that of the run.
+    pub namespace: Key<String>,
+    /// What is changed in them before they are applied: objects (`deployment/shop`) with fields (`spec.replicas`,
+    /// `spec.template.spec.containers[name=shop].image`) and values, which may hold `${parameter}`.
+    pub patches: Key<IndexMap<String, At<PatchedFields>>>,
+    /// Conditions of other objects (`kafka/events: Ready`) that must be true before the system counts as ready. Deployments,
+    /// StatefulSets, DaemonSets, Jobs and pods are waited for anyway.
+    pub wait: Key<IndexMap<String, At<String>>>,
+    /// Its processes; or workloads of its manifests.
     #[schemars(required, extend("x-waggle-keys" = "name"))]
     pub components: Key<Entries<Component>>,
     /// The targets of load: a port of every replica of a component.
@@ -162,12 +179,15 @@ pub(crate) struct Component {
     /// Text files, by name, written into its own folder (`${dir}`) before it starts; may hold `${…}`, `$${` is a plain `${`.
     pub files: Key<IndexMap<String, At<String>>>,
     /// How it is started as a process.
-    #[schemars(required)]
     pub process: Key<Process>,
+    /// In place of `process`: the object of the manifests that makes its pods, e.g. `deployment/shop`.
+    pub workload: Key<String>,
+    /// The Service by which a workload is reached; `ports` are its ports. Without it, or if it is headless, each pod that is ready
+    /// is reached by its own address.
+    pub service: Key<String>,
     /// How much CPU and memory each replica may use; a value may be `${parameter}`. No limit by default.
     pub limits: Key<Limits>,
-    /// When it counts as ready.
-    #[schemars(required)]
+    /// When it counts as ready. A workload is ready when Kubernetes says so.
     pub ready: Key<ReadyCheck>,
     /// What it writes into files of its own folder, once it is ready: `${secret.NAME}` for those that depend on it, and for requests.
     #[schemars(extend("x-waggle-keys" = "name"))]

@@ -9,6 +9,7 @@ mod derived;
 mod external;
 mod faults;
 mod limits;
+mod manifests;
 mod metrics;
 mod mistakes;
 mod networks;

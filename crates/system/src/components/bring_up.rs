@@ -121,6 +121,14 @@ pub async fn bring_up(
         ))
         .into());
     }
+    if request.system.manifests.is_some() {
+        let name = &request.system.name;
+        return Err(Failure::new(format!(
+            "system {name} is manifests or a chart, which are applied for the trials of a study alone; to keep it up, apply them with \
+             kubectl or helm"
+        ))
+        .into());
+    }
     let configuration = std::iter::once(&request.parameters);
     let programs = Programs::find(&request.system, configuration, search)?;
     let system_folder = absolute(&request.system_folder)?;

@@ -33,6 +33,7 @@ impl Used {
             cpu: self.cpu,
             rss_bytes: self.rss_bytes,
             threads: self.threads,
+            read_at: None,
         }
     }
 }

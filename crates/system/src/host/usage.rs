@@ -10,6 +10,8 @@ pub struct Usage {
     pub cpu: Duration,
     pub rss_bytes: u64,
     pub threads: u32,
+    /// When it was read, since 1970 by the clock of who read it, if that is less often than it is asked for; `None`: now.
+    pub read_at: Option<Duration>,
 }
 
 /// CPU time of the system alone, so far.
@@ -36,6 +38,7 @@ mod tests {
             cpu: Duration::from_millis(cpu_ms),
             rss_bytes: 7,
             threads: 2,
+            read_at: None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use waggle_study::{CoolDownUntil, Sensor, Study, System};
+use waggle_study::{Component, CoolDownUntil, Sensor, Study, System};
 use waggle_system::components::driver::distinct;
 
 use crate::inputs::{runs::shell_word, study::Loaded};
@@ -45,7 +45,9 @@ fn of_components(study: &Study, system: &System) -> BTreeSet<String> {
     let mut lines = BTreeSet::new();
     for configured in distinct(system, configurations) {
         let started = configured.components.iter();
-        for component in started.filter(|component| component.external.is_none()) {
+        let is_process =
+            |component: &&Component| component.external.is_none() && component.workload.is_none();
+        for component in started.filter(is_process) {
             lines.insert(format!(
                 "{}: {}",
                 component.name,

@@ -5,7 +5,7 @@ mod down;
 mod fetch;
 mod image;
 mod left_behind;
-mod shared;
+pub(crate) mod shared;
 mod state;
 mod up;
 

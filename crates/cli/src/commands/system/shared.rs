@@ -31,7 +31,7 @@ pub(super) fn levels(
     waggle_study::parameter_levels(system, &pairs).map_err(|why| anyhow!(why))
 }
 
-pub(super) fn runtime() -> Result<Runtime> {
+pub(crate) fn runtime() -> Result<Runtime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

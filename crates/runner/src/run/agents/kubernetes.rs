@@ -86,7 +86,7 @@ pub(super) struct JobParts<'a> {
 }
 
 /// The address of the API as pods of a cluster have it; `None`: this process is in no pod.
-pub(super) fn service_host() -> Option<IpAddr> {
+pub(crate) fn service_host() -> Option<IpAddr> {
     env::var(SERVICE_HOST).ok()?.parse().ok()
 }
 

@@ -271,6 +271,7 @@ impl Driver for Fake {
             cpu: Duration::from_secs(1),
             rss_bytes: 1,
             threads: 1,
+            read_at: None,
         };
         vec![usage("fake-0"), usage("waggle")]
     }

@@ -97,18 +97,34 @@ impl Sampler {
     fn sample(&mut self, instant: Instant, usage: Vec<Usage>) -> Vec<ResourceRow> {
         let at_s = self.clock.seconds(instant);
         let length = (instant - self.at).as_secs_f64();
-        let row = |now: &Usage| ResourceRow {
-            at_s,
-            component: now.replica.clone(),
-            cpu_cores: share(self.cpu_since(now).as_secs_f64(), length),
-            rss_bytes: now.rss_bytes,
-            threads: now.threads,
+        let row = |now: &Usage| {
+            Some(ResourceRow {
+                at_s,
+                component: now.replica.clone(),
+                cpu_cores: share(self.cpu_since(now).as_secs_f64(), self.length(now, length)?),
+                rss_bytes: now.rss_bytes,
+                threads: now.threads,
+            })
         };
-        let rows = usage.iter().map(row).collect();
+        let rows = usage.iter().filter_map(row).collect();
         self.at = instant;
         self.has_rows = true;
         self.before = usage;
         rows
+    }
+
+    /// The length of a reading's period; `length`: between two samples. `None`: it is no new reading, or the first of a replica that is
+    /// read less often than samples are taken.
+    fn length(&self, now: &Usage, length: f64) -> Option<f64> {
+        let Some(read_at) = now.read_at else {
+            return Some(length);
+        };
+        let mut before = self.before.iter();
+        let before = before
+            .find(|before| before.replica == now.replica)?
+            .read_at?;
+        let period = read_at.checked_sub(before)?;
+        (!period.is_zero()).then_some(period.as_secs_f64())
     }
 
     fn cpu_since(&self, now: &Usage) -> Duration {
@@ -138,6 +154,7 @@ mod tests {
             cpu: Duration::from_millis(cpu_ms),
             rss_bytes: 7,
             threads: 2,
+            read_at: None,
         }
     }
 
@@ -167,5 +184,25 @@ mod tests {
             &[0.0, 0.0],
         );
         check(&mut sampler, 1000, vec![usage("a-0", 900)], &[0.0]);
+    }
+
+    /// A kubelet looks every ten seconds.
+    #[test]
+    fn what_is_read_less_often_has_a_row_for_each_reading() {
+        let read = |cpu_ms: u64, at_s: u64| Usage {
+            read_at: Some(Duration::from_secs(at_s)),
+            ..usage("a-0", cpu_ms)
+        };
+        let start = Instant::now();
+        let mut sampler = Sampler::new(start, Clock::start(), Vec::new());
+        let mut check = |after_s: u64, reading: Usage, expected: &[f64]| {
+            let rows = sampler.sample(start + Duration::from_secs(after_s), vec![reading]);
+            let cores: Vec<f64> = rows.iter().map(|row| row.cpu_cores).collect();
+            assert_eq!(cores, expected);
+        };
+        check(1, read(1_000, 100), &[]);
+        check(2, read(1_000, 100), &[]);
+        check(3, read(6_000, 110), &[0.5]);
+        check(4, read(6_000, 110), &[]);
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct Toleration {
 
 const MEMORY_DEFAULT: u64 = 512 << 20;
 const MEMORY_MIN: u64 = 64 << 20;
-const NAMESPACE: &str = "a namespace: lower-case letters, digits and -, at most 63";
+pub(crate) const NAMESPACE: &str = "a namespace: lower-case letters, digits and -, at most 63";
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 /// The keys of a pod.
@@ -135,17 +135,22 @@ pub(crate) fn namespace_name(
     checker: &mut Checker<'_>,
     At { place, value }: &At<String>,
 ) -> Option<String> {
-    let is_letter =
-        |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == b'-';
-    let is_name = (1..=63).contains(&value.len())
-        && value.bytes().all(is_letter)
-        && !value.starts_with('-')
-        && !value.ends_with('-');
+    let is_name = is_namespace(value);
     if !is_name {
         let mistake = place.mistake(format!("is {}", quote(value)));
         checker.report(mistake.with_expected(NAMESPACE));
     }
     is_name.then(|| value.clone())
+}
+
+/// Whether Kubernetes takes a text as the name of a namespace or of a Service.
+pub(crate) fn is_namespace(text: &str) -> bool {
+    let is_letter =
+        |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == b'-';
+    (1..=63).contains(&text.len())
+        && text.bytes().all(is_letter)
+        && !text.starts_with('-')
+        && !text.ends_with('-')
 }
 
 fn toleration(checker: &mut Checker<'_>, keys: &Toleration) -> Option<PodToleration> {

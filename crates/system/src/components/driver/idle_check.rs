@@ -11,7 +11,7 @@ const TIME_WAIT_AT_MOST: u64 = 2_000;
 
 /// Remembers the CPU ticks of the last poll.
 #[derive(Debug, Default)]
-pub(super) struct IdleCheck {
+pub struct IdleCheck {
     /// All CPUs of the machine.
     clocks: CpuClocks,
     before: Option<Ticks>,
@@ -19,7 +19,7 @@ pub(super) struct IdleCheck {
 
 impl IdleCheck {
     /// With the process of idle polling, whose CPU time is not work.
-    pub(super) fn new(loops: Option<u32>) -> Self {
+    pub fn new(loops: Option<u32>) -> Self {
         let clocks = CpuClocks {
             cpus: Vec::new(),
             loops,
@@ -32,7 +32,7 @@ impl IdleCheck {
 
     /// True if the host was idle since the last poll and few sockets are left over. If `/proc` cannot be read, the host counts as
     /// idle, because waiting would not change that.
-    pub(super) fn poll(&mut self) -> bool {
+    pub fn poll(&mut self) -> bool {
         let Some(now) = self.clocks.read() else {
             return true;
         };
@@ -48,7 +48,7 @@ impl IdleCheck {
     }
 
     /// Forgets the last poll, so that the next one does not include the trial that has just ended.
-    pub(super) fn forget(&mut self) {
+    pub fn forget(&mut self) {
         self.before = None;
     }
 }

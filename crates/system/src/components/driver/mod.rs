@@ -25,6 +25,7 @@ pub use self::{
     child::{Child, Launch},
     elsewhere::{MadeReplica, Site, SiteFuture, WantedReplica},
     external::ExternalDriver,
+    idle_check::IdleCheck,
     process::{ProcessDriver, ProcessParts},
     program::{
         ProgramError, Programs, Search, artifact_of, distinct, folder_name, names, started_programs,

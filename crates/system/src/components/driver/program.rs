@@ -112,7 +112,7 @@ impl Programs {
         }
         for configured in distinct(system, configurations) {
             for component in &configured.components {
-                if component.external.is_none() {
+                if component.external.is_none() && component.workload.is_none() {
                     for name in names(component)? {
                         programs.add(system, name, search)?;
                     }
@@ -182,6 +182,14 @@ impl Programs {
                     name: component.name.clone(),
                     version: "unknown".to_owned(),
                     external: ports.iter().map(ToString::to_string).collect(),
+                });
+                continue;
+            }
+            if let Some(workload) = &component.workload {
+                versions.push(ComponentInfo {
+                    name: component.name.clone(),
+                    version: workload.object.to_string(),
+                    external: Vec::new(),
                 });
                 continue;
             }
@@ -297,7 +305,8 @@ pub fn artifact_of<'a>(system: &'a System, program: &str) -> Option<&'a Artifact
 /// The programs of all components of a configured system that are started.
 pub fn started_programs(configured: &System) -> impl Iterator<Item = String> {
     let components = configured.components.iter();
-    let started = components.filter(|component| component.external.is_none());
+    let started =
+        components.filter(|component| component.external.is_none() && component.workload.is_none());
     started
         .filter_map(|component| names(component).ok())
         .flatten()

@@ -29,6 +29,8 @@ pub(super) struct Bundle {
     files: BTreeSet<PathBuf>,
     /// The folder of the system, and its name; `None`: it is a server by its URL.
     system: Option<(PathBuf, String)>,
+    /// What helm made of the system's chart, because the pod has no helm.
+    rendered: Option<String>,
     /// Names and values.
     pub(super) variables: BTreeMap<String, String>,
 }
@@ -63,8 +65,24 @@ impl Bundle {
             study,
             files,
             system,
+            rendered: None,
             variables: named.variables,
         })
+    }
+
+    /// Renders the chart of the system, if it is one, for every cell.
+    ///
+    /// # Errors
+    /// Helm cannot be run, or refuses the chart.
+    pub(super) async fn render(&mut self, loaded: &Loaded, namespace: &str) -> Result<()> {
+        let system = &loaded.system;
+        let given = system.manifests.as_ref();
+        let given = given.and_then(|manifests| manifests.namespace.as_deref());
+        let levels = loaded.study.cells.iter().map(|cell| &cell.parameters);
+        let namespace = given.unwrap_or(namespace);
+        self.rendered =
+            waggle_runner::render_all(system, &loaded.system_folder, namespace, levels).await?;
+        Ok(())
     }
 
     /// The study, relative to the folder of the archive.
@@ -87,6 +105,10 @@ impl Bundle {
             let beside = study.parent().unwrap_or(Path::new(""));
             let name = beside.join("systems").join(system);
             append_tree(&mut archive, folder, &name, Links::Followed)?;
+            if let Some(rendered) = &self.rendered {
+                let file = name.join(waggle_runner::RENDERED);
+                append_bytes(&mut archive, &file, rendered.as_bytes())?;
+            }
         }
         check_size(archive.get_ref())?;
         append_bytes(&mut archive, Path::new(name), text)?;

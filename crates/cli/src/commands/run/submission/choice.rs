@@ -197,18 +197,19 @@ fn refuse_flags(arguments: &Run) -> Result<()> {
     }
 }
 
-/// The system is pods, or runs already, where the pod reaches it.
+/// The system is pods or made of manifests in the cluster, or runs already, where the pod reaches it.
 fn refuse_system(loaded: &Loaded) -> Result<()> {
     let system = &loaded.system;
     let components = system.components.iter();
     let started = components
         .clone()
-        .find(|component| component.external.is_none())
+        .find(|component| component.external.is_none() && component.workload.is_none())
         .filter(|_| loaded.study.system_pods.is_none());
     if let (Some(component), None) = (started, &system.external) {
         bail!(
             "system {}: waggle would start {} in the pod of the runner, which systems are not for; a run in a cluster needs a system of \
-             pods (system.pods), or one that runs already, by system.url or with all of its components under system.external",
+             pods (system.pods), of manifests or a chart, or one that runs already, by system.url or with all of its components under \
+             system.external",
             system.name,
             component.name
         );

@@ -267,12 +267,12 @@ pub(super) fn command(action: &str) -> [&str; 4] {
 }
 
 impl Place {
-    async fn access(&self) -> Result<Access> {
+    pub(super) async fn access(&self) -> Result<Access> {
         let access = Access::load(self.kubeconfig.as_deref(), self.context.as_deref());
         access.await.map_err(|why| anyhow!("{why}"))
     }
 
-    fn namespace_in(&self, access: &Access) -> String {
+    pub(super) fn namespace_in(&self, access: &Access) -> String {
         let given = self.namespace.clone();
         given.unwrap_or_else(|| access.origin.namespace.clone())
     }

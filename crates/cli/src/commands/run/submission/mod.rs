@@ -41,10 +41,19 @@ const OPEN_TIMEOUT: Duration = Duration::from_secs(120);
 /// Sends a study to a pod that is made for it, shows the run, and fetches its folder.
 pub(super) fn submit(arguments: &Run, loaded: &Loaded, interrupts: &Interrupts) -> Result<Exit> {
     let choice = Choice::new(arguments, loaded)?;
-    let bundle = Bundle::new(&arguments.choice, loaded)?;
+    let mut bundle = Bundle::new(&arguments.choice, loaded)?;
     let reserved = runs::new_run(&arguments.runs, &loaded.study.name, runs::OTHER_RUNS)?;
     interrupts.listen()?;
     let connections = Connections::start()?;
+    if loaded.system.manifests.is_some() {
+        let rendering = async {
+            let access = choice.place.access().await?;
+            bundle
+                .render(loaded, &choice.place.namespace_in(&access))
+                .await
+        };
+        connections.handle.block_on(rendering)?;
+    }
     let submitted = Submitted::make(&choice, &bundle, reserved.folder(), interrupts);
     let submitted = connections.handle.block_on(submitted)?;
     let Some(submitted) = submitted else {

@@ -2,6 +2,7 @@
 //! ends in a sentence and an empty namespace.
 
 mod bench;
+mod manifests;
 mod runner;
 
 use std::fs;
