@@ -270,7 +270,6 @@ fn clock_error_us(info: &TrialInfo) -> f64 {
     errors.fold(0.0, f64::max)
 }
 
-#[expect(clippy::too_many_lines, reason = "a line a field")]
 fn numbers(
     view: &TrialView<'_>,
     counted: Counted,

@@ -25,9 +25,8 @@ const SHELL_PROGRAM: &str = "usr/bin/busybox";
 /// Where certificate authorities are as files, and where programs look for them.
 const AUTHORITIES: &str = "usr/share/ca-certificates/mozilla/";
 const AUTHORITIES_FILE: &str = "etc/ssl/certs/ca-certificates.crt";
-const USERS: &str = "root:x:0:0:root:/nonexistent:/sbin/nologin\n\
-    nobody:x:65534:65534:nobody:/nonexistent:/sbin/nologin\n\
-    nonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n";
+/// The folder of the user `nonroot`.
+const HOME: &str = "home/nonroot";
 const GROUPS: &str = "root:x:0:\nnogroup:x:65534:\nnonroot:x:65532:\n";
 /// Commands of busybox that scripts of systems may use. Those that change users, mounts or networks are left out.
 const COMMANDS: &str = include_str!("commands.txt");
@@ -47,15 +46,15 @@ pub async fn base_layer(has_shell: bool, cache: &Path) -> Result<Layer, ImageErr
     let authorities = authorities(&tree);
     tree.add_text(AUTHORITIES_FILE, authorities)?;
     for (place, text) in [
-        ("etc/passwd", USERS),
-        ("etc/group", GROUPS),
-        ("etc/nsswitch.conf", "hosts: files dns\n"),
+        ("etc/passwd", users()),
+        ("etc/group", GROUPS.to_owned()),
+        ("etc/nsswitch.conf", "hosts: files dns\n".to_owned()),
     ] {
         tree.add_text(place, text)?;
     }
     for (place, mode) in [
         ("dev", 0o755),
-        ("home/nonroot", 0o755),
+        (HOME, 0o755),
         ("proc", 0o755),
         ("run", 0o755),
         ("sys", 0o755),
@@ -84,6 +83,15 @@ pub async fn base_layer(has_shell: bool, cache: &Path) -> Result<Layer, ImageErr
             names.join(" ")
         ),
     })
+}
+
+/// The users as a passwd file.
+fn users() -> String {
+    format!(
+        "root:x:0:0:root:/nonexistent:/sbin/nologin\n\
+         nobody:x:65534:65534:nobody:/nonexistent:/sbin/nologin\n\
+         nonroot:x:65532:65532:nonroot:/{HOME}:/sbin/nologin\n"
+    )
 }
 
 /// All certificate authorities in one file, as `update-ca-certificates` makes it.

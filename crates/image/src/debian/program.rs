@@ -116,7 +116,7 @@ fn own_folder(real: &Path) -> Option<&Path> {
             .is_some_and(|home| folder == home.join(below.trim_start_matches('/')))
     };
     let is_shared = SHARED.iter().any(|shared| folder == Path::new(shared))
-        || SHARED_AT_HOME.iter().any(|below| is_home(&below));
+        || SHARED_AT_HOME.iter().any(is_home);
     let has_libraries = ["lib", "share", "libexec"]
         .iter()
         .any(|name| folder.join(name).is_dir());

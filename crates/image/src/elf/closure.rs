@@ -100,6 +100,16 @@ struct Found {
     facts: Facts,
 }
 
+/// The places of each name in a layer.
+fn places_by_name(tree: &Tree) -> BTreeMap<&str, Vec<&str>> {
+    let mut places: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (place, _) in tree.iter() {
+        let name = place.rsplit('/').next().unwrap_or(place);
+        places.entry(name).or_default().push(place);
+    }
+    places
+}
+
 struct Search<'a> {
     trees: Vec<&'a Tree>,
     /// The places of each name, in each layer.
@@ -111,16 +121,8 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(trees: Vec<&'a Tree>) -> Self {
-        let names = trees.iter().map(|tree| {
-            let mut names: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-            for (place, _) in tree.iter() {
-                let name = place.rsplit('/').next().unwrap_or(place);
-                names.entry(name).or_default().push(place);
-            }
-            names
-        });
         Self {
-            names: names.collect(),
+            names: trees.iter().map(|tree| places_by_name(tree)).collect(),
             trees,
             added: Tree::default(),
             complete: BTreeSet::new(),

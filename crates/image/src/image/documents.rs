@@ -17,27 +17,19 @@ const LAYER_TYPE: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 
 /// The configuration of an image.
 pub(super) fn config_text(config: &ImageConfig, layers: &[PackedLayer], time: u64) -> Vec<u8> {
-    let mut of_container = Map::new();
-    let mut add = |name: &str, value: Value| {
-        let is_empty = match &value {
-            Value::String(text) => text.is_empty(),
-            Value::Array(items) => items.is_empty(),
-            Value::Object(items) => items.is_empty(),
-            _ => false,
-        };
-        if !is_empty {
-            of_container.insert(name.to_owned(), value);
-        }
-    };
     let ports = config.ports.iter().map(|port| (port.clone(), json!({})));
-    add("User", json!(config.user));
-    add("ExposedPorts", Value::Object(ports.collect()));
-    add("Env", json!(config.environment));
-    add("Entrypoint", json!(config.entrypoint));
-    add("Cmd", json!(config.command));
-    add("WorkingDir", json!(config.working_folder));
-    add("Labels", json!(config.labels));
-    add("StopSignal", json!("SIGTERM"));
+    let container = [
+        ("User", json!(config.user)),
+        ("ExposedPorts", Value::Object(ports.collect())),
+        ("Env", json!(config.environment)),
+        ("Entrypoint", json!(config.entrypoint)),
+        ("Cmd", json!(config.command)),
+        ("WorkingDir", json!(config.working_folder)),
+        ("Labels", json!(config.labels)),
+        ("StopSignal", json!("SIGTERM")),
+    ];
+    let container = container.into_iter().filter(|(_, value)| !is_empty(value));
+    let container = container.map(|(name, value)| (name.to_owned(), value));
     let created = instant_text(time);
     let diff_ids = layers
         .iter()
@@ -49,11 +41,20 @@ pub(super) fn config_text(config: &ImageConfig, layers: &[PackedLayer], time: u6
         "created": created,
         "architecture": architecture(),
         "os": "linux",
-        "config": of_container,
+        "config": container.collect::<Map<_, _>>(),
         "rootfs": { "type": "layers", "diff_ids": diff_ids.collect::<Vec<_>>() },
         "history": history.collect::<Vec<_>>(),
     });
     text.to_string().into_bytes()
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(items) => items.is_empty(),
+        _ => false,
+    }
 }
 
 /// The manifest of an image: where its configuration and its layers are.

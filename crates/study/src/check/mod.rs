@@ -16,6 +16,7 @@ mod server_url;
 mod set;
 mod study;
 mod system;
+mod system_pods;
 mod system_text;
 mod threshold;
 mod verify;

@@ -8,6 +8,7 @@ use super::{
     Checker,
     known_metrics::{Answers, Known, Sent, known_metrics},
     prepare::{grow, load_thresholds},
+    system_pods::{Beside, system_pods},
     threshold::{asks, conditions},
 };
 use crate::{
@@ -16,11 +17,9 @@ use crate::{
     levels::Levels,
     mistake::{Finding, Position},
     parts::{
-        best_and_worst,
         delivery::Delivery,
         load::agents::{agents, runner::runner},
-        pods::system::{Beside, system_pods},
-        reference::reference,
+        report::{best_and_worst, reference::reference},
         request::RESERVED_NAMES,
         scaling,
         schedule::Schedule,

@@ -1,6 +1,5 @@
 //! The parts of a study, each in one file: its keys with their documentation, their bounds and defaults, and what must hold.
 
-pub(crate) mod best_and_worst;
 pub(crate) mod delivery;
 pub(crate) mod faults;
 pub(crate) mod inherited_variables;
@@ -10,7 +9,7 @@ pub(crate) mod network;
 pub(crate) mod oauth2;
 pub(crate) mod pods;
 pub(crate) mod probe;
-pub(crate) mod reference;
+pub(crate) mod report;
 pub(crate) mod request;
 pub(crate) mod scaling;
 pub(crate) mod scenario;

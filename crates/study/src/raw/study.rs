@@ -10,7 +10,6 @@ use crate::{
     Level,
     at::{At, Key},
     parts::{
-        best_and_worst::BestAndWorst,
         delivery::Delivery,
         faults::Fault,
         load::{
@@ -18,7 +17,7 @@ use crate::{
             agents::{Agents, runner::Runner},
         },
         network::Network,
-        reference::Reference,
+        report::{best_and_worst::BestAndWorst, reference::Reference},
         scaling::Scaling,
         schedule::Schedule,
         search::Search,

@@ -1,6 +1,6 @@
 //! Layers become an image, and that goes where it is wanted: into an archive, to a registry, or both.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use tokio::{runtime::Runtime, sync::watch};
@@ -131,7 +131,7 @@ impl Placing<'_> {
         Ok(())
     }
 
-    fn write(&self, image: &Image, output: &PathBuf) -> Result<()> {
+    fn write(&self, image: &Image, output: &Path) -> Result<()> {
         let named = self.to.image_name.as_ref().or(self.to.push.as_ref());
         let name = named.unwrap_or(&self.made.name);
         write_archive(image, name, output, self.stop)?;

@@ -21,25 +21,26 @@ const GATEWAY_PORTS: [&str; 2] = ["8080/tcp", "8081/tcp"];
 pub(crate) fn run(arguments: &ProgramImage) -> Result<Exit> {
     let program = arguments.program;
     let file = program_file(program)?;
-    place_image(&arguments.to, async || {
-        let base = base_layer(false, &base_cache()?).await?;
-        let name = program_name(program);
-        let mut tree = Tree::default();
-        tree.add(&format!("{PROGRAMS_FOLDER}/{name}"), program_entry(file))?;
-        let (place, text) = licence();
-        tree.add_text(place, text)?;
-        let version = env!("CARGO_PKG_VERSION");
-        Ok(Made {
-            config: config(program),
-            layers: vec![
-                base,
-                Layer {
-                    tree,
-                    source: format!("{name} {version}"),
-                },
-            ],
-            name: format!("localhost/{name}:{version}"),
-        })
+    place_image(&arguments.to, async || make_layers(program, file).await)
+}
+
+/// The image of a program over the base.
+async fn make_layers(program: ImageProgram, file: PathBuf) -> Result<Made> {
+    let base = base_layer(false, &base_cache()?).await?;
+    let name = program_name(program);
+    let mut tree = Tree::default();
+    tree.add(&format!("{PROGRAMS_FOLDER}/{name}"), program_entry(file))?;
+    let (place, text) = licence();
+    tree.add_text(place, text)?;
+    let version = env!("CARGO_PKG_VERSION");
+    let layer = Layer {
+        tree,
+        source: format!("{name} {version}"),
+    };
+    Ok(Made {
+        config: config(program),
+        layers: vec![base, layer],
+        name: format!("localhost/{name}:{version}"),
     })
 }
 

@@ -1,6 +1,6 @@
 //! What a plan says of the agents that make the load: how many, the CPUs and nodes that they need, and what their cluster has of it.
 
-use std::{collections::BTreeMap, path::Path};
+use std::path::Path;
 
 #[cfg(feature = "cluster")]
 use waggle_report::wording::format;
@@ -8,7 +8,7 @@ use waggle_report::wording::{format::plural, limits};
 use waggle_spec::{AgentPods, Agents, AgentsStarted, PodSpread, RunnerPod};
 use waggle_study::Study;
 
-use super::range;
+use super::words::{labels, range};
 
 /// Nodes that a line names.
 #[cfg(feature = "cluster")]
@@ -99,11 +99,6 @@ fn needs(pods: &AgentPods) -> String {
         ),
     };
     format!("each {each}, as request and limit: {all} in all, {spread}{selected}{apart}")
-}
-
-pub(super) fn labels(pairs: &BTreeMap<String, String>) -> String {
-    let pairs = pairs.iter().map(|(name, value)| format!("{name}={value}"));
-    pairs.collect::<Vec<_>>().join(",")
 }
 
 #[cfg(not(feature = "cluster"))]

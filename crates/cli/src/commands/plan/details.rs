@@ -13,7 +13,7 @@ use waggle_spec::LoadModel;
 use waggle_study::{Cell, Limits, Study};
 use waggle_units::format_duration;
 
-use super::range;
+use super::words::range;
 
 /// What holds for cells and is not in the list of them.
 pub(super) fn details(study: &Study) -> Vec<String> {

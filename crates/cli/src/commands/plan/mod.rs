@@ -5,6 +5,7 @@ mod commands;
 mod details;
 mod pods;
 mod power;
+mod words;
 
 use std::fmt::Write;
 
@@ -18,6 +19,7 @@ use waggle_spec::{LoadModel, Restart, Search, TrialOrder, WarmUpUntil};
 use waggle_study::{Cell, Fault, Study, System};
 use waggle_units::format_duration;
 
+use self::words::range;
 use crate::{
     arguments::Plan,
     inputs::{
@@ -222,14 +224,6 @@ fn trials(study: &Study, plan: &waggle_study::Plan) -> String {
 /// Without the sentinel's.
 fn own_cells(study: &Study) -> usize {
     study.cells.iter().filter(|cell| !cell.is_sentinel).count()
-}
-
-/// `4 min to 5 min`, or one of them if both are the same.
-fn range(low: String, high: String) -> String {
-    match low == high {
-        true => low,
-        false => format!("{low} to {high}"),
-    }
 }
 
 /// The trials of a search depend on its results, so only their maximum number is known.

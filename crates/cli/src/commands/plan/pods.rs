@@ -7,7 +7,7 @@ use waggle_spec::{PodSpread, SystemPods};
 use waggle_study::{Component, Level, Study, System};
 use waggle_units::format_size;
 
-use super::{agents::labels, range};
+use super::words::{labels, range};
 
 /// A line for the whole, and one for each StatefulSet; none if the system is no pods.
 pub(super) fn lines(study: &Study, system: &System) -> Vec<String> {

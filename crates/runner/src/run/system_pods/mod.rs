@@ -138,7 +138,7 @@ impl PodSite {
             .map_err(|why| Failure::new(format!("the pods of the system: {why}")))?;
         wanted
             .iter()
-            .map(|replica| self.made(replica, &sets, &running, &labels))
+            .map(|replica| self.describe(replica, &sets, &running, &labels))
             .collect()
     }
 
@@ -195,7 +195,7 @@ impl PodSite {
         sets
     }
 
-    fn made(
+    fn describe(
         &self,
         replica: &WantedReplica,
         sets: &[ReplicaSet],

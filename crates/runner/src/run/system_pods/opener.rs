@@ -13,7 +13,7 @@ use tokio::{
     io::{AsyncRead, DuplexStream, ReadBuf, ReadHalf},
     task::AbortHandle,
 };
-use waggle_cluster::{Access, ContainerState, PodStatus};
+use waggle_cluster::{Access, ContainerState, ContainerStatus, PodStatus};
 use waggle_system::components::replica::{Opener, PodState, Streams};
 
 /// What is under way in each direction.
@@ -93,19 +93,20 @@ fn loss(pod: &PodStatus) -> Option<String> {
         let why = pod.reason.as_deref().or(pod.message.as_deref());
         return Some(format!("has failed ({})", why.unwrap_or("no reason given")));
     }
-    let mut ends = pod.containers.iter().filter_map(|container| {
-        let ended = match &container.state {
-            ContainerState::Ended { .. } => Some(&container.state),
-            _ => container.last_end.as_ref(),
-        };
-        match ended? {
-            ContainerState::Ended { code, reason, .. } => {
-                Some(format!("lost its container ({reason}, exit code {code})"))
-            }
-            _ => None,
+    pod.containers.iter().find_map(container_loss)
+}
+
+fn container_loss(container: &ContainerStatus) -> Option<String> {
+    let ended = match &container.state {
+        ContainerState::Ended { .. } => Some(&container.state),
+        _ => container.last_end.as_ref(),
+    };
+    match ended? {
+        ContainerState::Ended { code, reason, .. } => {
+            Some(format!("lost its container ({reason}, exit code {code})"))
         }
-    });
-    ends.next()
+        _ => None,
+    }
 }
 
 impl Opener for ExecOpener {

@@ -121,7 +121,7 @@ impl Elsewhere {
         setup: Setup<'_>,
         ports: &mut Ports,
     ) -> Result<(), Failure> {
-        let wanted = wanted(components, setup)?;
+        let wanted = list_replicas(components, setup)?;
         self.logs = Some(setup.logs.to_owned());
         let made = self.site.make(&wanted, setup.deadline).await?;
         let connecting = made.iter().map(|made| connect(made, setup));
@@ -165,7 +165,10 @@ impl Elsewhere {
     }
 }
 
-fn wanted(components: &[&Component], setup: Setup<'_>) -> Result<Vec<WantedReplica>, Failure> {
+fn list_replicas(
+    components: &[&Component],
+    setup: Setup<'_>,
+) -> Result<Vec<WantedReplica>, Failure> {
     let mut wanted = Vec::new();
     for component in components {
         let limits = setup.limits.get(&component.name).copied();

@@ -80,7 +80,7 @@ impl Mailbox {
     }
 
     /// The last message that has come.
-    pub(super) fn received(&self) -> u64 {
+    pub(super) fn last_received(&self) -> u64 {
         self.received
     }
 
@@ -133,9 +133,9 @@ mod tests {
             let lines: Vec<String> = (0..5_u32).map(|body| here.post(&body)).collect();
             let mut arrived = deliver(&lines, lost_from, &mut there);
             // A second connection breaks as well, after one line.
-            let again = here.resume(there.received());
+            let again = here.resume(there.last_received());
             arrived.extend(deliver(&again, 1, &mut there));
-            let again = here.resume(there.received());
+            let again = here.resume(there.last_received());
             arrived.extend(deliver(&again, again.len(), &mut there));
             assert_eq!(arrived, [0, 1, 2, 3, 4], "{lost_from}");
             // The same lines once more change nothing.

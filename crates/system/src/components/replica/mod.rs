@@ -3,6 +3,11 @@
 //!
 //! How a connection is made is not known here: whoever starts replicas elsewhere gives it ([`remote::Opener`]).
 
+mod error;
+mod event;
+mod files;
+mod hosts;
+mod lines;
 mod log_copy;
 mod mailbox;
 pub mod message;
@@ -10,7 +15,9 @@ pub mod remote;
 pub mod server;
 
 pub use self::{
+    error::ServeError,
+    files::IMAGE_FILE,
     message::{Facts, Sample},
     remote::{Opener, PodState, RemoteReplica, Streams},
-    server::{IMAGE_FILE, ServeError, join, serve},
+    server::{join, serve},
 };

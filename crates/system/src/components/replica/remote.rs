@@ -21,9 +21,9 @@ use tokio::{
 };
 
 use super::{
+    lines::next_line,
     mailbox::Mailbox,
     message::{End, Facts, Greeting, Order, Report, Sample, StartOrder, Welcome},
-    server::next_line,
 };
 use crate::problem::Problem;
 
@@ -148,13 +148,7 @@ impl Shared {
             oom_kills: state.sample.map_or(0, |sample| sample.oom_kills),
         };
         if let Some(life) = state.life.take() {
-            life.started.send_if_modified(|started| {
-                let is_open = started.is_none();
-                if is_open {
-                    *started = Some(Err(Problem(why.clone())));
-                }
-                is_open
-            });
+            life.started.send_if_modified(|started| fail(started, &why));
             life.end.send_replace(Some(end));
         }
         if let Some(reader) = state.reader.take() {
@@ -162,6 +156,15 @@ impl Shared {
         }
         state.lost = Some(why);
     }
+}
+
+/// Notes the failure of a start of which nothing else is known; returns whether it is so.
+fn fail(started: &mut Option<Result<(), Problem>>, why: &str) -> bool {
+    let is_open = started.is_none();
+    if is_open {
+        *started = Some(Err(Problem(why.to_owned())));
+    }
+    is_open
 }
 
 impl RemoteReplica {
@@ -265,14 +268,13 @@ impl RemoteReplica {
     }
 
     /// The text of a file that it has written; one at a time.
-    pub(in crate::components) async fn read_text(&self, file: &Path) -> Result<String, String> {
+    pub(in crate::components) async fn read_text(&self, file: &Path) -> Result<String, Problem> {
         let (sender, reader) = oneshot::channel();
         self.shared.lock().reader = Some(sender);
-        self.send(Order::Read(file.to_owned()))
-            .map_err(|why| why.to_string())?;
+        self.send(Order::Read(file.to_owned()))?;
         match timeout(READ_TIMEOUT, reader).await {
-            Ok(Ok(text)) => text,
-            Ok(Err(_)) | Err(_) => Err("its process did not answer in time".to_owned()),
+            Ok(Ok(text)) => text.map_err(Problem),
+            Ok(Err(_)) | Err(_) => Err(Problem("its process did not answer in time".to_owned())),
         }
     }
 
@@ -389,7 +391,7 @@ impl Link {
     ) -> Result<(), Over> {
         let greeting = Greeting {
             process: self.process.clone(),
-            received: self.mailbox.received(),
+            received: self.mailbox.last_received(),
         };
         let mut line = serde_json::to_string(&greeting).expect("plain values have a form in JSON");
         line.push('\n');

@@ -3,7 +3,6 @@
 //! Without a driver the replica is ended after some time.
 
 use std::{
-    collections::BTreeMap,
     fs, io,
     os::unix::net::UnixStream as BlockingStream,
     path::{Path, PathBuf},
@@ -11,22 +10,22 @@ use std::{
     time::Duration,
 };
 
-use serde::Deserialize;
 use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
-    net::{
-        UnixListener, UnixStream, lookup_host,
-        unix::{OwnedReadHalf, OwnedWriteHalf},
-    },
+    net::{UnixListener, UnixStream},
     sync::{mpsc, watch},
-    time::{Instant, MissedTickBehavior, interval, sleep, timeout},
+    time::{Instant, MissedTickBehavior, interval},
 };
 use waggle_results::private_file;
 
 use super::{
+    error::ServeError,
+    event::Event,
+    files::{read_image, read_text},
+    hosts::{UnknownHost, wait_for_hosts},
+    lines::{read_lines, write_lines},
     log_copy::LogCopy,
     mailbox::Mailbox,
-    message::{End, Facts, Greeting, LINE_MAX_BYTES, Order, Report, Sample, StartOrder, Welcome},
+    message::{End, Facts, Greeting, Order, Report, Sample, StartOrder, Welcome},
 };
 use crate::{
     components::{
@@ -39,17 +38,10 @@ use crate::{
 
 /// In the folder of the process.
 const SOCKET: &str = "replica.sock";
-/// Where an image says what is in it.
-pub const IMAGE_FILE: &str = "/opt/waggle/image.json";
 /// Five samples a second; the log is looked at as often.
 const TICK: Duration = Duration::from_millis(200);
 /// A replica without a driver for so long is ended.
 const ABANDONED_AFTER: Duration = Duration::from_secs(180);
-const GREETING_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long names of hosts may take to be known: a service is known some seconds after its pods.
-const HOSTS_TIMEOUT: Duration = Duration::from_secs(60);
-const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
-const HOSTS_INTERVAL: Duration = Duration::from_millis(200);
 /// Lines that may wait to be sent. A whole log has fewer parts.
 const LINES_MAX: usize = 1024;
 /// Events that may wait.
@@ -57,33 +49,6 @@ const EVENTS_MAX: usize = 256;
 /// Unconfirmed bytes from which on no part of the log is sent, and no sample.
 const LOG_AHEAD_MAX_BYTES: usize = 1024 * 1024;
 const SAMPLES_AHEAD_MAX_BYTES: usize = 64 * 1024;
-/// Longest file that is read for the driver.
-const READ_MAX_BYTES: u64 = 64 * 1024;
-
-/// Why the process beside a replica could not go on.
-#[derive(Debug, thiserror::Error)]
-pub enum ServeError {
-    #[error("cannot read {}: {why}", file.display())]
-    Image { file: PathBuf, why: String },
-    #[error("cannot {attempt} {}: {problem}", path.display())]
-    Socket {
-        attempt: &'static str,
-        path: PathBuf,
-        problem: io::Error,
-    },
-    #[error("no driver came for {0} s, and the replica was ended")]
-    Abandoned(u64),
-}
-
-/// What an image says of itself.
-#[derive(Debug, Default, Deserialize)]
-struct ImageFile {
-    #[serde(default)]
-    system_folder: PathBuf,
-    #[serde(default)]
-    programs: BTreeMap<String, PathBuf>,
-}
-
 /// Serves drivers until the process is asked to end. `folder`: an empty one that it may write to; `supervisor`: a program that calls
 /// [`crate::supervise()`] with its arguments if the first one is `__supervise`.
 ///
@@ -99,11 +64,7 @@ pub async fn serve(
     let socket = folder.join(SOCKET);
     // Of a process before this one in the same pod.
     fs::remove_file(&socket).ok();
-    let listener = UnixListener::bind(&socket).map_err(|problem| ServeError::Socket {
-        attempt: "listen at",
-        path: socket.clone(),
-        problem,
-    })?;
+    let listener = UnixListener::bind(&socket).map_err(socket_error("listen at", &socket))?;
     let (events, mut incoming) = mpsc::channel(EVENTS_MAX);
     let mut server = Server {
         facts: Facts {
@@ -112,11 +73,7 @@ pub async fn serve(
             system_folder: image.system_folder,
             folder: folder.to_owned(),
         },
-        process: random_word().map_err(|problem| ServeError::Socket {
-            attempt: "give a name to",
-            path: socket,
-            problem,
-        })?,
+        process: random_word().map_err(socket_error("give a name to", &socket))?,
         supervisor,
         mailbox: Mailbox::default(),
         connection: None,
@@ -150,40 +107,31 @@ pub async fn serve(
 /// There is no such process.
 pub fn join(folder: &Path) -> Result<(), ServeError> {
     let path = folder.join(SOCKET);
-    let failed = |attempt| {
-        let path = path.clone();
-        move |problem| ServeError::Socket {
-            attempt,
-            path,
-            problem,
-        }
-    };
+    let failed = |attempt| socket_error(attempt, &path);
     let stream = BlockingStream::connect(&path).map_err(failed("connect to"))?;
     let mut from = stream.try_clone().map_err(failed("use"))?;
     let mut into = stream;
     thread::Builder::new()
         .name("input".to_owned())
-        .spawn(move || {
-            io::copy(&mut io::stdin(), &mut into).ok();
-            // The driver has gone: the other direction ends, too.
-            into.shutdown(std::net::Shutdown::Both).ok();
-        })
+        .spawn(move || send_input(&mut into))
         .map_err(failed("use"))?;
     io::copy(&mut from, &mut io::stdout()).ok();
     Ok(())
 }
 
-fn read_image(file: &Path) -> Result<ImageFile, ServeError> {
-    let failed = |why: String| ServeError::Image {
-        file: file.to_owned(),
-        why,
-    };
-    let text = match fs::read(file) {
-        // An image with one program on PATH needs no such file.
-        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(ImageFile::default()),
-        text => text.map_err(|why| failed(why.to_string()))?,
-    };
-    serde_json::from_slice(&text).map_err(|why| failed(why.to_string()))
+fn socket_error(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ServeError {
+    let path = path.to_owned();
+    move |problem| ServeError::Socket {
+        attempt,
+        path,
+        problem,
+    }
+}
+
+fn send_input(into: &mut BlockingStream) {
+    io::copy(&mut io::stdin(), into).ok();
+    // The driver has gone: the other direction ends, too.
+    into.shutdown(std::net::Shutdown::Both).ok();
 }
 
 /// SIGTERM is what a pod gets that is deleted.
@@ -206,29 +154,6 @@ async fn asked_to_end() {
 
 /// The replica's log, in the folder of the process.
 const LOG: &str = "replica.log";
-
-enum Event {
-    /// A driver has said who it is.
-    Greeted {
-        connection: u64,
-        greeting: Greeting,
-        lines: mpsc::Sender<String>,
-    },
-    Line {
-        connection: u64,
-        line: String,
-    },
-    Closed {
-        connection: u64,
-    },
-    /// The hosts of a start are known, or not in time.
-    Hosts {
-        order: Box<StartOrder>,
-        known: Result<(), String>,
-    },
-    Started(Result<(), String>),
-    Gone,
-}
 
 /// A driver.
 struct Connection {
@@ -303,7 +228,7 @@ impl Server {
     fn welcome(&mut self, number: u64, greeting: &Greeting, lines: mpsc::Sender<String>) {
         let welcome = Welcome {
             process: self.process.clone(),
-            received: self.mailbox.received(),
+            received: self.mailbox.last_received(),
             facts: self.facts.clone(),
         };
         let mut text = serde_json::to_string(&welcome).expect("plain values have a form in JSON");
@@ -374,17 +299,18 @@ impl Server {
             (Order::Hide(_), None) => {}
             (Order::Remark(text), _) => remark(&self.facts.folder.join(LOG), &text),
             (Order::Read(file), _) => {
-                let text = read_text(&file);
+                let text = read_text(&file).map_err(|why| why.to_string());
                 self.report(&Report::Read(text));
             }
         }
     }
 
-    fn begin(&mut self, order: StartOrder, known: Result<(), String>) {
+    fn begin(&mut self, order: StartOrder, known: Result<(), UnknownHost>) {
         // It was stopped meanwhile.
         if !std::mem::take(&mut self.is_awaited) {
             return;
         }
+        let known = known.map_err(|why| why.to_string());
         let begun = known.and_then(|()| self.start(order));
         if let Err(why) = begun {
             self.report(&Report::Started(Err(why)));
@@ -494,95 +420,4 @@ impl Server {
             oom_kills: counters.oom_kills,
         })
     }
-}
-
-/// Waits until the names of all hosts are known. One that nobody knows after the timeout is named.
-async fn wait_for_hosts(hosts: &[String]) -> Result<(), String> {
-    let deadline = Instant::now() + HOSTS_TIMEOUT;
-    for host in hosts {
-        loop {
-            // The port is of no account.
-            let answer = timeout(LOOKUP_TIMEOUT, lookup_host((host.as_str(), 1))).await;
-            let answer = answer.map(|found| found.map(|mut addresses| addresses.next()));
-            let why = match answer {
-                Ok(Ok(Some(_))) => break,
-                Ok(Ok(None)) => "it has no address".to_owned(),
-                Ok(Err(why)) => why.to_string(),
-                Err(_) => "no answer".to_owned(),
-            };
-            if Instant::now() >= deadline {
-                let seconds = HOSTS_TIMEOUT.as_secs();
-                return Err(format!(
-                    "the name {host} was not known within {seconds} s: {why}"
-                ));
-            }
-            sleep(HOSTS_INTERVAL).await;
-        }
-    }
-    Ok(())
-}
-
-fn read_text(file: &Path) -> Result<String, String> {
-    let read = || -> io::Result<String> {
-        use io::Read;
-        let mut text = String::new();
-        let file = fs::File::open(file)?;
-        file.take(READ_MAX_BYTES + 1).read_to_string(&mut text)?;
-        if text.len() as u64 > READ_MAX_BYTES {
-            return Err(io::Error::other("the file is too long"));
-        }
-        Ok(text)
-    };
-    read().map_err(|why| why.to_string())
-}
-
-async fn write_lines(mut writer: OwnedWriteHalf, mut lines: mpsc::Receiver<String>) {
-    while let Some(line) = lines.recv().await {
-        if writer.write_all(line.as_bytes()).await.is_err() {
-            return;
-        }
-    }
-}
-
-async fn read_lines(
-    connection: u64,
-    reader: OwnedReadHalf,
-    lines: mpsc::Sender<String>,
-    events: mpsc::Sender<Event>,
-) {
-    let mut reader = BufReader::new(reader);
-    let first = timeout(GREETING_TIMEOUT, next_line(&mut reader)).await;
-    let greeting = first.ok().flatten();
-    let greeting = greeting.and_then(|line| serde_json::from_str(&line).ok());
-    // Dropping `lines` closes the connection.
-    let Some(greeting) = greeting else {
-        return;
-    };
-    let greeted = Event::Greeted {
-        connection,
-        greeting,
-        lines,
-    };
-    if events.send(greeted).await.is_err() {
-        return;
-    }
-    while let Some(line) = next_line(&mut reader).await {
-        if events.send(Event::Line { connection, line }).await.is_err() {
-            return;
-        }
-    }
-    events.send(Event::Closed { connection }).await.ok();
-}
-
-/// The next line without its end; `None`: there is none, or it is too long.
-pub(super) async fn next_line(
-    reader: &mut BufReader<impl tokio::io::AsyncRead + Unpin>,
-) -> Option<String> {
-    let mut bytes = Vec::new();
-    let mut limited = (&mut *reader).take(LINE_MAX_BYTES as u64);
-    limited.read_until(b'\n', &mut bytes).await.ok()?;
-    if bytes.pop() != Some(b'\n') {
-        return None;
-    }
-    String::from_utf8(bytes).ok()
 }

@@ -82,7 +82,10 @@ impl ProcessDriver {
             running.and_then(|running| running.launch.remote_file(file))
         };
         let text = match remote {
-            Some((remote, path)) => remote.read_text(&path).await?,
+            Some((remote, path)) => {
+                let text = remote.read_text(&path).await;
+                text.map_err(|why| why.to_string())?
+            }
             None => read_file(&setup.folder.join(replica).join(file))?,
         };
         checked_secret(&text)
