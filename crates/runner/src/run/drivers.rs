@@ -19,6 +19,7 @@ use waggle_system::{
     shutdown::Shutdown,
 };
 
+#[cfg(feature = "cluster")]
 use crate::run::system_manifests::manifest_driver;
 #[cfg(feature = "cluster")]
 use crate::run::system_pods::PodSite;
