@@ -179,8 +179,14 @@ impl Cluster {
 
     /// Brings images into every node.
     pub fn import(&self, images: &[&Path]) {
-        let mut script = self.script("import");
-        script.args(images);
+        self.import_into(&[], images);
+    }
+
+    /// Brings images into these nodes; none: into every one.
+    pub fn import_into(&self, nodes: &[&str], images: &[&Path]) {
+        let mut script = script("import");
+        script.args(["--nodes", &nodes.join(" ")]);
+        script.arg(self.folder()).args(images);
         let output = output(&mut script);
         check(&script, &output);
     }

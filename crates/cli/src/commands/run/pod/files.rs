@@ -138,7 +138,9 @@ fn append_level(
         let kind = match links {
             Links::LeftOut => entry.file_type().with_context(problem)?,
             #[cfg(feature = "cluster")]
-            Links::Followed => fs::metadata(&path).with_context(problem)?.file_type(),
+            Links::Followed => fs::metadata(&path)
+                .with_context(|| format!("cannot read {}", path.display()))?
+                .file_type(),
         };
         if kind.is_dir() {
             let depth = depth + 1;

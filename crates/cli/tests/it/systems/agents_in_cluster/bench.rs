@@ -108,6 +108,11 @@ impl Bench {
         self.cluster.kubectl(&["create", "namespace", name]);
     }
 
+    /// Where the Deployment answers.
+    pub(super) fn gateway_address(&self) -> SocketAddr {
+        self.gateway
+    }
+
     /// Of the server that answers at once, whatever it is asked.
     pub(super) fn url(&self) -> String {
         format!("http://{}", self.server.address())

@@ -3,6 +3,7 @@
 
 mod bench;
 mod manifests;
+mod pods;
 mod runner;
 
 use std::fs;
