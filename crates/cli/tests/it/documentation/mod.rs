@@ -203,6 +203,7 @@ how_tos! {
     how_to_load_a_running_server: "running-server.md",
     how_to_follow_a_run: "attach.md",
     how_to_run_in_a_cluster: "cluster.md",
+    how_to_study_manifests_or_a_chart: "cluster-systems.md",
 }
 
 #[test]
