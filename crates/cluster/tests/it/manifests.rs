@@ -100,7 +100,7 @@ fn agents_by_default() {
     check("agents-preferred.yaml", &preferred.yaml());
 }
 
-fn replicas(spread: Spread) -> ReplicaSet {
+pub(crate) fn replicas(spread: Spread) -> ReplicaSet {
     ReplicaSet {
         name: "kafka-1a2b3-1".into(),
         component: "kafka".into(),

@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 use waggle_cluster::{
     Access, ApiError, Claim, ClaimError, Holder, Kind, Ledger, Namespace, ObjectError, Reason,
-    Streams, WaitLimits, WantedNodes, rbac,
+    Spread, Streams, WaitLimits, WantedNodes, rbac,
 };
 
 use crate::{manifests, server::Lab};
@@ -81,6 +81,11 @@ async fn steps(lab: &Lab, access: &Access, ledger: &mut Ledger) -> Result<(), St
     let job = manifests::agents(&name).manifest();
     ledger
         .create(Kind::Job, Some(namespace), job)
+        .await
+        .map_err(object)?;
+    let replicas = manifests::replicas(Spread::Preferred).manifest(&lab.run);
+    ledger
+        .create(Kind::StatefulSet, Some(namespace), replicas)
         .await
         .map_err(object)?;
     let limits = WaitLimits {
@@ -269,6 +274,7 @@ async fn wait_until_allowed(lab: &Lab, resource: &str, verb: &str, expected: boo
     let (resource, part) = resource.split_once('/').unwrap_or((resource, ""));
     let group = match resource {
         "jobs" => "batch",
+        "statefulsets" => "apps",
         "leases" => "coordination.k8s.io",
         _ => "",
     };
@@ -300,6 +306,7 @@ async fn clear(lab: &Lab) {
         "secrets",
         "coordination.k8s.io/v1/leases",
         "batch/v1/jobs",
+        "apps/v1/statefulsets",
         "services",
     ];
     for _ in 0..1200 {
