@@ -79,7 +79,8 @@ fn fills_its_cpus(trial: &TrialModel, numbers: &TrialNumbers) -> bool {
 
 /// Share of its CPUs that the system used; 0 if it is not known.
 fn used_share(trial: &TrialModel, numbers: &TrialNumbers) -> f64 {
-    system_cores(numbers).unwrap_or(0.0) / f64::from(trial.system_cpus)
+    let used = system_cores(numbers).zip(trial.system_cpus);
+    used.map_or(0.0, |(cores, cpus)| cores / f64::from(cpus))
 }
 
 /// `None`: not all of the system is known.

@@ -77,8 +77,10 @@ fn max(metric: Metric, trials: &[&TrialModel]) -> f64 {
         | Metric::CpuIdle
         | Metric::ComponentThrottled => 1.0,
         Metric::ComponentCpu => {
-            let cpus = trials.iter().map(|trial| f64::from(trial.system_cpus));
-            cpus.reduce(f64::max).unwrap_or(f64::INFINITY)
+            let cpus = trials.iter().map(|trial| trial.system_cpus.map(f64::from));
+            let cpus: Option<Vec<f64>> = cpus.collect();
+            let most = cpus.and_then(|cpus| cpus.into_iter().reduce(f64::max));
+            most.unwrap_or(f64::INFINITY)
         }
         _ => f64::INFINITY,
     }

@@ -125,7 +125,7 @@ pub struct Limit {
     pub by: LimitedBy,
     /// Cores that all components used together, and the CPUs that they could use.
     pub system_cores: f64,
-    pub system_cpus: u32,
+    pub system_cpus: Option<u32>,
     /// The component that used most of it, with its cores; `None` where there is one component.
     pub most: Option<(String, f64)>,
     /// Share of its CPU that the busiest worker of the load generator used.
@@ -344,7 +344,7 @@ fn limit(cell: &CellModel, info: &RunInfo) -> Option<Limit> {
     let system_cpus = cpus_of_system(info);
     let generator_utilization = cell.generator_utilization.unwrap_or(0.0);
     Some(Limit {
-        by: if system_cores >= CPU_FULL * f64::from(system_cpus) {
+        by: if system_cpus.is_some_and(|cpus| system_cores >= CPU_FULL * f64::from(cpus)) {
             LimitedBy::SystemCpu
         } else if let Some(limited) = component_limit(cell) {
             limited

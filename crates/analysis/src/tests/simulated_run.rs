@@ -211,7 +211,7 @@ fn trial(key: TrialKey, cell: &CellInfo, goodput: f64, random: &mut StdRng) -> T
         series: Series::default(),
         half_change: None,
         interval_s: 1.0,
-        system_cpus: 1,
+        system_cpus: Some(1),
     }
 }
 

@@ -14,8 +14,8 @@ use crate::{
 pub struct Bottleneck {
     pub component: String,
     pub cores: Estimate,
-    /// Of the CPUs that the system could use.
-    pub share: f64,
+    /// Of the CPUs that the system could use; `None`: how many that are is not known.
+    pub share: Option<f64>,
     /// Of the CPU that all components used together.
     pub of_all: f64,
     /// In how many of the counted trials it was this one.
@@ -47,7 +47,7 @@ pub(crate) fn of_cell<'a>(
     let is_first =
         |numbers: &&TrialNumbers| of_trial(numbers).is_some_and(|(first, _)| first == component);
     Some(Bottleneck {
-        share: cores.point / f64::from(cpus_of_system(info)),
+        share: cpus_of_system(info).map(|cpus| cores.point / f64::from(cpus)),
         of_all: if all > 0.0 { cores.point / all } else { 0.0 },
         trials: trials.filter(is_first).count(),
         next: system.get(1).map(|next| (*next).clone()),
@@ -56,13 +56,16 @@ pub(crate) fn of_cell<'a>(
     })
 }
 
-/// How many CPUs the system could use: those that it was pinned to, else all of the machine.
-pub fn cpus_of_system(info: &RunInfo) -> u32 {
+/// How many CPUs the system could use: those that it was pinned to, else all of the machine. `None`: it is on nodes of a cluster.
+pub fn cpus_of_system(info: &RunInfo) -> Option<u32> {
+    if info.system_pods.is_some() || info.system_manifests {
+        return None;
+    }
     let cpus = match info.host.system_cpus.len() {
         0 => info.host.cpus,
         pinned => u32::try_from(pinned).unwrap_or(u32::MAX),
     };
-    cpus.max(1)
+    Some(cpus.max(1))
 }
 
 /// The replicas of each component together: `gateway-0` and `gateway-1` are `gateway`.

@@ -64,7 +64,7 @@ pub struct TrialModel {
     /// Length of an interval.
     pub interval_s: f64,
     /// CPUs that the system could use.
-    pub system_cpus: u32,
+    pub system_cpus: Option<u32>,
 }
 
 /// Worth a line, and no reason to doubt the trial.

@@ -170,8 +170,9 @@ const BUSIEST: [Named; 3] = [
             .unwrap_or_default()
     }),
     ("busiest_component_utilization", |model, trial| {
-        let cpus = f64::from(cpus_of_system(&model.info));
-        let utilization = busiest(trial).map(|(_, cores)| number(cores / cpus));
+        let cpus = cpus_of_system(&model.info).map(f64::from);
+        let used = busiest(trial).zip(cpus);
+        let utilization = used.map(|((_, cores), cpus)| number(cores / cpus));
         utilization.unwrap_or_default()
     }),
 ];

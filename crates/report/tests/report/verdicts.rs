@@ -243,7 +243,7 @@ fn the_busiest_component_is_named_with_its_share() {
     assert!((few.cores.point - 0.2).abs() < 0.001, "{few:?}");
     assert_eq!((few.trials, many.trials), (3, 3));
     // The system was pinned to one CPU.
-    assert!((many.share - many.cores.point).abs() < 1e-9);
+    assert!((many.share.unwrap() - many.cores.point).abs() < 1e-9);
     let next = many.next.as_ref().map_or(0.0, |(_, cores)| cores.point);
     assert!((many.of_all - many.cores.point / (many.cores.point + next)).abs() < 1e-9);
     assert!(html(&model).contains("id=\"table-bottlenecks\""));

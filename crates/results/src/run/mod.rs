@@ -39,6 +39,9 @@ pub struct RunInfo {
     /// The components that waggle started were pods; `None`: they were processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_pods: Option<SystemPods>,
+    /// The system is made of manifests or a chart in a cluster.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub system_manifests: bool,
     pub components: Vec<ComponentInfo>,
     /// Artifacts whose programs the components run, each version of each once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -418,6 +418,9 @@ async fn open(
 
 /// Whether a component runs on this machine, judged by host names: any name but localhost counts as another machine.
 fn is_on_this_machine(system: &System) -> bool {
+    if system.manifests.is_some() {
+        return false;
+    }
     if let Some(server) = &system.external {
         return server.address().is_on_this_machine();
     }

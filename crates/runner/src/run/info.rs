@@ -44,6 +44,7 @@ pub(crate) fn run_info(
         system: request.system.name.clone(),
         system_summary: request.system.summary.clone(),
         system_pods: study.system_pods.clone(),
+        system_manifests: request.system.manifests.is_some(),
         components: inventory.components,
         artifacts: inventory.artifacts,
         cells: cell_infos(study),

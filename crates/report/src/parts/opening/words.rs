@@ -588,12 +588,12 @@ fn limit(limit: &Limit) -> String {
         }
         None => String::new(),
     };
-    let used = format!(
-        "the system used {} of {} CPU{}{most}",
-        format::three_digits(limit.system_cores),
-        limit.system_cpus,
-        if limit.system_cpus == 1 { "" } else { "s" }
-    );
+    let cores = format::three_digits(limit.system_cores);
+    let used = match limit.system_cpus {
+        Some(1) => format!("the system used {cores} of 1 CPU{most}"),
+        Some(cpus) => format!("the system used {cores} of {cpus} CPUs{most}"),
+        None => format!("the system used {cores} CPUs of its nodes{most}"),
+    };
     let busy = format::share(limit.generator_utilization);
     let likelier = match &limit.by {
         LimitedBy::SystemCpu => return format!("The bottleneck is the CPU of the system: {used}."),
@@ -628,9 +628,15 @@ fn limit(limit: &Limit) -> String {
              locks or answers"
         }
     };
-    format!(
-        "No CPU was saturated ({used}; load generator utilization {busy}), so the likely limit is {likelier}."
-    )
+    match limit.system_cpus {
+        Some(_) => format!(
+            "No CPU was saturated ({used}; load generator utilization {busy}), so the likely limit is {likelier}."
+        ),
+        // What else ran on the nodes of a cluster is not known.
+        None => format!(
+            "Unless a node's CPUs were saturated ({used}; load generator utilization {busy}), the likely limit is {likelier}."
+        ),
+    }
 }
 
 #[cfg(test)]

@@ -13,8 +13,9 @@ pub(crate) fn bottlenecks(model: &Model) -> Option<Table> {
     let mut cells = model.cells.iter();
     cells.find(|cell| cell.bottleneck.is_some())?;
     let of_cpus = match cpus_of_system(&model.info) {
-        1 => "utilization of 1 CPU".to_owned(),
-        more => format!("utilization of {more} CPUs"),
+        Some(1) => "utilization of 1 CPU".to_owned(),
+        Some(more) => format!("utilization of {more} CPUs"),
+        None => "utilization".to_owned(),
     };
     let next = |bottleneck: &Bottleneck| {
         Field::optional(bottleneck.next.as_ref().map(|(name, _)| name.clone()))
@@ -35,7 +36,7 @@ pub(crate) fn bottlenecks(model: &Model) -> Option<Table> {
         ),
         Column::numbers(
             of_cpus,
-            busiest_field(|bottleneck| Field::plain(format::share(bottleneck.share))),
+            busiest_field(|bottleneck| Field::optional(bottleneck.share.map(format::share))),
         ),
         Column::numbers(
             "share of system CPU",
