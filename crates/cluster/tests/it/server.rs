@@ -317,21 +317,29 @@ async fn request(
     client.request(request).await
 }
 
-/// Does what the controllers of a cluster do with what is being deleted: Jobs lose their pods, namespaces what is in them.
+/// Does what the controllers of a cluster do with what is being deleted: Jobs and sets lose their pods, namespaces what is in them.
 async fn finish_deletions(client: Client, word: String) {
     loop {
         tokio::time::sleep(CONTROLLERS_POLL).await;
         // Anything may be gone meanwhile.
-        let _ = finish_jobs(&client, &word).await;
+        for resource in ["batch/v1|jobs", "apps/v1|statefulsets"] {
+            let _ = finish_workloads(&client, &word, resource).await;
+        }
         let _ = finish_namespaces(&client, &word).await;
     }
 }
 
-async fn finish_jobs(client: &Client, namespace: &str) -> Result<(), kube::Error> {
-    let path = format!("/apis/batch/v1/namespaces/{namespace}/jobs");
+/// `resource`: group with version, and its name.
+async fn finish_workloads(
+    client: &Client,
+    namespace: &str,
+    resource: &str,
+) -> Result<(), kube::Error> {
+    let (group, resource) = resource.split_once('|').unwrap_or_default();
+    let path = format!("/apis/{group}/namespaces/{namespace}/{resource}");
     let list = request(client, Method::GET, &path, &Value::Null).await?;
-    for job in list["items"].as_array().into_iter().flatten() {
-        let metadata = &job["metadata"];
+    for workload in list["items"].as_array().into_iter().flatten() {
+        let metadata = &workload["metadata"];
         if metadata["deletionTimestamp"].is_null() {
             continue;
         }
