@@ -169,13 +169,16 @@ const BUSIEST: [Named; 3] = [
             .map(|(_, cores)| number(cores))
             .unwrap_or_default()
     }),
-    ("busiest_component_utilization", |model, trial| {
-        let cpus = cpus_of_system(&model.info).map(f64::from);
-        let used = busiest(trial).zip(cpus);
-        let utilization = used.map(|((_, cores), cpus)| number(cores / cpus));
-        utilization.unwrap_or_default()
-    }),
+    ("busiest_component_utilization", busiest_utilization),
 ];
+
+/// Of the CPUs that the system could use; empty: how many these are is not known.
+fn busiest_utilization(model: &Model, trial: &TrialModel) -> String {
+    let cpus = cpus_of_system(&model.info).map(f64::from);
+    let used = busiest(trial).zip(cpus);
+    let utilization = used.map(|((_, cores), cpus)| number(cores / cpus));
+    utilization.unwrap_or_default()
+}
 
 fn busiest(trial: &TrialModel) -> Option<(String, f64)> {
     bottleneck_of_trial(trial.numbers.as_ref()?)
