@@ -81,6 +81,7 @@ pub use run::{
     faults::{CellFaults, Kill},
     left_out::{LeftOutGroup, left_out_groups, left_out_of_run},
     operating_points::{OperatingCell, OperatingPointModel},
+    placement::{NodeUse, Placement, placement},
     power::{Between, MetricPower, PlannedPower, PowerModel, planned_power, power},
     run_model::{Model, model},
     search::{

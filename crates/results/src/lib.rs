@@ -65,9 +65,10 @@ pub use trial::{
     CountsRow, DeliveryInfo, FailureCount, FaultInfo, FillInfo, GeneratorInfo, GeneratorPartInfo,
     InspectedCounts, InstantsInfo, IntervalRow, IntervalSums, LagInfo, LedgerInfo, LoadDropInfo,
     LoadInfo, LoadStepInfo, MachineInfo, MeasuredRecords, NetworkCounts, NetworkInfo, NodeInfo,
-    PhaseInfo, PhaseName, PodInfo, PreparationInfo, ProbeInfo, QuietWaitInfo, ResourceRow,
-    SampleInfo, SessionCounts, SessionsInfo, SnapshotInfo, StepCounts, StepInfo, StopNumber,
-    StoppedInfo, SystemMetricRow, SystemOnNode, ThrottledInfo, TrialEnd, TrialInfo, add_failures,
+    PhaseInfo, PhaseName, PodInfo, PreparationInfo, ProbeInfo, QuietWaitInfo, ReplicaPod,
+    ResourceRow, SampleInfo, SessionCounts, SessionsInfo, SnapshotInfo, StepCounts, StepInfo,
+    StopNumber, StoppedInfo, SystemMetricRow, SystemOnNode, ThrottledInfo, TrialEnd, TrialInfo,
+    add_failures,
     limit::{CpuLimit, LimitInfo, LimitMeans, MemoryLimit, ThrottlingInfo},
     note_failure,
 };

@@ -1,7 +1,7 @@
 //! A run as a whole: its model, searches, answer, warnings and conclusion; and a run that goes on.
 //!
 //! In reading order: `run_model`, `asked_before`, `search`, `operating_points`, `answer`, `account`, `drift`, `faults`, `stalls`,
-//! `system_counts`, `cell_group`, `left_out`, `warning`, `conclusion`, `power`, `so_far`.
+//! `placement`, `system_counts`, `cell_group`, `left_out`, `warning`, `conclusion`, `power`, `so_far`.
 
 pub(crate) mod account;
 pub(crate) mod answer;
@@ -13,6 +13,7 @@ pub(crate) mod ended_load;
 pub(crate) mod faults;
 pub(crate) mod left_out;
 pub(crate) mod operating_points;
+pub(crate) mod placement;
 pub(crate) mod power;
 pub(crate) mod run_model;
 pub(crate) mod search;

@@ -320,6 +320,7 @@ pub fn change(change: &ConditionChange) -> (String, String) {
         Condition::WaggleVersion => "waggle".to_owned(),
         Condition::System => "system".to_owned(),
         Condition::SystemPods => "components".to_owned(),
+        Condition::SystemNodes => "nodes of the system".to_owned(),
         Condition::SystemImage => "image of the system".to_owned(),
         Condition::Component(component) => format!("version of {component}"),
         Condition::LoadModel => "load model".to_owned(),

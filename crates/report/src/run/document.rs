@@ -11,7 +11,7 @@ use crate::{
         method, opening,
         over_time::{faults, recovery, time},
         reliability::{drift, trials, verdicts},
-        system::{bottlenecks, delivery, resources},
+        system::{bottlenecks, delivery, placement, resources},
     },
 };
 use waggle_analysis::Model;
@@ -61,6 +61,7 @@ fn sections(model: &Model) -> Vec<Section> {
         delivery::section::section(model),
         bottlenecks::section::section(model),
         Some(resources::section::section(model)),
+        placement::section::section(model),
         Some(verdicts::section::section(model)),
         drift::section::section(model),
     ];

@@ -1,4 +1,4 @@
-//! What is known of an agent: its host, its clock during a load, and whether it had its CPUs.
+//! What is known of an agent: its host, its clock during a load, and whether it had its CPUs; and of pods and their nodes.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,7 @@ pub struct AgentHostInfo {
     pub is_same_program: bool,
 }
 
-/// A pod of a cluster that is an agent.
+/// A pod of a cluster.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PodInfo {
@@ -50,9 +50,18 @@ pub struct PodInfo {
     /// Why it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
-    /// `None`: nobody looked.
+    /// Of an agent; `None`: nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<SystemOnNode>,
+}
+
+/// A replica of the system that was a pod.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReplicaPod {
+    /// `orders-0`; of a pod that belongs to no component, its own name.
+    pub replica: String,
+    pub pod: PodInfo,
 }
 
 /// Whether the system was on the node of an agent, when the agents had joined or at the end of the run.
@@ -71,7 +80,7 @@ pub enum SystemOnNode {
     },
 }
 
-/// A node of a cluster, when the agents had joined.
+/// A node of a cluster, when the agents had joined or the system was brought up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NodeInfo {

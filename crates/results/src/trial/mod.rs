@@ -14,7 +14,9 @@ mod stopped;
 mod sums;
 mod waits;
 
-pub use agent::{AgentHostInfo, AgentInfo, NodeInfo, PodInfo, SystemOnNode, ThrottledInfo};
+pub use agent::{
+    AgentHostInfo, AgentInfo, NodeInfo, PodInfo, ReplicaPod, SystemOnNode, ThrottledInfo,
+};
 pub use clients::{ClientEndInfo, ClientInfo};
 pub use delivery::{DeliveryInfo, InstantsInfo, MeasuredRecords, SampleInfo};
 pub use generator::{GeneratorInfo, GeneratorPartInfo, LagInfo};
@@ -101,6 +103,10 @@ pub struct TrialInfo {
     /// Of each replica that has any, in the order of their starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<LimitInfo>,
+    /// The pods of the system, by the names of replicas; those that were replaced come before their successors. Empty: it was no pods, or
+    /// none got an address.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pods: Vec<ReplicaPod>,
     /// The network of its own; `None`: it had the machine's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkInfo>,
@@ -156,6 +162,7 @@ impl TrialInfo {
             stages: Vec::new(),
             stopped: None,
             limits: Vec::new(),
+            pods: Vec::new(),
             network: None,
             preparation: None,
             loads: Vec::new(),

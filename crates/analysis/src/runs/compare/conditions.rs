@@ -3,7 +3,10 @@
 use waggle_results::RunInfo;
 use waggle_spec::{PodSpread, PodToleration, SystemPods};
 
-use crate::{run::run_model::Model, runs::agent_hosts::AgentHosts};
+use crate::{
+    run::{placement::placement, run_model::Model},
+    runs::agent_hosts::AgentHosts,
+};
 
 /// Something that differs, from the first side to the second.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +36,8 @@ pub enum Condition {
     System,
     /// Whether its components were processes or pods, and where these could be.
     SystemPods,
+    /// How many nodes the pods of the system were on, and what these are.
+    SystemNodes,
     /// The image of these pods.
     SystemImage,
     /// The version of a component.
@@ -85,6 +90,13 @@ pub(crate) fn conditions_changed(first_run: &Model, second_run: &Model) -> Vec<C
     host(Condition::SystemPods, |info| {
         pods_text(info.system_pods.as_ref())
     });
+    let nodes = |run: &Model| placement(run).map(|placement| placement.hardware());
+    let [first_nodes, second_nodes] = [first_run, second_run].map(nodes);
+    // Between processes and pods the components differ, and that says it.
+    if let (Some(first_nodes), Some(second_nodes)) = (first_nodes, second_nodes) {
+        add(Condition::SystemNodes, first_nodes, second_nodes);
+    }
+    let mut host = |what, text: fn(&RunInfo) -> String| add(what, text(first), text(second));
     host(Condition::SystemImage, |info| {
         let pods = info.system_pods.as_ref();
         pods.map_or_else(String::new, |pods| pods.image.clone())

@@ -1,8 +1,16 @@
 //! Which runs are of one host: that of the runner, those of the agents that made the load, and the nodes of a system of pods.
 
-use waggle_results::{Host as HostFacts, RunInfo};
+use std::collections::BTreeSet;
 
-use crate::runs::{agent_hosts::AgentHosts, history::NamedRun};
+use waggle_results::Host as HostFacts;
+
+use crate::{
+    run::{
+        placement::{NodeUse, placement},
+        run_model::Model,
+    },
+    runs::{agent_hosts::AgentHosts, history::NamedRun},
+};
 
 /// What makes a host another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,8 +18,8 @@ pub(super) struct Host {
     machine: Machine,
     /// Those that made the load.
     agents: AgentHosts,
-    /// The system was pods of a cluster.
-    has_pods: bool,
+    /// The system was pods of a cluster: what their nodes were, each kind once; `None`: it was not.
+    nodes: Option<Vec<String>>,
 }
 
 /// The runner's.
@@ -23,19 +31,23 @@ struct Machine {
 }
 
 impl Host {
-    pub(super) fn new(info: &RunInfo) -> Self {
+    pub(super) fn new(model: &Model) -> Self {
+        let info = &model.info;
         Self {
             machine: Machine::new(&info.host),
             agents: AgentHosts::new(&info.agents),
-            has_pods: info.system_pods.is_some(),
+            nodes: nodes(model),
         }
     }
 
     /// `bench-1`, `bench-1 with agents on load-1 (2 × AMD EPYC)`.
     pub(super) fn name(&self) -> String {
         let mut name = self.machine.name.clone();
-        if self.has_pods {
+        if let Some(nodes) = &self.nodes {
             name += " with a system of pods";
+            if !nodes.is_empty() {
+                name += &format!(" on nodes of {}", nodes.join(" and "));
+            }
         }
         match self.agents.is_empty() {
             true => name,
@@ -54,6 +66,17 @@ impl Machine {
     }
 }
 
+fn nodes(model: &Model) -> Option<Vec<String>> {
+    let info = &model.info;
+    if info.system_pods.is_none() && !info.system_manifests {
+        return None;
+    }
+    let nodes = placement(model).map(|placement| placement.nodes);
+    let known = nodes.iter().flatten().filter_map(NodeUse::hardware);
+    let kinds: BTreeSet<String> = known.collect();
+    Some(kinds.into_iter().collect())
+}
+
 /// Whether two runners' hosts are in the same series, as long as the hosts of their agents are.
 #[must_use]
 pub fn is_same_host(a: &HostFacts, b: &HostFacts) -> bool {
@@ -64,7 +87,7 @@ pub fn is_same_host(a: &HostFacts, b: &HostFacts) -> bool {
 pub(super) fn distinct_hosts(runs: &[NamedRun]) -> Vec<Host> {
     let mut hosts: Vec<Host> = Vec::new();
     for run in runs {
-        let host = Host::new(&run.model.info);
+        let host = Host::new(&run.model);
         if !hosts.contains(&host) {
             hosts.push(host);
         }

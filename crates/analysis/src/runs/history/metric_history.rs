@@ -51,7 +51,7 @@ pub(super) struct Values {
 impl<'a> Sources<'a> {
     pub(super) fn new(runs: &'a [NamedRun], hosts: &[Host], settings: &HistorySettings) -> Self {
         let place = |run: &NamedRun| {
-            let run_host = Host::new(&run.model.info);
+            let run_host = Host::new(&run.model);
             hosts.iter().position(|host| *host == run_host).unwrap_or(0)
         };
         Self {

@@ -436,6 +436,7 @@ fn is_of_measurement(condition: &Condition, hosts: HostScope) -> bool {
         | Condition::AgentHardware
         | Condition::WaggleVersion
         | Condition::SystemPods
+        | Condition::SystemNodes
         | Condition::LoadModel
         | Condition::Study => true,
         Condition::System

@@ -84,7 +84,8 @@ fn pod_text(pod: &PodInfo) -> String {
     )
 }
 
-fn node_text(node: &NodeInfo) -> String {
+/// `c5.large in eu-1a, kernel …, containerd …, kubelet …; 0.5 of the node's 2 CPUs …`.
+pub(super) fn node_text(node: &NodeInfo) -> String {
     let machine = [&node.instance_type, &node.zone];
     let machine: Vec<&str> = machine.iter().filter_map(|text| text.as_deref()).collect();
     let machine = match machine.is_empty() {

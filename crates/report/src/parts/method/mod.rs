@@ -4,6 +4,7 @@ mod agents;
 mod artifacts;
 mod design;
 pub mod network;
+mod pods;
 pub(crate) mod section;
 mod tls;
 mod words;

@@ -7,7 +7,7 @@ use waggle_results::{
 use waggle_spec::{LevelKind, LoadKind, Restart, Search, TrialOrder, WarmUpUntil};
 use waggle_stats::OTHER_CPU_MAX;
 
-use super::{agents, artifacts, design, network, tls};
+use super::{agents, artifacts, design, network, pods, tls};
 use crate::{
     parts::{
         capacity::{
@@ -83,6 +83,7 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
         ("CPU pinning", pinning(info)),
     ]);
     facts.extend(agents::facts(model));
+    facts.extend(pods::facts(model));
     if info.host.idle_poll {
         facts.push(("Idle polling", idle_polling().to_owned()));
     }

@@ -475,6 +475,7 @@ fn completed_trial(
     };
     let sent = TrialInfo {
         agents: Vec::new(),
+        pods: Vec::new(),
         ledger: None,
         delivery: None,
         sessions: Some(SessionsInfo {
@@ -718,6 +719,7 @@ fn failed_trial(seeded: &Seeded, made: &Made) -> TrialInfo {
         format: FORMAT,
         key: made.key,
         agents: Vec::new(),
+        pods: Vec::new(),
         position: made.position,
         started_utc: "2026-01-12T09:59:00Z".to_owned(),
         end: TrialEnd::Failed {

@@ -1,0 +1,5 @@
+//! On which nodes of a cluster the system was.
+
+pub(crate) mod section;
+pub(crate) mod table;
+mod words;
