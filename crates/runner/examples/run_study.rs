@@ -34,6 +34,14 @@ fn main() -> ExitCode {
                 Err(_) => ExitCode::from(2),
             }
         }
+        [first, action, folder, name] if first == "__replica" => {
+            let folder = Path::new(folder).join(name);
+            let copied = match action.as_str() {
+                "pack" => replica::pack(&folder, std::io::stdout().lock()),
+                _ => replica::unpack(std::io::stdin().lock(), &folder, std::io::stdout()),
+            };
+            exit_code(copied.map(|()| Ended::Finished).map_err(Into::into))
+        }
         [only] if only == "__generator" => waggle_runner::generator(),
         [study, system, run, modes @ ..] => exit_code(run_study([study, system, run], modes)),
         _ => exit_code(Err(

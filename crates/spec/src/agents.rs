@@ -59,6 +59,8 @@ pub struct RunnerPod {
     pub pod: PodOptions,
     /// By which it makes its agents.
     pub service_account: String,
+    /// A claim of a volume for snapshots of prepared systems, and whatever else is kept from run to run; `None`: it is not kept.
+    pub cache_claim: Option<String>,
     /// How long is waited until it runs.
     pub wait: Duration,
 }

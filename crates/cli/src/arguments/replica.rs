@@ -9,6 +9,9 @@ pub(crate) struct Replica {
     pub(crate) action: ReplicaAction,
     /// Of the pod, empty at the start
     pub(crate) folder: PathBuf,
+    /// Whose folder is copied
+    #[arg(required_if_eq_any([("action", "pack"), ("action", "unpack")]))]
+    pub(crate) replica: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -17,4 +20,8 @@ pub(crate) enum ReplicaAction {
     Serve,
     /// Connect the standard streams to that process
     Join,
+    /// Write what is in the folder of a replica to the standard output
+    Pack,
+    /// Write what comes from the standard input into the folder of a replica
+    Unpack,
 }

@@ -1,6 +1,9 @@
 //! `waggle __replica`: the process beside a replica of a system in its pod, and what connects a driver to it.
 
-use std::path::Path;
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result};
 use waggle_system::components::replica::{self, IMAGE_FILE};
@@ -14,8 +17,17 @@ pub(crate) fn run(arguments: &Replica) -> Result<Exit> {
     match arguments.action {
         ReplicaAction::Serve => serve(&arguments.folder)?,
         ReplicaAction::Join => replica::join(&arguments.folder)?,
+        ReplicaAction::Pack => replica::pack(&replica_folder(arguments), io::stdout().lock())?,
+        ReplicaAction::Unpack => {
+            replica::unpack(io::stdin().lock(), &replica_folder(arguments), io::stdout())?;
+        }
     }
     Ok(Exit::Fine)
+}
+
+fn replica_folder(arguments: &Replica) -> PathBuf {
+    let replica = arguments.replica.as_deref().unwrap_or_default();
+    arguments.folder.join(replica)
 }
 
 fn serve(folder: &Path) -> Result<()> {

@@ -12,6 +12,8 @@ pub(crate) const CONTAINER: &str = "waggle";
 const GRACE_SECONDS: u32 = 20;
 /// The name of the volume of a folder that is empty at the start.
 pub(crate) const SCRATCH: &str = "scratch";
+/// The name of the volume of a claim.
+const CLAIM: &str = "cache";
 /// A user without rights, as images of this kind have it.
 const USER: u32 = 65_532;
 
@@ -107,6 +109,8 @@ pub struct PodShape {
     pub secrets: Vec<MountedSecret>,
     /// A folder that is empty at the start, for files of the pod, and its largest size in bytes.
     pub scratch: Option<(String, u64)>,
+    /// A folder that is kept from pod to pod, and the claim of its volume.
+    pub claim: Option<(String, String)>,
     pub resources: Resources,
     pub node_selector: BTreeMap<String, String>,
     pub tolerations: Vec<Toleration>,
@@ -225,6 +229,9 @@ impl PodShape {
         if let Some((folder, _)) = &self.scratch {
             mounts.push(json!({ "name": SCRATCH, "mountPath": folder }));
         }
+        if let Some((folder, _)) = &self.claim {
+            mounts.push(json!({ "name": CLAIM, "mountPath": folder }));
+        }
         mounts
     }
 
@@ -237,6 +244,10 @@ impl PodShape {
         if let Some((_, bytes)) = &self.scratch {
             let content = json!({ "sizeLimit": memory(*bytes) });
             volumes.push(json!({ "name": SCRATCH, "emptyDir": content }));
+        }
+        if let Some((_, claim)) = &self.claim {
+            let content = json!({ "claimName": claim });
+            volumes.push(json!({ "name": CLAIM, "persistentVolumeClaim": content }));
         }
         volumes
     }

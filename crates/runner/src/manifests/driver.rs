@@ -7,11 +7,16 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use tokio::{sync::watch, task::JoinHandle, time::Instant};
+use tokio::{
+    sync::watch,
+    task::JoinHandle,
+    time::{Instant, timeout},
+};
 use waggle_cluster::{
-    Access, Claim, Created, Holder, Ledger, Namespace, Place, PodStatus, PodUsage, Scope,
+    Access, Claim, Created, Holder, Ledger, Namespace, Place, PodPlace, PodStatus, PodUsage, Scope,
     selector_of,
 };
+use waggle_results::ReplicaPod;
 use waggle_study::{Level, Manifests, System};
 use waggle_system::{
     components::driver::{Death, Deaths, Driver, Failure, IdleCheck, LimitReading, Setup},
@@ -31,9 +36,12 @@ use super::{
     source::{Rendered, read_rendered},
     watch::{Known, KnownPod, State, USAGE_INTERVAL, Watched},
 };
+use crate::run::pod_places::{Nodes, pod_info, read_nodes};
 
 /// How long an object may take to be gone.
 const REMOVAL_TIMEOUT: Duration = Duration::from_secs(90);
+/// How long it may take to read what nodes are.
+const NODES_TIMEOUT: Duration = Duration::from_secs(10);
 const LEASE: Duration = Duration::from_secs(60);
 
 /// What the driver is made of.
@@ -86,6 +94,8 @@ pub(super) struct Up {
     /// By which components find their pods.
     selectors: BTreeMap<String, BTreeMap<String, String>>,
     pub(super) known: Known,
+    /// Of the pods that were ready at the start.
+    nodes: Nodes,
 }
 
 impl ManifestDriver {
@@ -219,6 +229,9 @@ impl ManifestDriver {
         }
         let pods = self.to_watch().pods().await;
         let pods = pods.map_err(|why| Failure::new(why.to_string()))?;
+        let names = pods.iter().filter_map(|pod| pod.node.as_deref());
+        let reading = read_nodes(&self.parts.access, &self.parts.run, names);
+        self.up.nodes = timeout(NODES_TIMEOUT, reading).await.unwrap_or_default();
         self.note_pods(&pods);
         let Some(system) = &self.up.system else {
             return Ok(());
@@ -268,6 +281,14 @@ impl ManifestDriver {
                 restarts: pod.restarts(),
                 node: pod.node.clone(),
             };
+            if !state.pods.contains_key(&pod.uid) {
+                let place = PodPlace::from(pod.clone());
+                let place = pod_info(place, &self.parts.namespace, &self.up.nodes);
+                let replica = known.replica.clone();
+                state
+                    .places
+                    .extend(place.map(|pod| ReplicaPod { replica, pod }));
+            }
             state.pods.insert(pod.uid.clone(), known);
         }
     }
@@ -423,6 +444,13 @@ impl Driver for ManifestDriver {
 
     fn limits(&self) -> Vec<LimitReading> {
         Vec::new()
+    }
+
+    fn pods(&self) -> Vec<ReplicaPod> {
+        let mut places = self.up.known.state().places.clone();
+        // Those of one replica stay in the order in which they came.
+        places.sort_by(|a, b| a.replica.cmp(&b.replica));
+        places
     }
 
     async fn kill(&self, component: &str, replica: u32) -> Result<(), Failure> {

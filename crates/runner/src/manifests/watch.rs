@@ -8,6 +8,7 @@ use std::{
 
 use tokio::{sync::watch, time::sleep};
 use waggle_cluster::{Access, ContainerState, ContainerStatus, PodStatus, PodUsage};
+use waggle_results::ReplicaPod;
 use waggle_system::components::driver::Death;
 
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -34,6 +35,8 @@ pub(super) struct Known(Arc<Mutex<State>>);
 pub(super) struct State {
     /// By UID.
     pub(super) pods: BTreeMap<String, KnownPod>,
+    /// Where these pods are and those were that are gone, in the order in which they were ready.
+    pub(super) places: Vec<ReplicaPod>,
     /// UIDs of pods that were ended on purpose.
     pub(super) ended: BTreeSet<String>,
     /// Of pods that are known to kubelets, by UID.

@@ -223,6 +223,7 @@ async fn prepare_and_run(
             store,
             system_folder: &request.system_folder,
             changed_folder: request.changed.as_ref().map(|changed| &*changed.folder),
+            image: (request.study.system_pods.as_ref()).map(|pods| pods.image.as_str()),
         }),
     };
     let parts = DriverParts {

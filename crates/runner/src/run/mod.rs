@@ -10,6 +10,8 @@ pub(crate) mod external_server;
 pub(crate) mod info;
 pub(crate) mod named_files;
 mod networks;
+#[cfg(feature = "cluster")]
+pub(crate) mod pod_places;
 pub(crate) mod remains;
 mod repetitions;
 pub(crate) mod request;

@@ -89,6 +89,7 @@ pub(crate) async fn run<D: Driver, L: Load, W: HttpConnector>(
     }
     let came = came.map_err(|stop| with_log(stop, &environment.driver));
     result::note_limits(&mut info, context, environment.driver.limits());
+    info.pods = environment.driver.pods();
     let metric = trial.cool_down_metric(environment);
     // The next trial must not find the effects of this one.
     let has_faults = !context.cell.faults.is_empty();

@@ -28,7 +28,7 @@ use waggle_system::{
             SiteFuture, WantedReplica,
         },
         limits::Limiter,
-        replica::{Opener, PodState, Streams},
+        replica::{Errand, Opener, PodState, Streams},
     },
     http::transport::TlsOfPorts,
     secrets::words::Secrets,
@@ -64,10 +64,10 @@ struct FolderOpener {
 }
 
 impl Opener for FolderOpener {
-    fn open(&self) -> Streams {
+    fn open(&self, errand: &Errand) -> Streams {
         let mut join = Command::new(example("run_study"))
-            .args(["__replica", "join"])
-            .arg(&self.folder)
+            .arg("__replica")
+            .args(errand.words(self.folder.to_str().unwrap()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -123,6 +123,7 @@ impl Site for Folders {
                 .insert(replica.clone(), process);
             let ports = wanted.ports.iter();
             MadeReplica {
+                pod: None,
                 component: wanted.component.clone(),
                 number: wanted.number,
                 address: IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -149,6 +150,8 @@ impl Site for Folders {
                 kill_process(pid, Signal::TERM).unwrap();
                 timeout(AT_MOST, process.wait()).await.unwrap().unwrap();
             }
+            // As the disk of a pod.
+            fs::remove_dir_all(&self.root).unwrap();
             Vec::new()
         })
     }
@@ -206,6 +209,10 @@ impl Up {
     }
 
     async fn start(&mut self) -> Result<(), Failure> {
+        self.bring_up(false).await
+    }
+
+    async fn bring_up(&mut self, is_restored: bool) -> Result<(), Failure> {
         let logs = self.folder.path().join("logs");
         let setup = Setup {
             parameters: &self.parameters,
@@ -214,7 +221,7 @@ impl Up {
             folder: self.folder.path(),
             logs: &logs,
             cpus: &[],
-            is_restored: false,
+            is_restored,
             deadline: Instant::now() + AT_MOST,
         };
         self.driver.start_all(setup).await?;
@@ -299,6 +306,32 @@ async fn a_replica_elsewhere_is_started_killed_and_started_again() {
             .all(|death| death.replica == "store-0")
     );
     assert_eq!(up.log("store-0").matches("noted").count(), 2);
+}
+
+#[tokio::test]
+async fn folders_of_replicas_elsewhere_are_fetched_and_begun_with() {
+    let script =
+        "[sh, -c, 'echo row >> rows; echo has $(wc -l < rows); exec STORE $0', '${port.http}']";
+    let mut up = Up::new(&one_store(script));
+    up.start().await.unwrap();
+    let (remarks, fetched) = up.driver.stop_and_fetch(up.folder.path()).await;
+    assert!(remarks.is_empty(), "{remarks:?}");
+    fetched.unwrap();
+    let rows = up.folder.path().join("store-0/rows");
+    assert_eq!(fs::read_to_string(&rows).unwrap(), "row\n");
+    fs::write(&rows, "row\nrow\n").unwrap();
+    up.bring_up(true).await.unwrap();
+    up.wait_until("it began with its folder", |up| {
+        up.log("store-0").contains("has 3")
+    })
+    .await;
+    // Nothing can be written here.
+    let (_, fetched) = up.driver.stop_and_fetch(Path::new("/proc/none")).await;
+    let why = fetched.unwrap_err().to_string();
+    assert!(
+        why.starts_with("the folder of store-0 is not copied: "),
+        "{why}"
+    );
 }
 
 #[tokio::test]

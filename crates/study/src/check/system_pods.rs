@@ -83,8 +83,6 @@ fn refuse_parts(
         part.is_some_and(|part| part.child(key).is_some())
     };
     let keys = study.system.value();
-    let prepare = study.prepare.value();
-    let snapshot = prepare.and_then(|prepare| prepare.snapshot.value());
     let has_tls = system.is_some_and(|system| has_tls(system, study));
     let reasons = [
         (
@@ -106,10 +104,6 @@ fn refuse_parts(
         (
             in_tree("load", "source_addresses"),
             "load.source_addresses: these are addresses of this machine",
-        ),
-        (
-            snapshot == Some(&true),
-            "prepare.snapshot: snapshots are folders of this machine",
         ),
     ];
     for (_, why) in reasons.into_iter().filter(|(is_given, _)| *is_given) {

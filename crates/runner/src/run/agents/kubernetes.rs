@@ -15,11 +15,14 @@ use waggle_cluster::{
     MountedSecret, Namespace, ObjectError, Place, PodShape, PullPolicy, Resources, Spread,
     Toleration, WaitLimits,
 };
-use waggle_results::{NodeInfo, PodInfo, SystemOnNode, private_file};
+use waggle_results::{PodInfo, SystemOnNode, private_file};
 use waggle_spec::{AgentPods, ClusterPlace, ImagePull, PodOptions, PodSpread};
 
 use super::sharing::find_system;
-use crate::run::request::InPod;
+use crate::run::{
+    pod_places::{pod_info, read_nodes},
+    request::InPod,
+};
 
 /// In the environment of every pod.
 const SERVICE_HOST: &str = "KUBERNETES_SERVICE_HOST";
@@ -197,33 +200,22 @@ impl AgentJob {
         let places = self.access.placement(&namespace, &self.job).await?;
         let looking = find_system(&self.access, pods, &namespace, system_hosts);
         let system = timeout(LOOK_AT_MOST, looking).await.ok();
+        let names = places.iter().filter_map(|place| place.node.as_deref());
+        let nodes = read_nodes(&self.access, self.ledger.run(), names).await;
         let mut infos = Vec::with_capacity(places.len());
         for place in places {
-            let (Some(index), Some(place_node)) = (place.index, place.node) else {
+            let Some(index) = place.index else {
                 continue;
             };
-            let facts = self.access.node_facts(&place_node, self.ledger.run()).await;
-            let (node, unknown) = match facts {
-                Ok(facts) => (Some(node_info(&facts)), None),
-                Err(why) => (None, Some(why.to_string())),
+            let Some(mut pod) = pod_info(place, &namespace, &nodes) else {
+                continue;
             };
-            let pod = PodInfo {
-                pod: place.pod,
-                namespace: namespace.clone(),
-                node_name: place_node.clone(),
-                image: place.image,
-                image_digest: place.image_digest,
-                qos_class: place.qos_class,
-                restarts: place.restarts,
-                node,
-                unknown,
-                system: Some(match &system {
-                    Some(system) => system.look_on(&place_node),
-                    None => SystemOnNode::Unknown {
-                        why: "the cluster did not answer in time".to_owned(),
-                    },
-                }),
-            };
+            pod.system = Some(match &system {
+                Some(system) => system.look_on(&pod.node_name),
+                None => SystemOnNode::Unknown {
+                    why: "the cluster did not answer in time".to_owned(),
+                },
+            });
             infos.push((index + 1, pod));
         }
         Ok(infos)
@@ -453,24 +445,6 @@ pub(in crate::run) fn spread(asked: PodSpread) -> Spread {
         PodSpread::OneOnEach => Spread::OneOnEach,
         PodSpread::Even => Spread::Even,
         PodSpread::Preferred => Spread::Preferred,
-    }
-}
-
-pub(in crate::run) fn node_info(facts: &waggle_cluster::NodeFacts) -> NodeInfo {
-    NodeInfo {
-        kernel: facts.kernel.clone(),
-        os_image: facts.os_image.clone(),
-        kubelet: facts.kubelet.clone(),
-        runtime: facts.runtime.clone(),
-        architecture: facts.architecture.clone(),
-        instance_type: facts.instance_type.clone(),
-        region: facts.region.clone(),
-        zone: facts.zone.clone(),
-        allocatable_cpus: facts.allocatable_cpus,
-        allocatable_memory_bytes: facts.allocatable_memory_bytes,
-        other_pods: facts.other_pods,
-        other_cpus: facts.other_cpus,
-        other_memory_bytes: facts.other_memory_bytes,
     }
 }
 

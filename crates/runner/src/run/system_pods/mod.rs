@@ -8,8 +8,8 @@ use std::{collections::BTreeMap, net::IpAddr, path::Path, sync::Arc, time::Durat
 
 use tokio::time::{Instant, timeout};
 use waggle_cluster::{
-    Access, Claim, Created, Kind, Ledger, Namespace, Place, PodShape, PodStatus, ReplicaSet,
-    Resources, START_LABEL, WaitLimits,
+    Access, Claim, Created, Kind, Ledger, Namespace, Place, PodPlace, PodShape, PodStatus,
+    ReplicaSet, Resources, START_LABEL, WaitLimits,
 };
 use waggle_spec::{AgentsStarted, PodOptions, SystemPods};
 use waggle_system::components::driver::{Failure, MadeReplica, Site, SiteFuture, WantedReplica};
@@ -18,21 +18,23 @@ use self::opener::ExecOpener;
 use crate::{
     run::{
         agents::kubernetes::{REMOVAL_AT_MOST, access, holder, object_name, pod_shape, spread},
+        pod_places::{Nodes, pod_info, read_nodes},
         request::RunRequest,
     },
     trial::error::RunError,
 };
 
 /// The first process of a pod; its folder is empty at the start.
-const COMMAND: [&str; 3] = ["/usr/local/bin/waggle", "__replica", "serve"];
-/// What connects to it.
-const JOIN: [&str; 3] = ["/usr/local/bin/waggle", "__replica", "join"];
+const COMMAND: [&str; 3] = [PROGRAM, "__replica", "serve"];
+const PROGRAM: &str = "/usr/local/bin/waggle";
 /// The folder to which a replica may write.
 const FOLDER: &str = "/waggle";
 /// The first port of a replica. Each has a network of its own, so no two meet.
 const FIRST_PORT: u16 = 20_000;
 /// Longest part of a component's name in the names of its objects, which have a limit of 52 characters.
 const NAME_MAX: usize = 40;
+/// How long it may take to read what nodes are.
+const NODES_AT_MOST: Duration = Duration::from_secs(10);
 /// How long it may take to write what is known of the pods.
 const EVIDENCE_AT_MOST: Duration = Duration::from_secs(30);
 
@@ -136,9 +138,13 @@ impl PodSite {
             .watch_replicas(&self.namespace, &names, &labels, wanted.len(), limits)
             .await
             .map_err(|why| Failure::new(format!("the pods of the system: {why}")))?;
+        let names = running.iter().filter_map(|pod| pod.node.as_deref());
+        let reading = read_nodes(&self.access, self.ledger.run(), names);
+        // Facts of nodes are worth a remark of the report, and no trial fails because they cannot be had.
+        let nodes = timeout(NODES_AT_MOST, reading).await.unwrap_or_default();
         wanted
             .iter()
-            .map(|replica| self.describe(replica, &sets, &running, &labels))
+            .map(|replica| self.describe(replica, &sets, (&running, &nodes), &labels))
             .collect()
     }
 
@@ -199,7 +205,7 @@ impl PodSite {
         &self,
         replica: &WantedReplica,
         sets: &[ReplicaSet],
-        running: &[PodStatus],
+        (running, nodes): (&[PodStatus], &Nodes),
         labels: &BTreeMap<String, String>,
     ) -> Result<MadeReplica, Failure> {
         let set = sets.iter().find(|set| set.component == replica.component);
@@ -222,8 +228,9 @@ impl PodSite {
                 self.namespace.clone(),
                 pod,
                 labels.clone(),
-                JOIN.iter().copied().chain([FOLDER]),
+                FOLDER,
             )),
+            pod: pod_info(PodPlace::from(pod.clone()), &self.namespace, nodes),
         })
     }
 

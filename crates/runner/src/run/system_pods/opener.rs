@@ -14,8 +14,12 @@ use tokio::{
     task::AbortHandle,
 };
 use waggle_cluster::{Access, ContainerState, ContainerStatus, PodStatus};
-use waggle_system::components::replica::{Opener, PodState, Streams};
+use waggle_system::components::replica::{Errand, Opener, PodState, Streams};
 
+use super::PROGRAM;
+
+/// The program beside a replica, and what connects to it.
+const REPLICA: [&str; 2] = [PROGRAM, "__replica"];
 /// What is under way in each direction.
 const BUFFER_BYTES: usize = 256 * 1024;
 /// A connection is open as long as a trial.
@@ -29,7 +33,8 @@ pub(super) struct ExecOpener {
     uid: String,
     /// Of the pods among which it is.
     labels: BTreeMap<String, String>,
-    command: Vec<String>,
+    /// The folder of the process in it.
+    folder: &'static str,
     /// Why the last connection ended.
     problem: Arc<Mutex<Option<String>>>,
 }
@@ -41,12 +46,12 @@ impl fmt::Debug for ExecOpener {
 }
 
 impl ExecOpener {
-    pub(super) fn new<'c>(
+    pub(super) fn new(
         access: Access,
         namespace: String,
         pod: &PodStatus,
         labels: BTreeMap<String, String>,
-        command: impl Iterator<Item = &'c str>,
+        folder: &'static str,
     ) -> Self {
         Self {
             access,
@@ -54,7 +59,7 @@ impl ExecOpener {
             pod: pod.name.clone(),
             uid: pod.uid.clone(),
             labels,
-            command: command.map(str::to_owned).collect(),
+            folder,
             problem: Arc::default(),
         }
     }
@@ -110,7 +115,7 @@ fn container_loss(container: &ContainerStatus) -> Option<String> {
 }
 
 impl Opener for ExecOpener {
-    fn open(&self) -> Streams {
+    fn open(&self, errand: &Errand) -> Streams {
         let (here, there) = tokio::io::duplex(BUFFER_BYTES);
         let (reader, writer) = tokio::io::split(here);
         let (mut stdin, mut stdout) = tokio::io::split(there);
@@ -119,9 +124,9 @@ impl Opener for ExecOpener {
             self.namespace.clone(),
             self.pod.clone(),
         );
-        let (command, problem) = (self.command.clone(), Arc::clone(&self.problem));
+        let (errand, folder, problem) = (errand.clone(), self.folder, Arc::clone(&self.problem));
         let task = tokio::spawn(async move {
-            let command: Vec<&str> = command.iter().map(String::as_str).collect();
+            let command = [&REPLICA[..], &errand.words(folder)].concat();
             let streams = waggle_cluster::Streams {
                 stdin: Some(&mut stdin),
                 stdout: &mut stdout,

@@ -43,7 +43,7 @@ const RETRY_PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration:
 /// The same in the check at the end of a load.
 const VERIFY_PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
 /// The longest that copying a prepared system may take.
-const SNAPSHOT_AT_MOST: Duration = Duration::from_secs(600);
+const SNAPSHOT_AT_MOST: Duration = Duration::from_secs(1800);
 
 impl Prepared {
     /// Whether a system that is prepared so far can have a trial of this cell: nothing would have to be removed.
@@ -158,7 +158,9 @@ impl Trial<'_> {
         let loads = trial_info.loads.clone();
         let driver = &mut environment.driver;
         let keep = async {
-            let remarks = driver.stop_all().await;
+            let (remarks, fetched) = driver.stop_and_fetch(&folder).await;
+            // What was prepared is gone with the replicas.
+            fetched.map_err(Failure::from)?;
             // The secrets cannot leave this thread.
             let contents = Contents {
                 secrets: secrets.used_values().into_iter().collect(),

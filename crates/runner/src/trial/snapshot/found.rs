@@ -16,6 +16,8 @@ pub(crate) struct Snapshots<'a> {
     pub(crate) store: &'a Path,
     pub(crate) system_folder: &'a Path,
     pub(crate) changed_folder: Option<&'a Path>,
+    /// Of the system's pods; `None`: it is processes.
+    pub(crate) image: Option<&'a str>,
 }
 
 /// The snapshot of a cell's prepared system, as far as there is one.
@@ -79,6 +81,7 @@ impl Snapshots<'_> {
         let key = key_of(Content {
             system,
             system_folder,
+            image: self.image,
             cell,
         })
         .map_err(|problem| io_error("read", self.system_folder, problem))?;

@@ -23,6 +23,8 @@ pub(crate) struct Content<'a> {
     pub(crate) system: &'a System,
     /// The folder of its file.
     pub(crate) system_folder: &'a Path,
+    /// Of its pods; `None`: it is processes.
+    pub(crate) image: Option<&'a str>,
     pub(crate) cell: &'a Cell,
 }
 
@@ -31,6 +33,7 @@ pub(crate) fn key_of(content: Content<'_>) -> Result<String, io::Error> {
     let Content {
         system,
         system_folder,
+        image,
         cell,
     } = content;
     let mut sum = Context::new(&SHA256);
@@ -42,6 +45,9 @@ pub(crate) fn key_of(content: Content<'_>) -> Result<String, io::Error> {
     // Another version may send other requests for the same loads.
     part("waggle", env!("CARGO_PKG_VERSION").as_bytes());
     part("system", format!("{system:?}").as_bytes());
+    if let Some(image) = image {
+        part("image", image.as_bytes());
+    }
     part("parameters", format!("{:?}", cell.parameters).as_bytes());
     part("version", format!("{:?}", cell.version).as_bytes());
     part("preparation", format!("{:?}", cell.preparation).as_bytes());

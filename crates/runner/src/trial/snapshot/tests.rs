@@ -236,6 +236,7 @@ fn a_key_follows_from_what_prepared_the_system() {
     let key = |text: &str| {
         let (system, cell) = study_with(text);
         let content = Content {
+            image: None,
             system: &system,
             system_folder: folder.path(),
             cell: &cell,

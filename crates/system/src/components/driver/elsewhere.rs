@@ -7,16 +7,24 @@ use std::{
     path::{Path, PathBuf},
     pin::Pin,
     sync::Arc,
+    time::Duration,
 };
 
 use futures_util::future::join_all;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
+use waggle_results::{PodInfo, ReplicaPod};
 use waggle_study::{Component, Limits};
 
-use crate::components::{
-    driver::{Failure, Setup, env::replicas, log::tail, ports::Ports, program::Programs},
-    replica::{Opener, RemoteReplica},
+use crate::{
+    components::{
+        driver::{Failure, Setup, env::replicas, log::tail, ports::Ports, program::Programs},
+        replica::{Opener, RemoteReplica, fetch_folder, send_folder},
+    },
+    problem::Problem,
 };
+
+/// One folder: some gigabytes over the API server.
+const COPY_AT_MOST: Duration = Duration::from_secs(900);
 
 /// A future of a [`Site`], which stays on the thread of its trial.
 pub type SiteFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
@@ -59,6 +67,8 @@ pub struct MadeReplica {
     /// Name and number.
     pub ports: Vec<(String, u16)>,
     pub opener: Arc<dyn Opener>,
+    /// `None`: it is no pod.
+    pub pod: Option<PodInfo>,
 }
 
 /// The replicas of a driver that are not on this machine.
@@ -69,14 +79,24 @@ pub(super) struct Elsewhere {
     version: String,
     /// By component and number.
     places: BTreeMap<(String, u32), RemotePlace>,
+    /// In the order of replicas.
+    pods: Vec<ReplicaPod>,
     /// Where logs of the system that is up are; `None`: none is.
     logs: Option<PathBuf>,
+}
+
+/// Where folders are copied to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    Here,
+    There,
 }
 
 /// The place of a replica, with the process in it.
 #[derive(Debug)]
 pub(super) struct RemotePlace {
     pub(super) remote: Arc<RemoteReplica>,
+    opener: Arc<dyn Opener>,
     pub(super) programs: Programs,
     pub(super) host: String,
 }
@@ -98,12 +118,18 @@ impl Elsewhere {
             site,
             version: version.to_owned(),
             places: BTreeMap::new(),
+            pods: Vec::new(),
             logs: None,
         }
     }
 
     pub(super) fn place(&self, component: &str, number: u32) -> Option<&RemotePlace> {
         self.places.get(&(component.to_owned(), number))
+    }
+
+    /// Those that are pods.
+    pub(super) fn pods(&self) -> Vec<ReplicaPod> {
+        self.pods.clone()
     }
 
     /// The names of all hosts.
@@ -124,6 +150,12 @@ impl Elsewhere {
         let wanted = list_replicas(components, setup)?;
         self.logs = Some(setup.logs.to_owned());
         let made = self.site.make(&wanted, setup.deadline).await?;
+        let pods = made.iter().filter_map(|made| {
+            let replica = format!("{}-{}", made.component, made.number);
+            Some((replica, made.pod.clone()?))
+        });
+        let pods = pods.map(|(replica, pod)| ReplicaPod { replica, pod });
+        self.pods = pods.collect();
         let connecting = made.iter().map(|made| connect(made, setup));
         let connected = join_all(connecting).await;
         for (made, remote) in made.into_iter().zip(connected) {
@@ -143,9 +175,33 @@ impl Elsewhere {
             let place = RemotePlace {
                 programs: Programs::from_paths(&remote.facts.programs),
                 remote: Arc::new(remote),
+                opener: made.opener,
                 host: made.host,
             };
             self.places.insert((made.component, made.number), place);
+        }
+        Ok(())
+    }
+
+    /// Copies what replicas that have ended have in their folders to a folder here, or to each of them what is here before it starts.
+    pub(super) async fn copy_folders(&self, way: Way, here: &Path) -> Result<(), Problem> {
+        for ((component, number), place) in &self.places {
+            let replica = format!("{component}-{number}");
+            let folder = here.join(&replica);
+            let opener = &*place.opener;
+            let copying = async {
+                match way {
+                    Way::Here => fetch_folder(opener, &replica, folder).await,
+                    Way::There => send_folder(opener, &replica, folder).await,
+                }
+            };
+            let copied = timeout(COPY_AT_MOST, copying).await;
+            let copied = copied.unwrap_or_else(|_| {
+                let seconds = COPY_AT_MOST.as_secs();
+                Err(Problem(format!("it took more than {seconds} s")))
+            });
+            copied
+                .map_err(|why| Problem(format!("the folder of {replica} is not copied: {why}")))?;
         }
         Ok(())
     }
@@ -158,6 +214,7 @@ impl Elsewhere {
     /// Removes all places; returns what went wrong.
     pub(super) async fn remove(&mut self) -> Vec<String> {
         self.places.clear();
+        self.pods.clear();
         match self.logs.take() {
             Some(logs) => self.site.remove(&logs).await,
             None => Vec::new(),

@@ -17,7 +17,7 @@ mod setup;
 use std::{collections::BTreeMap, path::Path};
 
 use tokio::{sync::watch, time::Instant};
-use waggle_results::LimitInfo;
+use waggle_results::{LimitInfo, ReplicaPod};
 use waggle_study::{Level, Limits};
 
 pub(super) use self::log::remark;
@@ -153,6 +153,11 @@ pub trait Driver {
     /// Limits of every replica that has any, in the order of their starts.
     fn limits(&self) -> Vec<LimitReading>;
 
+    /// The replicas that are pods, with those that were replaced since the start; empty: none is.
+    fn pods(&self) -> Vec<ReplicaPod> {
+        Vec::new()
+    }
+
     /// Kills a replica and all its descendants, and returns when they are gone. [`Driver::deaths`] does not report this. If the
     /// future is dropped, `stop_all` completes the kill.
     async fn kill(&self, component: &str, replica: u32) -> Result<(), Failure>;
@@ -167,6 +172,11 @@ pub trait Driver {
 
     /// Stops everything that was started; returns remarks about what went wrong.
     async fn stop_all(&mut self) -> Vec<String>;
+
+    /// The same, and replicas leave in this folder what they had in theirs, wherever these were. The second value is why one did not.
+    async fn stop_and_fetch(&mut self, _folder: &Path) -> (Vec<String>, Result<(), Problem>) {
+        (self.stop_all().await, Ok(()))
+    }
 
     /// Secrets that were not known when the components were started do not come into their logs from now on.
     fn hide(&self, secrets: &Secrets);

@@ -6,6 +6,7 @@
 mod error;
 mod event;
 mod files;
+mod folder_copy;
 mod hosts;
 mod lines;
 mod log_copy;
@@ -14,10 +15,12 @@ pub mod message;
 pub mod remote;
 pub mod server;
 
+pub(in crate::components) use self::folder_copy::{fetch_folder, send_folder};
 pub use self::{
     error::ServeError,
     files::IMAGE_FILE,
+    folder_copy::{pack, unpack},
     message::{Facts, Sample},
-    remote::{Opener, PodState, RemoteReplica, Streams},
+    remote::{Errand, Opener, PodState, RemoteReplica, Streams},
     server::{join, serve},
 };

@@ -56,10 +56,33 @@ pub enum PodState {
     Lost(String),
 }
 
+/// What a connection is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Errand {
+    /// Orders and reports of the process beside the replica.
+    Join,
+    /// What is in the folder of this replica, which has ended.
+    Pack(String),
+    /// What is to be in the folder of this replica, which is not started yet.
+    Unpack(String),
+}
+
+impl Errand {
+    /// What `waggle __replica` is told, for the folder of a place.
+    #[must_use]
+    pub fn words<'a>(&'a self, folder: &'a str) -> Vec<&'a str> {
+        match self {
+            Self::Join => vec!["join", folder],
+            Self::Pack(replica) => vec!["pack", folder, replica],
+            Self::Unpack(replica) => vec!["unpack", folder, replica],
+        }
+    }
+}
+
 /// Opens connections to the process beside one replica.
 pub trait Opener: Send + Sync + fmt::Debug {
     /// One that cannot be opened ends at once.
-    fn open(&self) -> Streams;
+    fn open(&self, errand: &Errand) -> Streams;
 
     /// Looks at the place after a connection has ended.
     fn look(&self) -> Pin<Box<dyn Future<Output = PodState> + Send + '_>>;
@@ -340,7 +363,7 @@ impl Link {
 
     /// Holds one connection until it breaks; `heard`: when something came.
     async fn connect(&mut self, heard: &mut Instant) -> Over {
-        let Streams { reader, mut writer } = self.opener.open();
+        let Streams { reader, mut writer } = self.opener.open(&Errand::Join);
         let mut reader = BufReader::new(reader);
         if let Err(over) = self.greet(&mut reader, &mut writer).await {
             return over;

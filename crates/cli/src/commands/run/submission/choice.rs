@@ -27,6 +27,7 @@ pub(super) struct Choice {
     pub(super) place: Place,
     pub(super) pod: PodOptions,
     pub(super) service_account: String,
+    pub(super) cache_claim: Option<String>,
     pub(super) wait: std::time::Duration,
     /// Of `waggle`, without the study.
     pub(super) flags: Vec<String>,
@@ -78,6 +79,7 @@ impl Choice {
             service_account: (study.runner.as_ref()).map_or(SERVICE_ACCOUNT.to_owned(), |runner| {
                 runner.service_account.clone()
             }),
+            cache_claim: (study.runner.as_ref()).and_then(|runner| runner.cache_claim.clone()),
             wait: study
                 .runner
                 .as_ref()

@@ -25,6 +25,8 @@ use crate::{
 pub(super) const PROGRAM: &str = "waggle";
 /// The folder of the pod.
 pub(super) const FOLDER: &str = "/var/run/waggle";
+/// The folder of caches, where the run has a volume for waggle's.
+const CACHE: &str = "/var/cache";
 const FOLDER_MAX_BYTES: u64 = 16 << 30;
 /// A run that is longer than this is not expected to end.
 const AT_MOST: Duration = Duration::from_secs(14 * 24 * 3600);
@@ -92,6 +94,14 @@ impl Submitted {
                 command: vec![PROGRAM.to_owned()],
                 arguments: ["__runner", "serve", FOLDER].map(str::to_owned).to_vec(),
                 scratch: Some((FOLDER.to_owned(), FOLDER_MAX_BYTES)),
+                claim: choice.cache_claim.clone().map(|claim| {
+                    let folder = Path::new(CACHE).join("waggle");
+                    (folder.display().to_string(), claim)
+                }),
+                environment: match choice.cache_claim {
+                    Some(_) => [("XDG_CACHE_HOME".to_owned(), CACHE.to_owned())].into(),
+                    None => Default::default(),
+                },
                 node_variable: NODE_VARIABLE.to_owned(),
                 ..pod_shape(&choice.pod)
             },

@@ -58,6 +58,9 @@ pub(crate) struct Pod {
     /// Taints of nodes that it does not mind.
     #[schemars(length(min = 1, max = 20))]
     pub tolerations: Key<Vec<At<Toleration>>>,
+    /// A PersistentVolumeClaim of the namespace, where snapshots of prepared systems are kept from run to run; without it they last as long as
+    /// the run.
+    pub cache_claim: Key<String>,
     /// How long is waited until it runs; 5m by default.
     pub wait: Key<DurationText>,
 }
@@ -73,6 +76,8 @@ pub(crate) fn runner(
     let place = cluster_place(checker, &keys.place_keys());
     let account = (keys.service_account)
         .check(|given| check_name(checker, given, "the name of a ServiceAccount"));
+    let claim = (keys.cache_claim)
+        .check(|given| check_name(checker, given, "the name of a PersistentVolumeClaim"));
     let wait = (keys.wait).check_bounds(WAIT_DEFAULT, WAIT, &mut checker.findings);
     refuse_second_namespace(checker, keys, agents);
     if let Some(why) = agents.and_then(|agents| runner_objection(&agents.started)) {
@@ -83,6 +88,7 @@ pub(crate) fn runner(
         place: place?,
         pod: pod?,
         service_account: account?.unwrap_or_else(|| "waggle".to_owned()),
+        cache_claim: claim?,
         wait: wait?,
     })
 }

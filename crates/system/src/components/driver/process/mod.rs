@@ -7,13 +7,20 @@ mod port_tls;
 mod set_up;
 mod started_by;
 
-use std::{cell::RefCell, collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    cell::RefCell,
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio::{
     net::TcpSocket,
     sync::watch,
     time::{Instant, sleep},
 };
+use waggle_results::ReplicaPod;
 use waggle_study::{Component, System};
 
 use self::started_by::StartedBy;
@@ -24,7 +31,7 @@ use crate::{
         driver::{
             Death, Deaths, Driver, Failure, LimitReading, Setup,
             child::{Child, KILL_AT_MOST},
-            elsewhere::{Elsewhere, Site},
+            elsewhere::{Elsewhere, Site, Way},
             env::{ReplicaEnv, replicas},
             external,
             idle_check::IdleCheck,
@@ -263,7 +270,11 @@ impl ProcessDriver {
         let started = self.system.components.iter().filter(started);
         if let Some(elsewhere) = &mut self.elsewhere {
             let started: Vec<&Component> = started.collect();
-            return elsewhere.make(&started, setup, &mut self.ports).await;
+            elsewhere.make(&started, setup, &mut self.ports).await?;
+            if setup.is_restored {
+                elsewhere.copy_folders(Way::There, setup.folder).await?;
+            }
+            return Ok(());
         }
         for component in started {
             for number in 0..replicas(component, setup)? {
@@ -463,6 +474,49 @@ impl ProcessDriver {
             log_tail: self.log_tail(replica),
         }
     }
+
+    /// Replicas end; what was made for them is still there.
+    async fn stop_replicas(&mut self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        let mut running = std::mem::take(self.running.get_mut());
+        // Components stop in the reverse order of their start, so those that need others stop first.
+        while let Some(last) = running.last() {
+            let component = last.component;
+            let first = running
+                .iter()
+                .position(|replica| replica.component == component)
+                .unwrap_or(0);
+            let mut replicas = running.split_off(first);
+            let within = self.system.components[component].stop_timeout;
+            let is_asked = !within.is_zero();
+            for replica in &mut replicas {
+                if is_asked {
+                    replica.child.ask_to_stop().await;
+                } else {
+                    replica.child.stop_at_once().await;
+                }
+            }
+            let asked = Instant::now();
+            let within = if is_asked { within } else { KILL_AT_MOST };
+            for replica in replicas {
+                remarks.extend(replica.child.wait_or_kill(asked, within).await);
+            }
+        }
+        remarks
+    }
+
+    /// Removes what was made for replicas, which have ended.
+    async fn forget_replicas(&mut self) -> Vec<String> {
+        let mut remarks = self.created.remove_all().await;
+        if let Some(elsewhere) = &mut self.elsewhere {
+            remarks.extend(elsewhere.remove().await);
+        }
+        self.ports = Ports::default();
+        self.is_started = false;
+        self.set_up.clear();
+        self.idle_check.forget();
+        remarks
+    }
 }
 
 impl Driver for ProcessDriver {
@@ -520,6 +574,12 @@ impl Driver for ProcessDriver {
         limited.map(Running::limit_reading).collect()
     }
 
+    fn pods(&self) -> Vec<ReplicaPod> {
+        self.elsewhere
+            .as_ref()
+            .map_or_else(Vec::new, Elsewhere::pods)
+    }
+
     async fn kill(&self, component: &str, replica: u32) -> Result<(), Failure> {
         self.kill_one(component, replica).await
     }
@@ -534,40 +594,19 @@ impl Driver for ProcessDriver {
     }
 
     async fn stop_all(&mut self) -> Vec<String> {
-        let mut remarks = Vec::new();
-        let mut running = std::mem::take(self.running.get_mut());
-        // Components stop in the reverse order of their start, so those that need others stop first.
-        while let Some(last) = running.last() {
-            let component = last.component;
-            let first = running
-                .iter()
-                .position(|replica| replica.component == component)
-                .unwrap_or(0);
-            let mut replicas = running.split_off(first);
-            let within = self.system.components[component].stop_timeout;
-            let is_asked = !within.is_zero();
-            for replica in &mut replicas {
-                if is_asked {
-                    replica.child.ask_to_stop().await;
-                } else {
-                    replica.child.stop_at_once().await;
-                }
-            }
-            let asked = Instant::now();
-            let within = if is_asked { within } else { KILL_AT_MOST };
-            for replica in replicas {
-                remarks.extend(replica.child.wait_or_kill(asked, within).await);
-            }
-        }
-        remarks.extend(self.created.remove_all().await);
-        if let Some(elsewhere) = &mut self.elsewhere {
-            remarks.extend(elsewhere.remove().await);
-        }
-        self.ports = Ports::default();
-        self.is_started = false;
-        self.set_up.clear();
-        self.idle_check.forget();
+        let mut remarks = self.stop_replicas().await;
+        remarks.extend(self.forget_replicas().await);
         remarks
+    }
+
+    async fn stop_and_fetch(&mut self, folder: &Path) -> (Vec<String>, Result<(), Problem>) {
+        let mut remarks = self.stop_replicas().await;
+        let fetched = match &self.elsewhere {
+            Some(elsewhere) => elsewhere.copy_folders(Way::Here, folder).await,
+            None => Ok(()),
+        };
+        remarks.extend(self.forget_replicas().await);
+        (remarks, fetched)
     }
 
     fn hide(&self, secrets: &Secrets) {
