@@ -114,14 +114,14 @@ impl Validator<'_> {
 
     /// A key of the user's own choice, such as a factor's name.
     fn free_key(&mut self, schema: &Schema, entry: &mut Entry) {
-        if schema["x-waggle-keys"] == "name" && !is_name(&entry.key) {
+        if let Some(expected) = expected_key(schema, &entry.key) {
             let what = format!(
                 "{} is no name for a key of {}",
                 quote(&entry.key),
                 self.current_path()
             );
             self.findings
-                .push(Finding::new(entry.position, what).with_expected(NAME));
+                .push(Finding::new(entry.position, what).with_expected(expected));
             entry.node.value = Value::Invalid;
         }
         self.path.push(entry.key.clone());
@@ -328,6 +328,36 @@ fn fits(schema: &Schema, level: &Level) -> bool {
 }
 
 const NAME: &str = "letters, digits, - and _, at most 64, the first a letter or digit";
+const LABEL: &str = "a label of Kubernetes, such as disk or kubernetes.io/arch";
+
+/// What a key of the user's own choice should have been, if it is not.
+fn expected_key(schema: &Schema, key: &str) -> Option<&'static str> {
+    match schema["x-waggle-keys"].as_str()? {
+        "label" => (!is_label(key)).then_some(LABEL),
+        _ => (!is_name(key)).then_some(NAME),
+    }
+}
+
+/// Whether a text is the key of a label, as the API server of Kubernetes checks it.
+fn is_label(text: &str) -> bool {
+    let (domain, name) = match text.split_once('/') {
+        Some((domain, name)) => (Some(domain), name),
+        None => (None, text),
+    };
+    let is_domain = |domain: &str| {
+        let is_inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+        domain.len() <= 253 && domain.split('.').all(|part| is_word(part, is_inner))
+    };
+    let is_inner = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+    name.len() <= 63 && is_word(name, is_inner) && domain.is_none_or(is_domain)
+}
+
+/// Whether a text has these letters alone, and a letter or digit at both ends.
+fn is_word(text: &str, is_inner: impl Fn(u8) -> bool) -> bool {
+    let is_end = |end: Option<&u8>| end.is_some_and(u8::is_ascii_alphanumeric);
+    let bytes = text.as_bytes();
+    is_end(bytes.first()) && is_end(bytes.last()) && text.bytes().all(is_inner)
+}
 
 /// Whether a text is a name as `Name` wants it.
 pub(crate) fn is_name(text: &str) -> bool {

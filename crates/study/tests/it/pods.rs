@@ -34,6 +34,15 @@ fn keys_that_are_not_given_have_their_defaults() {
 }
 
 #[test]
+fn nodes_are_selected_by_any_label() {
+    let pods = "  pods: { image: 'r/shop:1', node_selector: { kubernetes.io/arch: amd64, 'disk.is_fast': yes } }\n";
+    let labels = read(pods, &[]).unwrap().system_pods.unwrap().node_selector;
+    let expected = [("disk.is_fast", "yes"), ("kubernetes.io/arch", "amd64")];
+    let expected = expected.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    assert_eq!(labels, expected.into());
+}
+
+#[test]
 fn limits_and_components_that_run_already_may_be_beside_pods() {
     let more = "  limits: { front: { cpus: 0.5, memory: 1GiB } }\n  external: { store: { tcp: \"127.0.0.1:7\" } }\n";
     let pods =

@@ -32,7 +32,7 @@ pub(crate) struct ComponentPods {
     #[schemars(length(min = 1, max = 10))]
     pub pull_secrets: Key<Vec<At<String>>>,
     /// Labels that nodes of components have.
-    #[schemars(extend("x-waggle-keys" = "name"))]
+    #[schemars(extend("x-waggle-keys" = "label"))]
     pub node_selector: Key<IndexMap<String, At<String>>>,
     /// Taints of nodes that components do not mind.
     #[schemars(length(min = 1, max = 20))]

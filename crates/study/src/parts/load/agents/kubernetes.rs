@@ -43,14 +43,14 @@ pub(crate) struct AgentPods {
     /// Memory of each agent, as request and limit, from 64MiB; 512MiB by default.
     pub memory: Key<Size>,
     /// Labels that nodes of agents have.
-    #[schemars(extend("x-waggle-keys" = "name"))]
+    #[schemars(extend("x-waggle-keys" = "label"))]
     pub node_selector: Key<IndexMap<String, At<String>>>,
     /// Taints of nodes that agents do not mind.
     #[schemars(length(min = 1, max = 20))]
     pub tolerations: Key<Vec<At<Toleration>>>,
     /// Labels of the system's pods: none of them is on the node of an agent, or the agent does not start. Without it they may share
     /// nodes, and the report says where each was.
-    #[schemars(extend("x-waggle-keys" = "name"))]
+    #[schemars(extend("x-waggle-keys" = "label"))]
     pub apart_from: Key<IndexMap<String, At<String>>>,
     /// Namespaces of those pods; that of the agents by default.
     #[schemars(length(min = 1, max = 20))]

@@ -53,7 +53,7 @@ pub(crate) struct Pod {
     /// Memory, as request and limit, from 64MiB; 512MiB by default.
     pub memory: Key<Size>,
     /// Labels that its node has.
-    #[schemars(extend("x-waggle-keys" = "name"))]
+    #[schemars(extend("x-waggle-keys" = "label"))]
     pub node_selector: Key<IndexMap<String, At<String>>>,
     /// Taints of nodes that it does not mind.
     #[schemars(length(min = 1, max = 20))]
