@@ -94,7 +94,8 @@ fn take_unowned(program: &Path, real: &Path) -> Result<Program, ImageError> {
     let walk = Walk {
         folder: prefix,
         place: &prefix.to_string_lossy(),
-        outside: OutsideLink::Refused,
+        // Java links to the authorities that the machine trusts.
+        outside: OutsideLink::FileTaken,
         is_left_out: &|name| LEFT_OUT.iter().any(|left_out| name.ends_with(left_out)),
     };
     walk.take(&mut tree)?;
@@ -148,10 +149,14 @@ fn link_to(tree: &mut Tree, program: &Path, real: &Path) -> Result<(), ImageErro
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+    use std::{
+        fs,
+        os::unix::fs::{PermissionsExt, symlink},
+        path::Path,
+    };
 
     use super::{own_folder, take_program};
-    use crate::layer::Entry;
+    use crate::layer::{Content, Entry};
 
     fn block_on<T>(future: impl Future<Output = T>) -> T {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
@@ -187,11 +192,22 @@ mod tests {
         let refused = block_on(take_program(&program, None)).unwrap_err();
         assert!(refused.to_string().contains("bin/tool: it is a script"));
         fs::create_dir_all(root.join("tool/lib/__pycache__")).unwrap();
+        fs::write(root.join("authorities"), "a\n").unwrap();
+        symlink("../../authorities", root.join("tool/lib/authorities")).unwrap();
         let taken = block_on(take_program(&program, None)).unwrap();
         let place = program.to_string_lossy();
         assert!(taken.tree.get(place.trim_start_matches('/')).is_some());
         let target = Entry::Link(place.clone().into_owned());
         assert_eq!(taken.tree.get("usr/local/bin/tool"), Some(&target));
+        let authorities = root.join("tool/lib/authorities");
+        let authorities = authorities.to_str().unwrap().trim_start_matches('/');
+        let content = Content::File(root.join("authorities"));
+        let is_executable = false;
+        let expected = Entry::File {
+            content,
+            is_executable,
+        };
+        assert_eq!(taken.tree.get(authorities), Some(&expected));
         let has_cache = taken
             .tree
             .iter()
