@@ -5,6 +5,7 @@ mod bench;
 mod manifests;
 mod pods;
 mod runner;
+mod shipped;
 
 use std::fs;
 

@@ -16,12 +16,22 @@ use crate::workspace::{Workspace, output_text};
 const GATEWAY_IMAGE: &str = "localhost/waggle/ingest:1";
 const KAFKA_IMAGE: &str = "localhost/waggle/ingest-kafka:1";
 
-/// Makes an image of the system `ingest` and brings it into the nodes.
-fn import_image(bench: &Bench, workspace: &Workspace, image: &str, levels: &[&str]) {
+/// An image of a system, and the nodes that have it.
+pub(super) struct SystemImage<'a> {
+    pub(super) system: &'a str,
+    pub(super) name: &'a str,
+    /// Of which configurations: `parameter=level`.
+    pub(super) levels: &'a [&'a str],
+    pub(super) nodes: &'a [&'a str],
+}
+
+/// Makes an image and brings it into its nodes.
+pub(super) fn import_image(bench: &Bench, workspace: &Workspace, image: &SystemImage<'_>) {
     let file = workspace.path().join("image.tar");
     let file = file.to_str().unwrap();
-    let name = ["--image-name", image, "--output", file];
-    let arguments = [&["system", "image", "ingest"], levels, &name[..]].concat();
+    let name = ["--image-name", image.name, "--output", file];
+    let system = ["system", "image", image.system];
+    let arguments = [&system, image.levels, &name[..]].concat();
     let mut command = bench.waggle(workspace, &arguments);
     // Artifacts are where they were fetched to, and the gateway is beside the program of the tests.
     match env::var_os("XDG_CACHE_HOME") {
@@ -35,9 +45,18 @@ fn import_image(bench: &Bench, workspace: &Workspace, image: &str, levels: &[&st
     command.env("PATH", env::join_paths(folders).unwrap());
     let made = command.output().unwrap();
     assert!(made.status.success(), "{}", output_text(&made));
-    // The fourth one may be dead.
-    bench.cluster.import_into(&NODES, &[Path::new(file)]);
+    bench.cluster.import_into(image.nodes, &[Path::new(file)]);
     fs::remove_file(file).unwrap();
+}
+
+/// An image of the system `ingest`. The fourth node may be dead.
+fn ingest_image<'a>(name: &'a str, levels: &'a [&'a str]) -> SystemImage<'a> {
+    SystemImage {
+        system: "ingest",
+        name,
+        levels,
+        nodes: &NODES,
+    }
 }
 
 /// A study of records for a gateway that is a pod, in a namespace with the rights that it needs.
@@ -63,15 +82,20 @@ fn study(bench: &Bench, namespace: &str, changes: &[(&str, &str)]) -> Workspace 
     ];
     all.extend(changes);
     let workspace = bench.study_of_records(namespace, &all);
-    let rights = ["cluster", "rbac", "--nodes", "--namespace", namespace];
-    let rights = bench.waggle(&workspace, &rights).output().unwrap();
-    bench
-        .cluster
-        .apply(&String::from_utf8(rights.stdout).unwrap());
+    grant(bench, &workspace, namespace);
     workspace
 }
 
-fn run(bench: &Bench, workspace: &Workspace) -> Output {
+/// Gives the rights that a run needs in a namespace.
+pub(super) fn grant(bench: &Bench, workspace: &Workspace, namespace: &str) {
+    let rights = ["cluster", "rbac", "--nodes", "--namespace", namespace];
+    let rights = bench.waggle(workspace, &rights).output().unwrap();
+    bench
+        .cluster
+        .apply(&String::from_utf8(rights.stdout).unwrap());
+}
+
+pub(super) fn run(bench: &Bench, workspace: &Workspace) -> Output {
     let mut command = bench.waggle(workspace, &["run", "study.yaml", "--no-live"]);
     command.output().unwrap()
 }
@@ -102,7 +126,7 @@ fn objects(bench: &Bench, namespace: &str) -> String {
 }
 
 #[track_caller]
-fn wait_until_empty(bench: &Bench, namespace: &str) {
+pub(super) fn wait_until_empty(bench: &Bench, namespace: &str) {
     wait_until("the namespace is empty", || {
         objects(bench, namespace).is_empty()
     });
@@ -133,7 +157,8 @@ fn a_component_as_a_pod_is_killed_and_loses_nothing_in_cluster() {
     let changes = [("repeat: 1, drain: { timeout: 60s } }", fault)];
     let workspace = study(bench, "pod", &changes);
     without_agents(&workspace);
-    import_image(bench, &workspace, GATEWAY_IMAGE, &["backend=embedded"]);
+    let image = ingest_image(GATEWAY_IMAGE, &["backend=embedded"]);
+    import_image(bench, &workspace, &image);
     let ran = run(bench, &workspace);
     let said = output_text(&ran);
     let results = Run::read(&workspace.run_folder()).unwrap();
@@ -179,12 +204,8 @@ fn three_brokers_on_three_nodes_lose_nothing_with_one_of_them_in_cluster() {
             ("repeat: 1, drain: { timeout: 60s } }", fault),
         ],
     );
-    import_image(
-        bench,
-        &workspace,
-        KAFKA_IMAGE,
-        &["backend=kafka", "writer=sink"],
-    );
+    let image = ingest_image(KAFKA_IMAGE, &["backend=kafka", "writer=sink"]);
+    import_image(bench, &workspace, &image);
     let ran = run(bench, &workspace);
     let said = output_text(&ran);
     let model = waggle_analysis::model(&Run::read(&workspace.run_folder()).unwrap());
