@@ -60,13 +60,19 @@ fn plan_of_a_search_shows_its_limits() {
 #[test]
 fn every_shipped_study_can_be_planned() {
     let workspace = Workspace::new();
-    let files = fs::read_dir(project().join("studies")).unwrap();
-    let files = files.map(|file| file.unwrap().path());
-    let studies: Vec<_> = files
-        .filter(|file| file.extension().is_some_and(|ending| ending == "yaml"))
-        .collect();
-    assert!(studies.len() >= 7, "{studies:?}");
-    for study in studies {
+    let studies_in = |folder: &str| -> Vec<_> {
+        let files = fs::read_dir(project().join(folder)).unwrap();
+        files
+            .map(|file| file.unwrap().path())
+            .filter(|file| file.extension().is_some_and(|ending| ending == "yaml"))
+            .collect()
+    };
+    let (studies, of_clusters) = (studies_in("studies"), studies_in("studies/cluster"));
+    assert!(
+        studies.len() >= 7 && of_clusters.len() >= 2,
+        "{studies:?}, {of_clusters:?}"
+    );
+    for study in studies.iter().chain(&of_clusters) {
         let mut command = workspace.waggle(&["plan", study.to_str().unwrap()]);
         let output = command.current_dir(project()).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
