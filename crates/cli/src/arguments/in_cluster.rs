@@ -22,7 +22,8 @@ pub(crate) struct InCluster {
     /// addresses and names
     #[arg(long, conflicts_with_all = ["cluster", "attach"])]
     pub(crate) no_cluster: bool,
-    /// Keep what a run that fails has made in a cluster, for a look at it; `waggle system down` removes it
+    /// Keep the pods of runner and agents if the run fails, for a look at them; `waggle system down` removes them. Those of a system are
+    /// removed after each trial, and their logs, events and places are in the run folder
     #[arg(long)]
     pub(crate) keep_pods: bool,
 }

@@ -3,6 +3,7 @@
 use std::{fs, os::unix::fs::symlink, process::Command};
 
 use waggle_results::{AddedReason, AddedTrial, ReadError, Run, RunFolder, WriteError};
+use waggle_testkit::{wait_for, wait_until};
 
 use crate::sample;
 
@@ -16,7 +17,8 @@ fn two_writers_exclude_each_other() {
         Err(WriteError::Locked { .. })
     ));
     drop(first);
-    let second = RunFolder::open(&path).unwrap();
+    // A process that another test starts has the file, too, until it runs its program.
+    let second = wait_for("the lock is free", || RunFolder::open(&path).ok());
     assert_eq!(*second.info(), sample::run_info());
 }
 
@@ -27,7 +29,9 @@ fn a_reader_knows_whether_a_run_is_being_written() {
     let writer = sample::create(&path);
     assert!(Run::read(&path).unwrap().is_being_written);
     drop(writer);
-    assert!(!Run::read(&path).unwrap().is_being_written);
+    wait_until("the run is not being written", || {
+        !Run::read(&path).unwrap().is_being_written
+    });
 }
 
 /// A folder may come from somebody else.

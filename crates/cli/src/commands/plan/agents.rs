@@ -29,9 +29,10 @@ pub(super) fn lines(study: &Study, study_file: &Path, is_foreign: bool) -> Vec<S
             let how = format!("which are started by ssh on {}", hosts.join(", "));
             (how, OF_HOSTS.to_owned())
         }
-        AgentsStarted::InKubernetes(pods) => {
-            ("the pods of a Job in Kubernetes".to_owned(), needs(pods))
-        }
+        AgentsStarted::InKubernetes(pods) => (
+            "the pods of a Job in Kubernetes".to_owned(),
+            needs(study, pods),
+        ),
     };
     let count = plural(agents.count(), "agent");
     let used = used_count(study, agents);
@@ -76,7 +77,7 @@ fn used_count(study: &Study, agents: &Agents) -> String {
 }
 
 /// `each 2 CPUs and 1 GiB, as request and limit: 6 CPUs and 3 GiB in all; …`
-fn needs(pods: &AgentPods) -> String {
+fn needs(study: &Study, pods: &AgentPods) -> String {
     let (cpus, count) = (u64::from(pods.pod.cpus), u64::from(pods.count));
     let each = amount(cpus, pods.pod.memory_bytes);
     let all = amount(count * cpus, count.saturating_mul(pods.pod.memory_bytes));
@@ -89,7 +90,9 @@ fn needs(pods: &AgentPods) -> String {
         true => String::new(),
         false => format!("; on nodes with {}", labels(&pods.pod.node_selector)),
     };
+    let keeps_apart = (study.system_pods.as_ref()).is_some_and(|system| !system.beside_agents);
     let apart = match (pods.apart_from.is_empty(), &pods.apart_from_namespaces[..]) {
+        (true, _) if keeps_apart => "; no pod of the system on their nodes".into(),
         (true, _) => "; nodes of the system are not avoided, since apart_from is not given".into(),
         (false, []) => format!("; on no node of pods with {}", labels(&pods.apart_from)),
         (false, namespaces) => format!(
