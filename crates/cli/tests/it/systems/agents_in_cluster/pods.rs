@@ -176,12 +176,71 @@ fn a_component_as_a_pod_is_killed_and_loses_nothing_in_cluster() {
         "{pods}"
     );
     assert!(log(&workspace, "pod-events.txt").contains("Container started"));
+    let [placed] = &results.trials[0].info.pods[..] else {
+        panic!("{:?}", results.trials[0].info.pods);
+    };
+    assert_eq!(placed.replica, "gateway-0");
+    assert!(pods.contains(&format!("node {}", placed.pod.node_name)));
+    let node = placed.pod.node.as_ref().unwrap();
+    assert!(node.allocatable_cpus > 0.0, "{node:?}");
+    let report = fs::read_to_string(workspace.run_folder().join("report.md")).unwrap();
+    assert!(report.contains("Nodes of the system"), "{report}");
     let used = &results.trials[0].resources;
     assert!(
         used.iter()
             .any(|row| row.component == "gateway-0" && row.rss_bytes > 0)
     );
     wait_until_empty(bench, "pod");
+}
+
+const PREPARED: &str = "repeat: 2, drain: { timeout: 60s } }
+prepare:
+  snapshot: true
+  loads:
+    - name: fill
+      sessions: 20
+      endpoint: records
+      steps:
+        - { name: put, put: /api/v1/topics/filled/records, body: 'filled,n={{session}} v=1 1', expect: { status: 204 } }
+      verify:
+        - name: all
+          get: '/api/v1/topics/filled/latest?series=filled,n=20'
+          expect: { status: 200 }
+";
+
+#[test]
+fn a_prepared_pod_is_a_snapshot_for_later_trials_in_cluster() {
+    let bench = bench();
+    let repeat = "repeat: 1, drain: { timeout: 60s } }";
+    let changes = [
+        (repeat, PREPARED.trim_end()),
+        ("measure: 5s", "measure: 2s"),
+    ];
+    let workspace = study(bench, "snapshot", &changes);
+    without_agents(&workspace);
+    let image = ingest_image(GATEWAY_IMAGE, &["backend=embedded"]);
+    import_image(bench, &workspace, &image);
+    let ran = run(bench, &workspace);
+    let said = output_text(&ran);
+    assert_eq!(ran.status.code(), Some(0), "{said}");
+    let results = Run::read(&workspace.run_folder()).unwrap();
+    let model = waggle_analysis::model(&results);
+    let [first, second] = &model.trials[..] else {
+        panic!("{said}");
+    };
+    let mut reused = Vec::new();
+    for trial in [first, second] {
+        assert_eq!(trial.failure, None, "{said}");
+        let ledger = trial.info.ledger.as_ref().unwrap();
+        assert_eq!((ledger.missing, ledger.unexpected), (0, 0), "{ledger:?}");
+        let preparation = trial.info.preparation.as_ref().unwrap();
+        let snapshot = preparation.snapshot.as_ref().unwrap();
+        reused.push((trial.info.position, snapshot.is_reused));
+    }
+    reused.sort_unstable();
+    // The second one begins with what was read from the pod of the first.
+    assert_eq!(reused, [(1, false), (2, true)], "{said}");
+    wait_until_empty(bench, "snapshot");
 }
 
 #[test]
