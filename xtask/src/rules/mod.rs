@@ -71,7 +71,7 @@ const ARROWS: [(&str, &[&str]); 25] = [
         "waggle-report",
         &["analysis", "metrics", "results", "spec", "stats"],
     ),
-    ("waggle-results", &["spec"]),
+    ("waggle-results", &["spec", "testkit"]),
     (
         "waggle-runner",
         &[

@@ -144,7 +144,7 @@ impl PodSite {
         let nodes = timeout(NODES_AT_MOST, reading).await.unwrap_or_default();
         wanted
             .iter()
-            .map(|replica| self.describe(replica, &sets, (&running, &nodes), &labels))
+            .map(|replica| self.describe(replica, &sets, &running, &nodes))
             .collect()
     }
 
@@ -205,8 +205,8 @@ impl PodSite {
         &self,
         replica: &WantedReplica,
         sets: &[ReplicaSet],
-        (running, nodes): (&[PodStatus], &Nodes),
-        labels: &BTreeMap<String, String>,
+        running: &[PodStatus],
+        nodes: &Nodes,
     ) -> Result<MadeReplica, Failure> {
         let set = sets.iter().find(|set| set.component == replica.component);
         let set = set.expect("each replica is of a set");
@@ -227,7 +227,7 @@ impl PodSite {
                 self.access.clone(),
                 self.namespace.clone(),
                 pod,
-                labels.clone(),
+                BTreeMap::from([(START_LABEL.to_owned(), set.start.clone())]),
                 FOLDER,
             )),
             pod: pod_info(PodPlace::from(pod.clone()), &self.namespace, nodes),

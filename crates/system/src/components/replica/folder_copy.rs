@@ -13,7 +13,7 @@ use tokio::task::{JoinError, spawn_blocking};
 use tokio_util::io::SyncIoBridge;
 use waggle_results::private_file;
 
-use super::remote::{Errand, Opener, PodState, Streams};
+use super::opener::{Errand, Opener, PodState, Streams};
 use crate::problem::Problem;
 
 /// Bytes of a frame at most.
@@ -253,7 +253,7 @@ mod tests {
 
     use super::{FRAME_MAX, FrameWriter, pack, read_folder};
 
-    fn packed(folder: &Path) -> Vec<u8> {
+    fn stream_of(folder: &Path) -> Vec<u8> {
         let mut stream = Vec::new();
         pack(folder, &mut stream).unwrap();
         stream
@@ -275,7 +275,7 @@ mod tests {
         let _socket = UnixListener::bind(from.join("socket")).unwrap();
 
         let target = to.path().join("store-0");
-        read_folder(&*packed(from), &target).unwrap();
+        read_folder(&*stream_of(from), &target).unwrap();
         assert_eq!(fs::read(target.join("data/rows")).unwrap(), long);
         assert_eq!(fs::read(target.join("data/closed/empty")).unwrap(), b"");
         let link = fs::read_link(target.join("programs")).unwrap();
@@ -287,7 +287,7 @@ mod tests {
         };
         assert_eq!((mode("data/closed"), mode("data/rows")), (0o700, 0o640));
 
-        let again = read_folder(&*packed(from), &target).unwrap_err();
+        let again = read_folder(&*stream_of(from), &target).unwrap_err();
         assert!(again.to_string().contains("is not empty"), "{again}");
     }
 
@@ -295,7 +295,7 @@ mod tests {
     fn what_breaks_off_is_not_taken_for_the_whole() {
         let from = tempdir().unwrap();
         fs::write(from.path().join("rows"), vec![7; FRAME_MAX]).unwrap();
-        let stream = packed(from.path());
+        let stream = stream_of(from.path());
         for length in [0, 3, 4, 600, FRAME_MAX + 4, stream.len() - 1] {
             let to = tempdir().unwrap();
             let taken = read_folder(&stream[..length], to.path());
@@ -342,7 +342,7 @@ mod tests {
     fn a_folder_that_is_not_there_is_empty() {
         let to = tempdir().unwrap();
         let target = to.path().join("store-0");
-        read_folder(&*packed(&to.path().join("no")), &target).unwrap();
+        read_folder(&*stream_of(&to.path().join("no")), &target).unwrap();
         assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
     }
 }

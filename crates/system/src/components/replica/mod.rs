@@ -1,7 +1,7 @@
 //! A replica that is started elsewhere: the process beside it (`server`), and its side of the driver (`remote`). Between them are
 //! messages (`message`) over a connection that may break: `mailbox` numbers them, so that none is lost and none is obeyed twice.
 //!
-//! How a connection is made is not known here: whoever starts replicas elsewhere gives it ([`remote::Opener`]).
+//! How a connection is made is not known here: whoever starts replicas elsewhere gives it ([`opener::Opener`]).
 
 mod error;
 mod event;
@@ -12,6 +12,7 @@ mod lines;
 mod log_copy;
 mod mailbox;
 pub mod message;
+pub mod opener;
 pub mod remote;
 pub mod server;
 
@@ -21,6 +22,7 @@ pub use self::{
     files::IMAGE_FILE,
     folder_copy::{pack, unpack},
     message::{Facts, Sample},
-    remote::{Errand, Opener, PodState, RemoteReplica, Streams},
+    opener::{Errand, Opener, PodState, Streams},
+    remote::RemoteReplica,
     server::{join, serve},
 };

@@ -2,12 +2,10 @@
 //! comes of the replica's log into a file here.
 
 use std::{
-    fmt,
     fs::File,
     io::{self, Seek, SeekFrom, Write},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
-    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -24,6 +22,7 @@ use super::{
     lines::next_line,
     mailbox::Mailbox,
     message::{End, Facts, Greeting, Order, Report, Sample, StartOrder, Welcome},
+    opener::{Errand, Opener, PodState, Streams},
 };
 use crate::problem::Problem;
 
@@ -40,53 +39,6 @@ const PAUSE_MAX: Duration = Duration::from_secs(2);
 /// How long a line may take to be sent.
 const SEND_TIMEOUT: Duration = Duration::from_secs(15);
 const READ_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// A connection to the process beside a replica.
-pub struct Streams {
-    pub reader: Box<dyn AsyncRead + Send + Unpin>,
-    pub writer: Box<dyn AsyncWrite + Send + Unpin>,
-}
-
-/// How the place of a replica is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PodState {
-    /// It is worth another try; why there was no connection, if that is known.
-    Unknown(Option<String>),
-    /// The replica is gone with it, and why.
-    Lost(String),
-}
-
-/// What a connection is for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Errand {
-    /// Orders and reports of the process beside the replica.
-    Join,
-    /// What is in the folder of this replica, which has ended.
-    Pack(String),
-    /// What is to be in the folder of this replica, which is not started yet.
-    Unpack(String),
-}
-
-impl Errand {
-    /// What `waggle __replica` is told, for the folder of a place.
-    #[must_use]
-    pub fn words<'a>(&'a self, folder: &'a str) -> Vec<&'a str> {
-        match self {
-            Self::Join => vec!["join", folder],
-            Self::Pack(replica) => vec!["pack", folder, replica],
-            Self::Unpack(replica) => vec!["unpack", folder, replica],
-        }
-    }
-}
-
-/// Opens connections to the process beside one replica.
-pub trait Opener: Send + Sync + fmt::Debug {
-    /// One that cannot be opened ends at once.
-    fn open(&self, errand: &Errand) -> Streams;
-
-    /// Looks at the place after a connection has ended.
-    fn look(&self) -> Pin<Box<dyn Future<Output = PodState> + Send + '_>>;
-}
 
 /// A replica that is started elsewhere.
 #[derive(Debug)]

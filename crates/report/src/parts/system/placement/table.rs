@@ -8,8 +8,8 @@ use crate::{
 use waggle_analysis::{NodeUse, Placement};
 
 pub(crate) fn nodes(placement: &Placement) -> Table {
-    let facts = |of: fn(&waggle_results::NodeInfo) -> String| {
-        move |node: &&NodeUse| Field::optional(node.facts.as_ref().map(of))
+    let facts = |text: fn(&waggle_results::NodeInfo) -> String| {
+        move |node: &&NodeUse| Field::optional(node.facts.as_ref().map(text))
     };
     let trials = placement.trials;
     let columns = vec![
