@@ -9,6 +9,11 @@ pub(crate) fn exposition(shared: &Shared) -> String {
     let mut page = Page::new("waggle_gateway");
     write_workers(&mut page, &shared.workers);
     shared.gauges.write(&mut page);
+    page.counter(
+        "clock_set_back_total",
+        "How often the times of records without one went back with the clock",
+        shared.clock.times_set_back(),
+    );
     shared.backend.latest_readings().write_metrics(&mut page);
     match &shared.backend {
         Backend::Embedded(store) => store.metrics.write(&mut page),

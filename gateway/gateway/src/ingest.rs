@@ -4,7 +4,8 @@
 
 use std::{
     borrow::Cow,
-    sync::atomic::{AtomicI64, Ordering},
+    sync::atomic::{AtomicI64, AtomicU64, Ordering},
+    time::Duration,
 };
 
 use waggle_record::{
@@ -63,24 +64,63 @@ pub(crate) fn check_topic(topic: &str) -> Result<(), Problem> {
     ))
 }
 
+/// How far the times may be ahead of the server's clock before they follow it back.
+const AHEAD_MAX_NS: i64 = 1_000_000_000;
+/// Times are multiples of this, plus the number of times that the clock was set back, modulo this.
+const STEP_NS: i64 = 8;
+
 /// Times for records without one: the server's clock, each value once.
+///
+/// Under a burst they run ahead of the clock. If the clock is set back by more than a second, they follow it; the remainder
+/// of the division by [`STEP_NS`] then changes, so that they differ from those that were given before.
 #[derive(Debug, Default)]
-pub(crate) struct UniqueClock(AtomicI64);
+pub(crate) struct UniqueClock {
+    last: AtomicI64,
+    set_back: AtomicU64,
+}
 
 impl UniqueClock {
     fn next(&self) -> i64 {
         let now = std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
             .map_or(0, |since| {
-                i64::try_from(since.as_nanos()).unwrap_or(i64::MAX - 1)
+                i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
             });
+        self.next_at(now)
+    }
+
+    fn next_at(&self, now: i64) -> i64 {
         let last = self
-            .0
+            .last
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| {
-                Some(now.max(last + 1))
+                Some(time_after(last, now))
             })
             .unwrap_or_else(|last| last);
-        now.max(last + 1)
+        let time = time_after(last, now);
+        if time < last {
+            self.set_back.fetch_add(1, Ordering::Relaxed);
+            waggle_service::log::warn(format_args!(
+                "the clock was set back: times of records without one go back by {:?}",
+                Duration::from_nanos(last.abs_diff(time))
+            ));
+        }
+        time
+    }
+
+    /// How often the times went back with the clock.
+    pub(crate) fn times_set_back(&self) -> u64 {
+        self.set_back.load(Ordering::Relaxed)
+    }
+}
+
+/// The time to give at `now`, after `last` was given.
+fn time_after(last: i64, now: i64) -> i64 {
+    let remainder = last % STEP_NS;
+    let now = now - now % STEP_NS;
+    match last.checked_add(STEP_NS) {
+        _ if now > last => now + remainder,
+        Some(next) if last.saturating_sub(now) <= AHEAD_MAX_NS => next,
+        _ => now + (remainder + 1) % STEP_NS,
     }
 }
 
@@ -262,4 +302,43 @@ fn precision(query: &str) -> Result<Precision, Problem> {
         }
     }
     Ok(choice.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: i64 = 1_000_000_000;
+    const DAY: i64 = 86_400 * SECOND;
+
+    #[test]
+    fn times_follow_a_clock_that_was_set_back_and_are_never_given_twice() {
+        let (clock, now) = (UniqueClock::default(), 20_000 * DAY + 5);
+        let mut given = std::collections::HashSet::new();
+        let mut check = |now: i64, ahead_max: i64| {
+            let time = clock.next_at(now);
+            assert!(given.insert(time), "{time} is given twice");
+            assert!((time - now).abs() <= ahead_max, "{time} at {now}");
+        };
+        for _ in 0..1000 {
+            check(now, 8 * 1000);
+        }
+        // Ahead for one record, as after a wrong answer of a time server.
+        check(now + DAY, 8);
+        for step in 0..1000 {
+            check(now + step, 8 * 1000);
+        }
+        // A small step back is no reason to leave the order.
+        check(now + SECOND, 8);
+        check(now + SECOND / 2, SECOND);
+        assert_eq!(clock.times_set_back(), 1);
+    }
+
+    #[test]
+    fn an_absurd_clock_does_not_overflow() {
+        let clock = UniqueClock::default();
+        assert!(clock.next_at(i64::MAX) > i64::MAX - 16);
+        assert!(clock.next_at(i64::MAX) > i64::MAX - 16);
+        assert!(clock.next_at(DAY) < 2 * DAY);
+    }
 }
