@@ -24,7 +24,7 @@ struct Seen {
     method: String,
     target: String,
     headers: Vec<(String, Vec<u8>)>,
-    keep_alive: bool,
+    persistence: http1::Persistence,
     body: Vec<u8>,
     length: usize,
 }
@@ -86,7 +86,7 @@ fn to_seen(request: &http1::Request<'_, '_>, length: usize) -> Seen {
         method: request.head.method.to_owned(),
         target: request.head.target.to_owned(),
         headers: request.head.headers.iter().map(header).collect(),
-        keep_alive: request.head.keep_alive,
+        persistence: request.head.persistence,
         body: request.body.to_owned(),
         length,
     }

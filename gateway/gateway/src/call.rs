@@ -8,7 +8,13 @@ use http::{HeaderMap, HeaderName, Method, Request, Uri, header};
 use http_body_util::BodyExt;
 use tower::ServiceExt;
 
-use crate::{answers::problem::Problem, calls::AnswerMemory, http1, metrics::Call, shared::Shared};
+use crate::{
+    answers::problem::Problem,
+    calls::AnswerMemory,
+    http1::{self, Persistence},
+    metrics::Call,
+    shared::Shared,
+};
 
 /// The only call here with a body.
 pub(crate) const QUERY_PATH: &str = "/api/v1/query";
@@ -22,8 +28,8 @@ pub(crate) struct Owned {
     call: Call,
     /// HEAD: the answer's body is not sent.
     head_only: bool,
-    /// The client asked to close the connection after it.
-    pub(crate) last: bool,
+    /// What the client asked for.
+    pub(crate) persistence: Persistence,
 }
 
 impl Owned {
@@ -47,7 +53,7 @@ impl Owned {
             _in_flight: in_flight,
             call: call(head.target),
             head_only: head.method == "HEAD",
-            last: !head.keep_alive,
+            persistence: head.persistence,
         }
     }
 }

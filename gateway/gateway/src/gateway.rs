@@ -19,6 +19,7 @@ use crate::{
     answers::{answer::Canned, problem::Problem},
     calls,
     error::ServeError,
+    http1::Persistence,
     ingest::UniqueClock,
     log::backend::Backend,
     metrics::Gauges,
@@ -202,7 +203,7 @@ fn turn_away(stream: &tokio::net::TcpStream) {
     canned.problem(
         &mut out,
         &Problem::new(503, "too many connections are open; try again"),
-        true,
+        Persistence::Closed,
     );
     // The client may have disconnected.
     let _ = stream.try_write(&out);

@@ -1,8 +1,11 @@
 //! Answers as bytes on the wire.
 
-use crate::answers::{
-    form::Form,
-    problem::{MEDIA_TYPE, Problem},
+use crate::{
+    answers::{
+        form::Form,
+        problem::{MEDIA_TYPE, Problem},
+    },
+    http1::Persistence,
 };
 
 /// The parts that all answers of a worker share for a second: prepared once, copied into each answer.
@@ -24,8 +27,7 @@ pub(crate) struct AnswerHead<'a> {
     pub(crate) fields: &'a [(&'a str, &'a [u8])],
     /// Length of the body; `None` if the status allows no body or a field has it.
     pub(crate) length: Option<usize>,
-    /// The connection is closed after this answer.
-    pub(crate) last: bool,
+    pub(crate) persistence: Persistence,
 }
 
 pub(crate) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
@@ -66,21 +68,21 @@ impl Canned {
         out.extend_from_slice(body);
     }
 
-    pub(crate) fn no_content(&self, out: &mut Vec<u8>, last: bool) {
-        if last {
-            let head = AnswerHead {
-                status: 204,
-                fields: &[],
-                length: None,
-                last,
-            };
-            self.head(out, &head);
-        } else {
+    pub(crate) fn no_content(&self, out: &mut Vec<u8>, persistence: Persistence) {
+        if persistence == Persistence::Implied {
             out.extend_from_slice(&self.no_content);
+            return;
         }
+        let head = AnswerHead {
+            status: 204,
+            fields: &[],
+            length: None,
+            persistence,
+        };
+        self.head(out, &head);
     }
 
-    pub(crate) fn problem(&self, out: &mut Vec<u8>, problem: &Problem, last: bool) {
+    pub(crate) fn problem(&self, out: &mut Vec<u8>, problem: &Problem, persistence: Persistence) {
         let body = problem.to_json();
         let mut fields: Vec<(&str, &[u8])> = vec![("content-type", MEDIA_TYPE.as_bytes())];
         if let Some(seconds) = problem.retry_after() {
@@ -90,7 +92,7 @@ impl Canned {
             status: problem.status,
             fields: &fields,
             length: Some(body.len()),
-            last,
+            persistence,
         };
         self.head(out, &head);
         out.extend_from_slice(&body);
@@ -101,7 +103,7 @@ impl Canned {
             status,
             fields,
             length,
-            last,
+            persistence,
         } = head;
         let reason = http::StatusCode::from_u16(status)
             .ok()
@@ -124,9 +126,11 @@ impl Canned {
             out.extend_from_slice(itoa::Buffer::new().format(length).as_bytes());
             out.extend_from_slice(b"\r\n");
         }
-        if last {
-            out.extend_from_slice(b"connection: close\r\n");
-        }
+        out.extend_from_slice(match persistence {
+            Persistence::Implied => b"",
+            Persistence::Announced => b"connection: keep-alive\r\n",
+            Persistence::Closed => b"connection: close\r\n",
+        });
         out.extend_from_slice(b"\r\n");
     }
 }

@@ -20,7 +20,7 @@ use crate::{
         form::{Form, Scratch},
         problem::Problem,
     },
-    http1,
+    http1::{self, Persistence},
     ingest::check_topic,
     log::latest::{Cursor, Reading},
     queries::render,
@@ -48,7 +48,7 @@ fn plain_form(target: &str) -> Option<(&str, &str)> {
 pub(crate) fn is_plain_form(request: &http1::Request<'_, '_>) -> bool {
     let head = &request.head;
     head.method == "GET"
-        && head.keep_alive
+        && head.persistence == Persistence::Implied
         && request.body.is_empty()
         && plain_form(head.target).is_some()
 }

@@ -18,7 +18,7 @@ use crate::{
     answers::{answer, answer::AnswerHead, problem::Problem},
     call,
     calls::AnswerMemory,
-    http1::{self, Reader, SLOTS, Slots, Step},
+    http1::{self, Persistence, Reader, SLOTS, Slots, Step},
     log::{
         cycle::{Cycle, Share},
         ticket::Fate,
@@ -39,8 +39,7 @@ struct Due {
     answer: Answer,
     body_bytes: usize,
     records: u32,
-    /// The connection ends after it.
-    last: bool,
+    persistence: Persistence,
 }
 
 enum Answer {
@@ -207,7 +206,7 @@ impl Connection {
         let step = self.reader.next(&self.input[offset..], &mut slots);
         let phase = match step {
             Ok(Step::Whole { request, length }) => {
-                let last = !request.head.keep_alive;
+                let last = request.head.persistence == Persistence::Closed;
                 let announced = std::mem::take(&mut self.announced);
                 self.continued = false;
                 self.phase = Phase::Idle;
@@ -284,7 +283,7 @@ impl Connection {
             answer: Answer::Problem(Box::new(problem)),
             body_bytes,
             records: 0,
-            last: true,
+            persistence: Persistence::Closed,
         });
         self.intake = Intake::Closed;
     }
@@ -299,7 +298,7 @@ impl Connection {
                 Answer::Log(cycle, share) => match cycle.fate(*share) {
                     Fate::Pending => break,
                     Fate::Durable => {
-                        canned.no_content(&mut self.out, due.last);
+                        canned.no_content(&mut self.out, due.persistence);
                         records += u64::from(due.records);
                         204
                     }
@@ -307,12 +306,12 @@ impl Connection {
                         let problem = cycle
                             .refusal()
                             .unwrap_or_else(|| worker.shared.backend.write_problem());
-                        canned.problem(&mut self.out, &problem, due.last);
+                        canned.problem(&mut self.out, &problem, due.persistence);
                         problem.status
                     }
                 },
                 Answer::Problem(problem) => {
-                    canned.problem(&mut self.out, problem, due.last);
+                    canned.problem(&mut self.out, problem, due.persistence);
                     problem.status
                 }
             };
@@ -333,7 +332,11 @@ impl Connection {
 
     /// Has the router answer a call.
     async fn answer_call(&mut self, owned: call::Owned) {
-        let last = owned.last || self.worker.draining.get();
+        let persistence = if self.worker.draining.get() {
+            Persistence::Closed
+        } else {
+            owned.persistence
+        };
         let answered = call::answer(&self.worker.router, owned).await;
         self.worker
             .metrics
@@ -342,12 +345,12 @@ impl Connection {
             status: answered.status,
             fields: &answered.fields(),
             length: answered.length,
-            last,
+            persistence,
         };
         self.worker.canned.borrow().head(&mut self.out, &head);
         self.out.extend_from_slice(&answered.body);
         self.held = answered.held;
-        if last {
+        if persistence == Persistence::Closed {
             self.intake = Intake::Closed;
         }
         self.phase_since = Instant::now();

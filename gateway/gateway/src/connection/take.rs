@@ -56,7 +56,7 @@ pub(super) fn take(
             answer,
             body_bytes,
             records,
-            last: !head.keep_alive,
+            persistence: head.persistence,
         })
     };
     let body_bytes = request.body.len();

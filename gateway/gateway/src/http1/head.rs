@@ -25,9 +25,20 @@ pub struct Head<'a, 'slots> {
     pub headers: &'slots [httparse::Header<'a>],
     pub content_type: Option<&'a [u8]>,
     pub content_encoding: Option<&'a [u8]>,
-    /// The connection may serve another request after this one.
-    pub keep_alive: bool,
+    /// Whether the connection may serve another request after this one.
+    pub persistence: Persistence,
     pub expects_continue: bool,
+}
+
+/// Whether a connection stays open after a request and its answer (RFC 9112, section 9.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Persistence {
+    /// It stays, which a client of HTTP/1.1 expects.
+    Implied,
+    /// It stays, which a client of HTTP/1.0 asked for and learns from the answer alone.
+    Announced,
+    /// It is closed.
+    Closed,
 }
 
 /// Framing of the body.
@@ -121,11 +132,7 @@ pub(super) fn read<'a, 'slots>(
         headers,
         content_type: facts.content_type,
         content_encoding: facts.content_encoding,
-        keep_alive: if version == 1 {
-            !facts.close
-        } else {
-            facts.keep_alive && !facts.close
-        },
+        persistence: facts.persistence(version),
         expects_continue: facts.expects_continue && version == 1,
     };
     Ok((head, framing))
@@ -232,6 +239,15 @@ impl<'a> Facts<'a> {
         }
         self.expects_continue = true;
         Ok(())
+    }
+
+    fn persistence(&self, version: u8) -> Persistence {
+        match version {
+            _ if self.close => Persistence::Closed,
+            1 => Persistence::Implied,
+            _ if self.keep_alive => Persistence::Announced,
+            _ => Persistence::Closed,
+        }
     }
 
     fn framing(&self, version: u8) -> Result<Framing, Refusal> {

@@ -99,6 +99,37 @@ fn expect_continue_is_answered_with_100() {
 }
 
 #[test]
+fn clients_of_http_1_0_learn_that_the_connection_stays() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &[]);
+    let mut client = gateway.client();
+    let asks = "Connection: Keep-Alive\r\n";
+    let write =
+        format!("POST /api/v1/topics/t/records HTTP/1.0\r\n{asks}Content-Length: 5\r\n\r\nm f=1");
+    let check = |client: &mut Client, request: &str, status: u16, connection: Option<&str>| {
+        client.send(request.as_bytes());
+        let answer = client.answer().unwrap();
+        let said = (answer.status, answer.header("connection"));
+        assert_eq!(said, (status, connection), "{request:?}");
+    };
+    let latest = "/api/v1/topics/t/latest?series=m";
+    for _ in 0..2 {
+        check(&mut client, &write, 204, Some("keep-alive"));
+        let wrong = write.replace("m f=1", "m f=x");
+        check(&mut client, &wrong, 400, Some("keep-alive"));
+        for target in ["/healthz", latest] {
+            let read = format!("GET {target} HTTP/1.0\r\n{asks}\r\n");
+            check(&mut client, &read, 200, Some("keep-alive"));
+            let read = format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n");
+            check(&mut client, &read, 200, None);
+        }
+    }
+    let last = "GET /healthz HTTP/1.0\r\n\r\n";
+    check(&mut client, last, 200, Some("close"));
+    assert!(client.answer().is_none());
+}
+
+#[test]
 fn bytes_in_flight_are_limited() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &["--in-flight-max-bytes=1000"]);

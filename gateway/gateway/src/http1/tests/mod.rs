@@ -4,7 +4,7 @@ mod hosts;
 
 use std::mem::MaybeUninit;
 
-use super::{Limits, Reader, SLOTS, Slots, Step};
+use super::{Limits, Persistence, Reader, SLOTS, Slots, Step};
 
 const LIMITS: Limits = Limits {
     head_max_bytes: 200,
@@ -20,10 +20,10 @@ fn read(input: &[u8], piece: usize) -> String {
         let ending = match reader.next(&input[start..end], &mut slots) {
             Ok(Step::Whole { request, length }) => {
                 let body = String::from_utf8_lossy(request.body);
-                let close = if request.head.keep_alive {
-                    ""
-                } else {
-                    " close"
+                let close = match request.head.persistence {
+                    Persistence::Implied => "",
+                    Persistence::Announced => " keep-alive",
+                    Persistence::Closed => " close",
                 };
                 out += &format!(
                     "{} {} [{body}]{close}; ",
@@ -87,6 +87,10 @@ fn connections_are_kept_or_closed_as_requested() {
         "GET / [] close; idle",
     );
     check("GET / HTTP/1.0\r\n\r\n", "GET / [] close; idle");
+    check(
+        "GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n",
+        "GET / [] keep-alive; idle",
+    );
     check("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "http2");
 }
 
