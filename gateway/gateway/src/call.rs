@@ -153,8 +153,8 @@ pub(crate) async fn answer(router: &Router, owned: Owned) -> Answered {
 fn convert(head: &http1::Head<'_, '_>) -> Result<Request<Body>, Problem> {
     let method = Method::from_bytes(head.method.as_bytes())
         .map_err(|_| Problem::new(400, "the method is not a token"))?;
-    let uri: Uri = head
-        .target
+    let target = target_of_origin(head)?;
+    let uri: Uri = target
         .parse()
         .map_err(|_| Problem::new(400, "the request target is not a URI"))?;
     let mut request = Request::new(Body::empty());
@@ -172,6 +172,34 @@ fn convert(head: &http1::Head<'_, '_>) -> Result<Request<Body>, Problem> {
         }
     }
     Ok(request)
+}
+
+/// The target, if a server of its own resources can serve it (RFC 9112, section 3.2).
+fn target_of_origin<'a>(head: &http1::Head<'a, '_>) -> Result<&'a str, Problem> {
+    let target = head.target;
+    if head.method == "CONNECT" {
+        return Err(Problem::new(501, "this gateway is no proxy for CONNECT"));
+    }
+    if target.contains('#') {
+        let problem = "a request target has no fragment; write # as %23";
+        return Err(Problem::new(400, problem));
+    }
+    let scheme = target.split_once("://").map(|(scheme, _)| scheme);
+    let is_http = |scheme: &str| {
+        ["http", "https"]
+            .iter()
+            .any(|known| scheme.eq_ignore_ascii_case(known))
+    };
+    let is_known = match scheme {
+        _ if target.starts_with('/') => true,
+        Some(scheme) => is_http(scheme),
+        None => target == "*" && head.method == "OPTIONS",
+    };
+    if !is_known {
+        let problem = "expected a target that is a path, or a URL of http or https";
+        return Err(Problem::new(400, problem));
+    }
+    Ok(target)
 }
 
 /// The call of a target, for the counters.

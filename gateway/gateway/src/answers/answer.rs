@@ -83,6 +83,17 @@ impl Canned {
     }
 
     pub(crate) fn problem(&self, out: &mut Vec<u8>, problem: &Problem, persistence: Persistence) {
+        let body = self.problem_head(out, problem, persistence);
+        out.extend_from_slice(&body);
+    }
+
+    /// Writes the head of a problem; returns its body.
+    pub(crate) fn problem_head(
+        &self,
+        out: &mut Vec<u8>,
+        problem: &Problem,
+        persistence: Persistence,
+    ) -> Vec<u8> {
         let body = problem.to_json();
         let mut fields: Vec<(&str, &[u8])> = vec![("content-type", MEDIA_TYPE.as_bytes())];
         if let Some(seconds) = problem.retry_after() {
@@ -95,7 +106,7 @@ impl Canned {
             persistence,
         };
         self.head(out, &head);
-        out.extend_from_slice(&body);
+        body
     }
 
     pub(crate) fn head(&self, out: &mut Vec<u8>, head: &AnswerHead<'_>) {

@@ -40,6 +40,15 @@ struct Due {
     body_bytes: usize,
     records: u32,
     persistence: Persistence,
+    content: Content,
+}
+
+/// Whether the body of a problem is sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Content {
+    Sent,
+    /// As for HEAD.
+    Withheld,
 }
 
 enum Answer {
@@ -249,7 +258,11 @@ impl Connection {
                 Phase::Idle
             }
             Err(refusal) => {
+                let is_head = self.reader.is_head(&self.input[offset..]);
                 self.refuse(Problem::new(refusal.status, refusal.problem));
+                if let (true, Some(due)) = (is_head, self.due.back_mut()) {
+                    due.content = Content::Withheld;
+                }
                 Phase::Idle
             }
         };
@@ -284,6 +297,7 @@ impl Connection {
             body_bytes,
             records: 0,
             persistence: Persistence::Closed,
+            content: Content::Sent,
         });
         self.intake = Intake::Closed;
     }
@@ -311,7 +325,10 @@ impl Connection {
                     }
                 },
                 Answer::Problem(problem) => {
-                    canned.problem(&mut self.out, problem, due.persistence);
+                    let body = canned.problem_head(&mut self.out, problem, due.persistence);
+                    if due.content == Content::Sent {
+                        self.out.extend_from_slice(&body);
+                    }
                     problem.status
                 }
             };

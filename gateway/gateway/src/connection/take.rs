@@ -1,6 +1,6 @@
 //! Dispatch of a request: its records are staged for the log, or it is kept for the router.
 
-use super::{Answer, Due};
+use super::{Answer, Content, Due};
 use crate::{
     answers::problem::Problem, call, calls::latest, http1, ingest, log::backend::NotStaged,
     metrics::Call, worker::Worker,
@@ -57,6 +57,7 @@ pub(super) fn take(
             body_bytes,
             records,
             persistence: head.persistence,
+            content: Content::Sent,
         })
     };
     let body_bytes = request.body.len();

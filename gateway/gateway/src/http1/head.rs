@@ -123,6 +123,10 @@ pub(super) fn read<'a, 'slots>(
         facts.note(header)?;
     }
     let framing = facts.framing(version)?;
+    // It would be part of a resource, taken for all of it (RFC 9110, section 14.5).
+    if facts.has_range && method == "PUT" {
+        return Err(refuse(400, "a PUT with Content-Range is not served"));
+    }
     if version == 1 && !facts.has_host {
         return Err(refuse(400, "the request has no Host"));
     }
@@ -163,6 +167,7 @@ struct Facts<'a> {
     close: bool,
     keep_alive: bool,
     expects_continue: bool,
+    has_range: bool,
     content_type: Option<&'a [u8]>,
     content_encoding: Option<&'a [u8]>,
 }
@@ -175,11 +180,10 @@ impl<'a> Facts<'a> {
             4 if name.eq_ignore_ascii_case("host") => self.host(value)?,
             6 if name.eq_ignore_ascii_case("expect") => self.expect(value)?,
             10 if name.eq_ignore_ascii_case("connection") => self.connection(value),
-            12 if name.eq_ignore_ascii_case("content-type") => self.content_type = Some(value),
+            12 if name.eq_ignore_ascii_case("content-type") => self.content_type(value)?,
+            13 if name.eq_ignore_ascii_case("content-range") => self.has_range = true,
             14 if name.eq_ignore_ascii_case("content-length") => self.content_length(value)?,
-            16 if name.eq_ignore_ascii_case("content-encoding") => {
-                self.content_encoding = Some(value)
-            }
+            16 if name.eq_ignore_ascii_case("content-encoding") => self.content_encoding(value),
             17 if name.eq_ignore_ascii_case("transfer-encoding") => {
                 self.transfer_encoding(value)?
             }
@@ -198,6 +202,21 @@ impl<'a> Facts<'a> {
         }
         self.has_host = true;
         Ok(())
+    }
+
+    fn content_type(&mut self, value: &'a [u8]) -> Result<(), Refusal> {
+        if self.content_type.replace(value).is_some() {
+            return Err(refuse(400, "more than one Content-Type"));
+        }
+        Ok(())
+    }
+
+    /// Several fields are one list (RFC 9110, section 5.3): a coding that is not identity remains.
+    fn content_encoding(&mut self, value: &'a [u8]) {
+        let is_coded = |value: &&[u8]| !value.eq_ignore_ascii_case(b"identity");
+        if !self.content_encoding.as_ref().is_some_and(is_coded) {
+            self.content_encoding = Some(value);
+        }
     }
 
     fn content_length(&mut self, value: &[u8]) -> Result<(), Refusal> {

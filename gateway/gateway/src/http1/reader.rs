@@ -111,6 +111,11 @@ impl Reader {
         Ok(self.complete(input, start, framing, head))
     }
 
+    /// Whether the request at the start of `input` is a HEAD, to whose answer no body belongs (RFC 9110, section 9.3.2).
+    pub fn is_head(&self, input: &[u8]) -> bool {
+        input[self.scan.start..].starts_with(b"HEAD ")
+    }
+
     fn parse_new<'a, 'slots>(
         &'a mut self,
         input: &'a [u8],

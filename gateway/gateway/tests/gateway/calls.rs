@@ -336,10 +336,13 @@ fn absolute_targets_are_accepted() {
         "",
     );
     check("GET", &format!("http://a{RECORDS}"), 200, "\"offset\":1");
-    check("PUT", &format!("ftp://a{RECORDS}"), 405, "");
+    check("PUT", &format!("ftp://a{RECORDS}"), 400, "http");
+    check("PUT", &format!("{RECORDS}#x"), 400, "%23");
+    check("GET", "records", 400, "path");
+    check("GET", "*", 400, "path");
     check("GET", "http://a", 404, "documentation");
     check("OPTIONS", "*", 404, "");
-    check("CONNECT", "a:80", 404, "");
+    check("CONNECT", "a:80", 501, "no proxy");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Connections: pipelining and its order, limits, timeouts, early ends.
 
-use std::io::{BufRead, Write};
+use std::io::{BufRead, Read, Write};
 
 use crate::support::{Client, Gateway, command, put, store};
 
@@ -82,6 +82,25 @@ fn a_request_with_an_uncertain_end_closes_the_connection() {
     check(&gateway, &good[..good.len() - 1], "");
     check(&gateway, "", "");
     assert_eq!(gateway.records("t").len(), 3);
+}
+
+#[test]
+fn a_refused_head_request_has_no_body_in_its_answer() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &[]);
+    for refused in [
+        "HEAD / HTTP/1.1\r\n\r\n",
+        "\r\nHEAD / HTTP/1.1\r\nHost: a\r\nExpect: x\r\n\r\n",
+    ] {
+        let mut client = gateway.client();
+        client.send(refused.as_bytes());
+        let mut answer = String::new();
+        client.socket().read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 4"), "{answer}");
+        assert!(!head.contains("content-length: 0"), "{answer}");
+        assert_eq!(body, "", "{answer}");
+    }
 }
 
 #[test]

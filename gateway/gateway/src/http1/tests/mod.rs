@@ -171,6 +171,34 @@ fn smuggling_attempts_are_refused() {
 }
 
 #[test]
+fn fields_that_say_what_a_body_is_are_no_guesswork() {
+    let request =
+        |fields: &str| format!("PUT /x HTTP/1.1\r\nHost: a\r\n{fields}Content-Length: 1\r\n\r\nx");
+    let types = "Content-Type: text/plain\r\nContent-Type: application/json\r\n";
+    check(&request(types), "400");
+    let range = "Content-Range: bytes 0-0/9\r\n";
+    check(&request(range), "400");
+    check(&request(range).replace("PUT", "POST"), "POST /x [x]; idle");
+    let coding = |fields: &str| {
+        let input = request(fields);
+        let mut reader = Reader::new(LIMITS);
+        let mut slots: Slots<'_> = [const { MaybeUninit::uninit() }; SLOTS];
+        let Ok(Step::Whole { request, .. }) = reader.next(input.as_bytes(), &mut slots) else {
+            panic!("{input:?} is a request");
+        };
+        let coding = request.head.content_encoding.unwrap_or_default();
+        String::from_utf8_lossy(coding).into_owned()
+    };
+    let (gzip, identity) = (
+        "Content-Encoding: gzip\r\n",
+        "Content-Encoding: identity\r\n",
+    );
+    assert_eq!(coding(identity), "identity");
+    assert_eq!(coding(&[gzip, identity].concat()), "gzip");
+    assert_eq!(coding(&[identity, gzip].concat()), "gzip");
+}
+
+#[test]
 fn requests_above_the_limits_are_refused() {
     let pad = "x".repeat(200);
     check(&format!("GET /{pad} HTTP/1.1\r\nHost: a\r\n\r\n"), "431");
