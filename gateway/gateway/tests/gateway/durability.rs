@@ -4,6 +4,7 @@ use std::{
     collections::HashSet,
     io::{Read, Write},
     net::SocketAddr,
+    os::unix::fs::PermissionsExt,
     sync::mpsc,
 };
 
@@ -331,6 +332,22 @@ fn check_refused(store: &std::path::Path, flags: &[&str], expected: &str) {
 }
 
 #[test]
+fn the_files_of_a_store_are_its_owners_alone() {
+    let (folder, file) = store();
+    let gateway = Gateway::start(&file, &[]);
+    assert_eq!(gateway.put("t", "m f=1").status, 204);
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        let entry = entry.unwrap();
+        let mode = entry.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{:?} has mode {mode:o}", entry.file_name());
+        names.push(entry.file_name().into_string().unwrap());
+    }
+    names.sort();
+    assert_eq!(names, ["store.db", "store.db-shm", "store.db-wal"]);
+}
+
+#[test]
 fn an_unusable_store_is_refused_at_the_start() {
     let (folder, file) = store();
     let _gateway = Gateway::start(&file, &[]);
@@ -346,6 +363,9 @@ fn an_unusable_store_is_refused_at_the_start() {
     let other_name = folder.path().join("other.db");
     std::os::unix::fs::symlink(&file, &other_name).unwrap();
     check_refused(&other_name, &[], "in use");
+    let hard_link = folder.path().join("link.db");
+    std::fs::hard_link(&file, &hard_link).unwrap();
+    check_refused(&hard_link, &[], "in use");
     check_refused(std::path::Path::new("/"), &[], "/");
     check_refused(&file, &["--workers=0"], "--workers");
     check_refused(&file, &["--body-max-bytes=x"], "--body-max-bytes");

@@ -56,7 +56,7 @@ pub(super) struct Committer {
     merged: Instant,
     /// Time of the last warning of a failed write.
     warned: Option<Instant>,
-    /// AnswerMemory until the file is closed.
+    /// Kept until the file is closed.
     _lock: File,
 }
 

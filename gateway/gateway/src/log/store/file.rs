@@ -1,11 +1,14 @@
 //! The SQLite file: its tables, how it is opened, and the keys of its rows.
 
 use std::{
-    fs::File,
+    fs::{File, TryLockError},
+    io::ErrorKind,
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use rustix::fs::OFlags;
 
 use super::settings::StoreSettings;
 
@@ -76,7 +79,7 @@ pub(super) struct KnownTopic {
 pub(super) struct Opened {
     pub(super) connection: Connection,
     pub(super) topics: Vec<KnownTopic>,
-    /// AnswerMemory as long as the file is open.
+    /// Kept as long as the file is open: closing it earlier would release SQLite's own locks, too.
     pub(super) lock: File,
 }
 
@@ -90,7 +93,7 @@ pub(super) fn offset_of(key: i64) -> i64 {
     key & ((1 << OFFSET_BITS) - 1)
 }
 
-/// The canonical path of the file: its lock and its write-ahead log are next to it under that name. It is absolute, so SQLite
+/// The canonical path of the file: its write-ahead log is next to it under that name. It is absolute, so SQLite
 /// cannot take it for something else (`:memory:`, `file:…`).
 pub(super) fn resolve_path(file: &Path) -> Result<PathBuf, StoreError> {
     let failed = |source| StoreError::Find {
@@ -144,22 +147,37 @@ pub(super) fn open_for_reading(file: &Path) -> Result<Connection, StoreError> {
         })
 }
 
-/// Offsets are counted in memory, so there must be one writer: a lock file, which the kernel releases.
+/// Offsets are counted in memory, so there must be one writer. The lock is on the file itself, so that it holds for all of its
+/// names; it is one of `flock`, of which SQLite's own locks know nothing, and the kernel releases it.
+///
+/// The store is created here, readable by its owner alone: SQLite gives its other files the same mode.
 fn lock(file: &Path) -> Result<File, StoreError> {
-    let mut name = file.as_os_str().to_owned();
-    name.push(".lock");
-    let name = PathBuf::from(name);
-    let failed = |source| StoreError::Lock {
-        file: name.clone(),
-        source,
+    let failed = |source: std::io::Error| match source.kind() {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem if file.is_file() => {
+            StoreError::ReadOnly {
+                file: file.to_owned(),
+            }
+        }
+        _ => StoreError::Lock {
+            file: file.to_owned(),
+            source,
+        },
     };
-    let lock = File::create(&name).map_err(failed)?;
+    let lock = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+        .open(file)
+        .map_err(failed)?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
-        Err(std::fs::TryLockError::WouldBlock) => Err(StoreError::InUse {
+        Err(TryLockError::WouldBlock) => Err(StoreError::InUse {
             file: file.to_owned(),
         }),
-        Err(std::fs::TryLockError::Error(source)) => Err(failed(source)),
+        Err(TryLockError::Error(source)) => Err(failed(source)),
     }
 }
 
