@@ -47,6 +47,14 @@ impl Problem {
         )
     }
 
+    /// The store failed while it committed, and what it wrote could not be overwritten.
+    pub(crate) fn commit_failed() -> Self {
+        Self::new(
+            503,
+            "the store failed during a commit; records of this request may be in the log nevertheless",
+        )
+    }
+
     /// The queue is full.
     pub(crate) fn queue_full() -> Self {
         Self::new(503, "too many records wait for the log; try again")

@@ -40,8 +40,8 @@ pub(crate) use store_read::AnswerMemory;
             A *topic* is a log of records, numbered from offset 0 in the order in which they became durable. \
             Its first record creates it. Times are nanoseconds since 1970-01-01T00:00:00Z.\n\n\
             Errors are RFC 9457 problems. `Retry-After` of 429 and 503 says when to retry. Nothing of such a request was \
-            stored, with one exception: with `--backend kafka`, if the broker has not acknowledged in time, records may be \
-            in the log nevertheless, and the problem says so.",
+            stored, unless the problem says that records may be in the log nevertheless: a broker has not acknowledged them in \
+            time, or the store failed during a commit.",
     ),
     paths(records::write_records),
     components(schemas(ProblemBody, PlacedProblem)),

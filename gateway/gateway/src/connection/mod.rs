@@ -316,10 +316,10 @@ impl Connection {
                         records += u64::from(due.records);
                         204
                     }
-                    Fate::Failed => {
+                    fate @ (Fate::Failed | Fate::Absent) => {
                         let problem = cycle
                             .refusal()
-                            .unwrap_or_else(|| worker.shared.backend.write_problem());
+                            .unwrap_or_else(|| worker.shared.backend.write_problem(fate));
                         canned.problem(&mut self.out, &problem, due.persistence);
                         problem.status
                     }

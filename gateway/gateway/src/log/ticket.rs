@@ -13,6 +13,8 @@ pub(crate) enum Fate {
     Durable,
     /// Not known to be in the log.
     Failed,
+    /// Not in the log, also after a crash.
+    Absent,
 }
 
 /// Gives the outcome of a batch to the requests in it.
@@ -33,6 +35,8 @@ const PENDING: u8 = 0;
 /// A thread is settling it.
 const CLAIMED: u8 = 1;
 const SETTLED: u8 = 2;
+/// Settled, and nothing of the batch is in the log.
+const ABSENT: u8 = 3;
 
 impl Ticket {
     /// Outcome of the whole batch.
@@ -42,8 +46,10 @@ impl Ticket {
 
     /// Outcome of the parts whose bits are set: failed if one of them failed.
     pub(crate) fn fate_of(&self, parts: u64) -> Fate {
-        if self.0.state.load(Ordering::Acquire) != SETTLED {
-            return Fate::Pending;
+        match self.0.state.load(Ordering::Acquire) {
+            SETTLED => {}
+            ABSENT => return Fate::Absent,
+            _ => return Fate::Pending,
         }
         if self.0.failed.load(Ordering::Relaxed) & parts == 0 {
             Fate::Durable
@@ -52,19 +58,30 @@ impl Ticket {
         }
     }
 
-    pub(crate) fn settle(&self, durable: bool) {
-        self.settle_parts(if durable { 0 } else { ALL_PARTS });
+    /// Settles the whole batch, if it is not settled yet.
+    pub(crate) fn settle(&self, fate: Fate) {
+        let (failed, state) = match fate {
+            Fate::Pending => return,
+            Fate::Durable => (0, SETTLED),
+            Fate::Failed => (ALL_PARTS, SETTLED),
+            Fate::Absent => (ALL_PARTS, ABSENT),
+        };
+        self.settle_as(failed, state);
     }
 
     /// Settles it, if it is not settled yet; returns whether this call did. `failed` has the bits of the parts that failed.
     pub(crate) fn settle_parts(&self, failed: u64) -> bool {
+        self.settle_as(failed, SETTLED)
+    }
+
+    fn settle_as(&self, failed: u64, state: u8) -> bool {
         let claimed =
             self.0
                 .state
                 .compare_exchange(PENDING, CLAIMED, Ordering::Relaxed, Ordering::Relaxed);
         if claimed.is_ok() {
             self.0.failed.store(failed, Ordering::Relaxed);
-            self.0.state.store(SETTLED, Ordering::Release);
+            self.0.state.store(state, Ordering::Release);
         }
         claimed.is_ok()
     }
@@ -97,7 +114,11 @@ mod tests {
             assert_eq!(ticket.fate_of(parts), fate, "{parts:b}");
         }
         let durable = Ticket::default();
-        durable.settle(true);
+        durable.settle(Fate::Durable);
         assert_eq!(durable.fate(), Fate::Durable);
+        let absent = Ticket::default();
+        absent.settle(Fate::Absent);
+        absent.settle(Fate::Durable);
+        assert_eq!(absent.fate_of(1), Fate::Absent);
     }
 }

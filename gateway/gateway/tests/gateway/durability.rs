@@ -5,6 +5,8 @@ use std::{
     io::{Read, Write},
     net::SocketAddr,
     os::unix::fs::PermissionsExt,
+    path::Path,
+    process::Command,
     sync::mpsc,
 };
 
@@ -267,6 +269,63 @@ fn a_full_disk_loses_no_acknowledged_record_and_recovers() {
     assert!(lines.contains("warning: writing 1 records"), "{lines}");
     assert!(lines.lines().count() < refusals, "a line per refusal");
     assert_eq!(keys(&Gateway::start(&file, &[])), acknowledged);
+}
+
+/// A gateway whose syncs fail while this path exists.
+fn start_with_failing_sync(file: &Path, fails: &Path) -> Gateway {
+    let library = file.with_extension("so");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gateway/failing_sync.c");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-o"]);
+    compiler.arg(&library).arg(source);
+    assert!(compiler.status().unwrap().success());
+    let mut command = command(file, &[]);
+    command.env("LD_PRELOAD", library).env("FAIL_SYNC", fails);
+    Gateway::start_by(&mut command)
+}
+
+#[test]
+fn what_a_failed_commit_wrote_is_not_found_after_a_crash() {
+    let (folder, file) = store();
+    let fails = folder.path().join("fails");
+    let mut gateway = start_with_failing_sync(&file, &fails);
+    assert_eq!(gateway.put("t", "m key=\"1\"").status, 204);
+    for _ in 0..3 {
+        std::fs::write(&fails, "").unwrap();
+        let refused = gateway.put("t", &"m key=\"refused\"\n".repeat(500));
+        assert_eq!(refused.status, 503);
+        let said = "nothing of this request was stored";
+        assert!(refused.body.contains(said), "{}", refused.body);
+    }
+    gateway.kill();
+    let mut gateway = start_with_failing_sync(&file, &fails);
+    assert_eq!(keys(&gateway), ["1"]);
+    std::fs::write(&fails, "").unwrap();
+    assert_eq!(gateway.put("t", "m key=\"refused\"").status, 503);
+    assert_eq!(gateway.put("t", "m key=\"2\"").status, 204);
+    gateway.kill();
+    assert_eq!(keys(&Gateway::start(&file, &[])), ["1", "2"]);
+}
+
+#[test]
+fn a_commit_that_cannot_be_overwritten_is_not_said_to_have_stored_nothing() {
+    let (folder, file) = store();
+    let fails = folder.path().join("fails");
+    let mut gateway = start_with_failing_sync(&file, &fails);
+    assert_eq!(gateway.put("t", "m key=\"1\"").status, 204);
+    std::fs::create_dir(&fails).unwrap();
+    let refused = gateway.put("t", "m key=\"2\"");
+    assert_eq!(refused.status, 503);
+    let said = "records of this request may be in the log";
+    assert!(refused.body.contains(said), "{}", refused.body);
+    assert_eq!(gateway.get("/readyz").status, 503);
+    assert_eq!(keys(&gateway), ["1"]);
+    std::fs::remove_dir(&fails).unwrap();
+    while gateway.get("/readyz").status != 200 {}
+    // The next commit has taken its place.
+    assert_eq!(gateway.put("t", "m key=\"3\"").status, 204);
+    gateway.kill();
+    assert_eq!(keys(&Gateway::start(&file, &[])), ["1", "3"]);
 }
 
 #[test]

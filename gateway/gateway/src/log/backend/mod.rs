@@ -19,6 +19,7 @@ use crate::{
         kafka,
         latest::Latest,
         store::{Refused, Store, StoreSettings, Writer},
+        ticket::Fate,
     },
     settings::{BackendKind, Settings},
 };
@@ -92,7 +93,7 @@ impl Backend {
                 match submitted {
                     Ok(ticket) => Handed::Whole(ticket),
                     Err(Refused::Full) => Handed::Refused(Problem::queue_full()),
-                    Err(Refused::Closed) => Handed::Refused(self.write_problem()),
+                    Err(Refused::Closed) => Handed::Refused(self.write_problem(Fate::Absent)),
                 }
             }
             (Self::Kafka(log), Staged::Kafka(staged)) => log
@@ -134,9 +135,10 @@ impl Backend {
     }
 
     /// The problem for records that were handed over and are not durable.
-    pub(crate) fn write_problem(&self) -> Problem {
+    pub(crate) fn write_problem(&self, fate: Fate) -> Problem {
         match self {
-            Self::Embedded(_) => Problem::store_failed(),
+            Self::Embedded(_) if fate == Fate::Absent => Problem::store_failed(),
+            Self::Embedded(_) => Problem::commit_failed(),
             Self::Kafka(log) => log.write_problem(),
         }
     }

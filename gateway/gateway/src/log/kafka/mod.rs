@@ -40,7 +40,7 @@ use crate::{
     answers::problem::Problem,
     log::{
         latest::{Latest, LatestLimits},
-        ticket::Ticket,
+        ticket::{Fate, Ticket},
     },
     settings::Settings,
 };
@@ -376,7 +376,7 @@ impl Inner {
         let mut workers = 0;
         for lines in sender.gathering.topics() {
             if let Some(ticket) = &lines.ticket {
-                ticket.settle(false);
+                ticket.settle(Fate::Failed);
             }
             self.metrics.count_failure(Failure::Timeout, lines.records);
             workers |= lines.workers;

@@ -1,6 +1,7 @@
 //! The only thread that writes: takes everything from the queue, writes it in one transaction, syncs, wakes the waiting tasks.
 
 use std::{
+    fmt,
     fs::File,
     path::PathBuf,
     sync::{Arc, atomic::Ordering},
@@ -9,6 +10,7 @@ use std::{
 
 use rusqlite::{Connection, params};
 use tokio::sync::Notify;
+use waggle_service::log::warn;
 
 use super::{
     Store, file,
@@ -17,6 +19,7 @@ use super::{
     queue::{Batch, Taken, TopicSlot},
     settings::StoreSettings,
 };
+use crate::log::ticket::Fate;
 
 /// Interval of maintenance of an idle store, and of retries after a failure.
 const IDLE_ROUND: Duration = Duration::from_secs(1);
@@ -32,6 +35,33 @@ const SMALL_BATCH_RECORDS: usize = 16;
 const MERGE_STEPS: usize = 16;
 /// Commits between two checks of the size of the write-ahead log.
 const LOOK_AT_LOG_EVERY: u32 = 64;
+
+/// An error of SQLite with its extended code, which tells a full disk from one that fails.
+struct Reason<'a>(&'a rusqlite::Error);
+
+impl fmt::Display for Reason<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)?;
+        match self.0.sqlite_error() {
+            Some(error) => write!(formatter, " (SQLite's code {})", error.extended_code),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Why a batch was not written.
+enum Failure {
+    /// Nothing of it is in the file.
+    BeforeCommit(rusqlite::Error),
+    /// All of it may be in the write-ahead log: SQLite wrote it there, and failed after that.
+    DuringCommit(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::BeforeCommit(error)
+    }
+}
 
 /// The committer's state of a topic: its number in the file, if it has one, and the end of its log.
 #[derive(Debug, Clone, Copy, Default)]
@@ -112,7 +142,7 @@ impl Committer {
             .connection
             .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
         {
-            waggle_service::log::warn(format_args!(
+            warn(format_args!(
                 "checkpointing the write-ahead log at the end: {error}"
             ));
         }
@@ -122,23 +152,20 @@ impl Committer {
     fn settle(&mut self, batch: Batch) {
         let started = Instant::now();
         let written = self.write(&batch);
-        let durable = written.is_ok();
-        match written {
+        let fate = match written {
             Ok(()) => {
                 self.accept_changes();
                 self.note_latest(&batch);
                 self.store
                     .metrics
                     .note(batch.records, batch.bytes, started.elapsed());
+                Fate::Durable
             }
-            Err(error) => {
-                self.store.metrics.failures.fetch_add(1, Ordering::Relaxed);
-                self.warn_of(&batch, &error);
-                self.roll_back();
-            }
-        }
+            Err(failure) => self.give_up(&batch, &failure),
+        };
+        let durable = fate == Fate::Durable;
         self.store.writable.store(durable, Ordering::Relaxed);
-        batch.ticket.settle(durable);
+        batch.ticket.settle(fate);
         for (number, worker) in self.workers.iter().enumerate() {
             if batch.workers & (1 << number) != 0 {
                 worker.notify_one();
@@ -152,6 +179,40 @@ impl Committer {
         }
     }
 
+    /// Cleans up after a batch that was not written; returns what is known of its records.
+    fn give_up(&mut self, batch: &Batch, failure: &Failure) -> Fate {
+        self.store.metrics.failures.fetch_add(1, Ordering::Relaxed);
+        let (Failure::BeforeCommit(error) | Failure::DuringCommit(error)) = failure;
+        let is_due = self.is_warning_due();
+        if is_due {
+            let records = batch.records;
+            warn(format_args!("writing {records} records: {}", Reason(error)));
+        }
+        self.roll_back();
+        if matches!(failure, Failure::BeforeCommit(_)) {
+            return Fate::Absent;
+        }
+        match self.overwrite_tail() {
+            Ok(()) => Fate::Absent,
+            Err(error) => {
+                if is_due {
+                    let reason = Reason(&error);
+                    warn(format_args!(
+                        "overwriting what a failed commit wrote: {reason}; its records may be found after a crash"
+                    ));
+                }
+                Fate::Failed
+            }
+        }
+    }
+
+    /// Commits a change of one page that has its old content. It takes the place of the failed commit in the write-ahead log, whose
+    /// remains then have no valid checksums. The sync includes pages that a failed one left.
+    fn overwrite_tail(&self) -> rusqlite::Result<()> {
+        let same = file::FORMAT_VERSION;
+        self.connection.pragma_update(None, "user_version", same)
+    }
+
     fn note_latest(&self, batch: &Batch) {
         for topic in &batch.topics {
             for chunk in &topic.chunks {
@@ -160,19 +221,17 @@ impl Committer {
         }
     }
 
-    /// Warns at most once per interval: while the store fails, every request may be a batch. The counter has all failures.
-    fn warn_of(&mut self, batch: &Batch, error: &rusqlite::Error) {
-        if self
-            .warned
-            .is_some_and(|instant| instant.elapsed() < WARN_EVERY)
-        {
-            return;
+    /// At most once per interval: while the store fails, every request may be a batch. The counter has all failures.
+    fn is_warning_due(&mut self) -> bool {
+        let is_recent = |instant: Instant| instant.elapsed() < WARN_EVERY;
+        let is_due = !self.warned.is_some_and(is_recent);
+        if is_due {
+            self.warned = Some(Instant::now());
         }
-        self.warned = Some(Instant::now());
-        waggle_service::log::warn(format_args!("writing {} records: {error}", batch.records));
+        is_due
     }
 
-    fn write(&mut self, batch: &Batch) -> rusqlite::Result<()> {
+    fn write(&mut self, batch: &Batch) -> Result<(), Failure> {
         self.changes.clear();
         self.connection
             .prepare_cached("BEGIN IMMEDIATE")?
@@ -203,7 +262,8 @@ impl Committer {
             }
             self.changes.push((slot, log));
         }
-        self.connection.prepare_cached("COMMIT")?.execute([])?;
+        let mut commit = self.connection.prepare_cached("COMMIT")?;
+        commit.execute([]).map_err(Failure::DuringCommit)?;
         Ok(())
     }
 
@@ -233,7 +293,7 @@ impl Committer {
             return;
         }
         if let Err(error) = self.connection.execute_batch("ROLLBACK") {
-            waggle_service::log::warn(format_args!("rolling back: {error}"));
+            warn(format_args!("rolling back: {error}"));
         }
     }
 
@@ -246,9 +306,7 @@ impl Committer {
         }
         match self.try_to_write() {
             Ok(()) => self.store.writable.store(true, Ordering::Relaxed),
-            Err(error) => waggle_service::log::warn(format_args!(
-                "the store still cannot be written: {error}"
-            )),
+            Err(error) => warn(format_args!("the store still cannot be written: {error}")),
         }
     }
 
@@ -271,7 +329,7 @@ impl Committer {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => {
-                    waggle_service::log::warn(format_args!("merging small chunks: {error}"));
+                    warn(format_args!("merging small chunks: {error}"));
                     self.roll_back();
                     break;
                 }
@@ -296,7 +354,7 @@ impl Committer {
             .connection
             .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
         {
-            waggle_service::log::warn(format_args!("checkpointing the write-ahead log: {error}"));
+            warn(format_args!("checkpointing the write-ahead log: {error}"));
         }
     }
 }

@@ -14,7 +14,7 @@ use super::settings::StoreSettings;
 
 /// Marks the file as ours ("wagl").
 const APPLICATION_ID: i64 = 0x7761_676c;
-const FORMAT_VERSION: i64 = 1;
+pub(super) const FORMAT_VERSION: i64 = 1;
 /// A row's key is topic × 2^43 + offset of its first record: 8.7 × 10^12 records per topic, 10^6 topics.
 const OFFSET_BITS: u32 = 43;
 /// Most topics that keys allow: topics are numbered from 1, and the key after the last topic must exist too.

@@ -92,11 +92,11 @@ pub(super) struct TopicChunks {
     pub(super) chunks: Vec<Chunk>,
 }
 
-/// A batch that is dropped without an outcome was not written: it fails, so that no task waits forever.
+/// A batch that is dropped without an outcome fails, so that no task waits forever.
 impl Drop for Batch {
     fn drop(&mut self) {
         if self.ticket.fate() == Fate::Pending {
-            self.ticket.settle(false);
+            self.ticket.settle(Fate::Failed);
         }
     }
 }

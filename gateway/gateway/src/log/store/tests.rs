@@ -427,7 +427,7 @@ fn a_failed_store_is_probed_by_writes_that_leave_no_data() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("s.db");
     let (store, _writer) = open_with(&file, 200_000);
-    assert_eq!(wait_for_fate(&submit(&store, "t", 0..9_999)), Fate::Failed);
+    assert_eq!(wait_for_fate(&submit(&store, "t", 0..9_999)), Fate::Absent);
     let writable = || store.writable.load(std::sync::atomic::Ordering::Relaxed);
     assert!(!writable());
     while !writable() {
