@@ -29,6 +29,8 @@ pub enum ServeError {
     },
     #[error("starting a worker: {0}")]
     Worker(std::io::Error),
+    #[error("a worker ended early")]
+    WorkerEnded,
     #[error("the store's committer panicked")]
     Committer,
     #[error("nothing can be sent to Kafka any more: {0}")]

@@ -41,7 +41,7 @@ const READERS_END: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// If settings contradict each other, or the log, the address or a thread is not available; nothing is served then. If the log
-/// fails for good (the committer panics, Kafka's client has a fatal error): open requests are answered, no others.
+/// fails for good (the committer panics, Kafka's client has a fatal error) or a worker ends: open requests are answered, no others.
 pub async fn serve(
     settings: Settings,
     token: Option<String>,
@@ -66,16 +66,19 @@ pub async fn serve(
         settings,
     });
     let (begin_draining, draining) = watch::channel(false);
-    let (dealers, threads) = start_workers(&shared, &settled, &draining)?;
+    let worker_ended = Arc::<Notify>::default();
+    let (dealers, threads) = start_workers(&shared, &settled, &draining, &worker_ended)?;
     let admin = for_admin.map(|(listener, address)| {
         log::note(format_args!("admin calls at http://{address}"));
         tokio::spawn(admin::serve(listener, calls::admin_router(&shared)))
     });
     listening(address);
+    let mut served = Ok(());
     tokio::select! {
         () = accept(&shared, &listener, &dealers) => {}
         () = shutdown => {}
         () = shared.backend.wait_until_ended() => log::warn(format_args!("the log has failed")),
+        () = worker_ended.notified() => served = Err(ServeError::WorkerEnded),
     }
     log::note(format_args!("draining"));
     drop(listener);
@@ -97,7 +100,7 @@ pub async fn serve(
     if let Some(admin) = admin {
         admin.abort();
     }
-    ended
+    ended.and(served)
 }
 
 async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServeError> {
@@ -114,6 +117,7 @@ fn start_workers(
     shared: &Arc<Shared>,
     settled: &[Arc<Notify>],
     draining: &watch::Receiver<bool>,
+    ended: &Arc<Notify>,
 ) -> Result<(Dealers, Threads), ServeError> {
     let router = calls::router(shared);
     let (mut dealers, mut threads) = (Vec::new(), Vec::new());
@@ -133,17 +137,39 @@ fn start_workers(
             .max_blocking_threads(shared.settings.query_concurrency)
             .build()
             .map_err(ServeError::Worker)?;
-        let thread = std::thread::Builder::new()
-            .name(format!("worker-{number}"))
-            .spawn(move || {
-                runtime.block_on(worker::run(start));
-                runtime.shutdown_timeout(READERS_END);
-            })
-            .map_err(ServeError::Worker)?;
+        let work = move || {
+            runtime.block_on(worker::run(start));
+            runtime.shutdown_timeout(READERS_END);
+        };
         dealers.push(dealer);
-        threads.push(thread);
+        threads.push(start_worker(number, ended, work).map_err(ServeError::Worker)?);
     }
     Ok((dealers, threads))
+}
+
+/// Notifies when it is dropped: the thread that owns it has ended, possibly by a panic.
+struct NotifyAtEnd(Arc<Notify>);
+
+impl Drop for NotifyAtEnd {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
+}
+
+/// Starts a worker's thread; `ended` is notified when it ends. Its share of the connections would not be served after that, so
+/// the process must not go on.
+fn start_worker(
+    number: u32,
+    ended: &Arc<Notify>,
+    work: impl FnOnce() + Send + 'static,
+) -> std::io::Result<std::thread::JoinHandle<()>> {
+    let at_end = NotifyAtEnd(Arc::clone(ended));
+    std::thread::Builder::new()
+        .name(format!("worker-{number}"))
+        .spawn(move || {
+            let _at_end = at_end;
+            work();
+        })
 }
 
 /// Accepts connections forever and distributes them to the workers in turn.
@@ -207,4 +233,20 @@ fn turn_away(stream: &tokio::net::TcpStream) {
     );
     // The client may have disconnected.
     let _ = stream.try_write(&out);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_end_of_a_worker_is_noticed_also_after_a_panic() {
+        for work in [|| (), || panic!("as a bug would")] {
+            let ended = Arc::<Notify>::default();
+            let thread = start_worker(0, &ended, work).unwrap();
+            ended.notified().await;
+            // The panic is this test's.
+            let _ = thread.join();
+        }
+    }
 }
