@@ -101,6 +101,11 @@ impl Batch {
         start..self.lines[index].end
     }
 
+    /// The first line of each message.
+    pub(crate) fn first_lines(&self) -> Vec<usize> {
+        self.messages.iter().map(|message| message.first).collect()
+    }
+
     /// The chosen lines as a body.
     pub(crate) fn body_of(&self, lines: &[usize]) -> Vec<u8> {
         let mut body = Vec::new();

@@ -73,7 +73,8 @@ impl Writer {
 
     /// Finds the refused lines, writes them to the dead-letter topic, and writes the others to the database.
     async fn bisect(&mut self, batch: &Batch, first: Settled) {
-        let mut bisection = Bisection::new(batch.lines());
+        let messages = batch.first_lines();
+        let mut bisection = Bisection::new(batch.lines(), &messages);
         let mut settled = Some(first);
         while let Some(piece) = bisection.piece() {
             let outcome = match settled.take() {
