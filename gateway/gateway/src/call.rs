@@ -82,7 +82,7 @@ fn keep(body: &[u8], shared: &Arc<Shared>) -> Result<(Body, InFlight), Problem> 
             format!("a query has at most {QUERY_MAX_BYTES} bytes"),
         ));
     }
-    if !shared.reserve(bytes) {
+    if !shared.reserve(bytes, bytes) {
         return Err(Problem::new(503, "too many bytes are in flight; try again"));
     }
     let shared = Arc::clone(shared);

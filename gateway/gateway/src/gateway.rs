@@ -10,14 +10,16 @@ use std::{
 };
 
 use tokio::{
-    net::TcpListener,
-    sync::{Notify, mpsc, watch},
+    net::{TcpListener, TcpStream},
+    sync::{Notify, Semaphore, mpsc, watch},
 };
 use waggle_service::{admin, log};
 
 use crate::{
     answers::{answer::Canned, problem::Problem},
     calls,
+    clients::{Admission, Clients, NotAdmitted},
+    connection,
     error::ServeError,
     http1::Persistence,
     ingest::UniqueClock,
@@ -26,13 +28,15 @@ use crate::{
     queries::database::Database,
     settings::Settings,
     shared::Shared,
-    worker::{self, Start},
+    worker::{self, Dealt, Start},
 };
 
 /// Connections given to a worker that it has not taken over yet.
 const DEALT_MAX: usize = 1024;
 /// Pause after a failed accept (usually too few file descriptors).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Refused connections that are read at once until their clients have the answer.
+const REFUSING_MAX: usize = 64;
 /// Time for reads that still run when everything else has ended.
 const READERS_END: Duration = Duration::from_secs(1);
 
@@ -60,6 +64,7 @@ pub async fn serve(
         workers: settled.iter().map(|_| Arc::default()).collect(),
         backend,
         database,
+        clients: Clients::default(),
         clock: UniqueClock::default(),
         gauges: Gauges::default(),
         draining: AtomicBool::new(false),
@@ -110,7 +115,7 @@ async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServeE
     Ok((listener, address))
 }
 
-type Dealers = Vec<mpsc::Sender<std::net::TcpStream>>;
+type Dealers = Vec<mpsc::Sender<Dealt>>;
 type Threads = Vec<std::thread::JoinHandle<()>>;
 
 fn start_workers(
@@ -173,66 +178,69 @@ fn start_worker(
 }
 
 /// Accepts connections forever and distributes them to the workers in turn.
-async fn accept(shared: &Shared, listener: &TcpListener, dealers: &Dealers) {
+async fn accept(shared: &Arc<Shared>, listener: &TcpListener, dealers: &Dealers) {
     let mut turn = 0;
+    let refusing = Arc::new(Semaphore::new(REFUSING_MAX));
     loop {
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
+        let (stream, peer) = match listener.accept().await {
+            Ok(accepted) => accepted,
             Err(error) => {
                 log::warn(format_args!("accepting a connection: {error}"));
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
         };
-        let open = shared.gauges.connections.fetch_add(1, Ordering::Relaxed);
         turn = (turn + 1) % dealers.len();
-        let refused = if open < shared.settings.connections_max {
-            deal(shared, &dealers[turn], stream).err()
-        } else {
-            Some(stream)
+        let problem = match Admission::new(shared, peer.ip()) {
+            Err(NotAdmitted::ClientFull) => Problem::new(
+                429,
+                "too many connections of this client are open; use them for further requests",
+            ),
+            Err(NotAdmitted::Full) => too_many_connections(),
+            Ok(admission) => match dealers[turn].try_reserve() {
+                Ok(permit) => {
+                    deal(permit, stream, admission);
+                    continue;
+                }
+                Err(_) => too_many_connections(),
+            },
         };
-        if let Some(stream) = refused {
-            shared.connection_ended();
-            shared
-                .gauges
-                .connections_refused
-                .fetch_add(1, Ordering::Relaxed);
-            turn_away(&stream);
-        }
+        let refused = &shared.gauges.connections_refused;
+        refused.fetch_add(1, Ordering::Relaxed);
+        turn_away(stream, &problem, &refusing);
     }
 }
 
-/// Gives the connection to a worker, or returns it.
-fn deal(
-    shared: &Shared,
-    dealer: &mpsc::Sender<std::net::TcpStream>,
-    stream: tokio::net::TcpStream,
-) -> Result<(), tokio::net::TcpStream> {
-    let Ok(permit) = dealer.try_reserve() else {
-        return Err(stream);
-    };
+fn too_many_connections() -> Problem {
+    Problem::new(503, "too many connections are open; try again")
+}
+
+/// Gives the connection to a worker.
+fn deal(permit: mpsc::Permit<'_, Dealt>, stream: TcpStream, admission: Admission) {
     // Answers are small and written at once: Nagle's algorithm would only delay them.
     let prepared = stream.set_nodelay(true).and_then(|()| stream.into_std());
-    match prepared {
-        Ok(stream) => permit.send(stream),
-        // The client has disconnected.
-        Err(_) => shared.connection_ended(),
+    // Else the client has disconnected.
+    if let Ok(stream) = prepared {
+        permit.send(Dealt { stream, admission });
     }
-    Ok(())
 }
 
-/// Answers 503, as far as it fits into the socket's empty buffer, and closes the connection.
-fn turn_away(stream: &tokio::net::TcpStream) {
+/// Answers with a problem, as far as it fits into the socket's empty buffer, and closes the connection. Requests that arrive
+/// meanwhile are read, as long as not too many are refused at once: a connection that is closed with unread input is reset, and the
+/// client does not see the answer.
+fn turn_away(mut stream: TcpStream, problem: &Problem, refusing: &Arc<Semaphore>) {
     let mut canned = Canned::default();
     canned.renew(std::time::SystemTime::now());
     let mut out = Vec::new();
-    canned.problem(
-        &mut out,
-        &Problem::new(503, "too many connections are open; try again"),
-        Persistence::Closed,
-    );
+    canned.problem(&mut out, problem, Persistence::Closed);
     // The client may have disconnected.
     let _ = stream.try_write(&out);
+    if let Ok(permit) = Arc::clone(refusing).try_acquire_owned() {
+        tokio::spawn(async move {
+            connection::linger(&mut stream).await;
+            drop(permit);
+        });
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 mod answers;
 mod call;
 mod calls;
+mod clients;
 mod connection;
 mod error;
 mod exposition;
@@ -21,6 +22,7 @@ mod shared;
 mod worker;
 
 pub use calls::openapi;
+pub use clients::ClientSettings;
 pub use error::ServeError;
 pub use gateway::serve;
 pub use log::{

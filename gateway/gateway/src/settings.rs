@@ -6,9 +6,11 @@ use std::{
     time::Duration,
 };
 
-use waggle_flags::{duration, size};
+use waggle_flags::{duration, positive_duration, size};
 
-use crate::{log::kafka::KafkaSettings, queries::database::DatabaseSettings};
+use crate::{
+    clients::ClientSettings, log::kafka::KafkaSettings, queries::database::DatabaseSettings,
+};
 
 /// Flags of `waggle-gateway serve`.
 #[derive(Debug, Clone, clap::Args)]
@@ -36,7 +38,8 @@ pub struct Settings {
     /// Maximum size of a request head, in bytes
     #[arg(long, default_value_t = 16 * 1024, value_parser = size(128..=1 << 20))]
     pub head_max_bytes: usize,
-    /// Maximum total size of bodies that are received and not answered yet, over all connections, in bytes; above it 503
+    /// Maximum total size of bodies that are received and not answered yet, over all connections, in bytes; above it 503. A quarter
+    /// is left for bodies of at most 64 KiB
     #[arg(long, default_value_t = 64 * 1024 * 1024, value_parser = size(1..=1 << 40))]
     pub in_flight_max_bytes: usize,
     /// Maximum number of records that wait for the next commit or batch; above it 503
@@ -51,9 +54,13 @@ pub struct Settings {
     /// Timeout for receiving the head of a request, from its first byte (for the first request: from the start of the connection)
     #[arg(long, default_value = "10s", value_parser = duration)]
     pub head_timeout: Duration,
-    /// Timeout for receiving the body of a request
-    #[arg(long, default_value = "30s", value_parser = duration)]
+    /// Timeout for receiving the body of a request. It begins again as long as at least --body-min-rate arrives
+    #[arg(long, default_value = "30s", value_parser = positive_duration)]
     pub body_timeout: Duration,
+    /// Least rate at which the body of a request must arrive if it takes longer than --body-timeout, in bytes per second, averaged
+    /// over that time; 0 disables longer times
+    #[arg(long, default_value_t = 16 * 1024, value_parser = size(0..=1 << 40))]
+    pub body_min_rate: usize,
     /// Timeout of idle connections
     #[arg(long, default_value = "75s", value_parser = duration)]
     pub idle_timeout: Duration,
@@ -101,6 +108,8 @@ pub struct Settings {
     /// Maximum number of records of the store that are read after the start to restore latest readings, the newest of each topic
     #[arg(long, default_value_t = 20_000_000, value_parser = size(0..=1 << 40), requires = "store")]
     pub latest_restore_records: usize,
+    #[command(flatten)]
+    pub client: ClientSettings,
     #[command(flatten)]
     pub kafka: KafkaSettings,
     #[command(flatten)]

@@ -6,6 +6,7 @@ use std::sync::{
 };
 
 use crate::{
+    clients::Clients,
     ingest::UniqueClock,
     log::backend::Backend,
     metrics::{Gauges, WorkerMetrics},
@@ -13,12 +14,16 @@ use crate::{
     settings::Settings,
 };
 
+/// Bodies up to this size have room that larger ones cannot take.
+const SMALL_BODY_BYTES: usize = 64 * 1024;
+
 /// State that all threads share.
 pub(crate) struct Shared {
     pub(crate) settings: Settings,
     pub(crate) backend: Backend,
     /// Answers the queries that the log itself cannot answer.
     pub(crate) database: Option<Database>,
+    pub(crate) clients: Clients,
     pub(crate) clock: UniqueClock,
     pub(crate) gauges: Gauges,
     pub(crate) workers: Vec<Arc<WorkerMetrics>>,
@@ -26,11 +31,17 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Counts bytes of bodies as in flight, if there is room for them.
-    pub(crate) fn reserve(&self, bytes: usize) -> bool {
+    /// Counts further bytes of a body as in flight, if there is room for them. `length` is that of the body with them.
+    pub(crate) fn reserve(&self, bytes: usize, length: usize) -> bool {
         let in_flight = &self.gauges.in_flight_bytes;
         let before = in_flight.fetch_add(bytes, Ordering::Relaxed);
-        let fits = before + bytes <= self.settings.in_flight_max_bytes;
+        let max = self.settings.in_flight_max_bytes;
+        let kept_for_small = if length > SMALL_BODY_BYTES {
+            max / 4
+        } else {
+            0
+        };
+        let fits = before + bytes <= max - kept_for_small;
         if !fits {
             in_flight.fetch_sub(bytes, Ordering::Relaxed);
         }
@@ -43,9 +54,5 @@ impl Shared {
                 .in_flight_bytes
                 .fetch_sub(bytes, Ordering::Relaxed);
         }
-    }
-
-    pub(crate) fn connection_ended(&self) {
-        self.gauges.connections.fetch_sub(1, Ordering::Relaxed);
     }
 }

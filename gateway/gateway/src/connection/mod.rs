@@ -18,6 +18,7 @@ use crate::{
     answers::{answer, answer::AnswerHead, problem::Problem},
     call,
     calls::AnswerMemory,
+    clients::Admission,
     http1::{self, Persistence, Reader, SLOTS, Slots, Step},
     log::{
         cycle::{Cycle, Share},
@@ -27,6 +28,7 @@ use crate::{
     worker::Worker,
 };
 use take::{Out, Taken, take};
+pub(crate) use wait::linger;
 
 /// Size of the read buffer; an idle connection keeps it.
 const INPUT_BYTES: usize = 16 * 1024;
@@ -80,6 +82,7 @@ enum Phase {
 
 pub(crate) struct Connection {
     worker: Rc<Worker>,
+    admission: Admission,
     stream: TcpStream,
     reader: Reader,
     input: Vec<u8>,
@@ -92,7 +95,9 @@ pub(crate) struct Connection {
     /// When the client last read some bytes, if answers are pending.
     stuck_since: Option<Instant>,
     /// Bytes of a body being received, already counted as in flight.
-    announced: usize,
+    received: usize,
+    /// Those of them that arrived before the current time of `--body-timeout`.
+    received_before: usize,
     continued: bool,
     phase: Phase,
     phase_since: Instant,
@@ -107,9 +112,9 @@ pub(crate) struct Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        let in_flight = self.announced + self.due.iter().map(|due| due.body_bytes).sum::<usize>();
+        let in_flight =
+            self.take_received() + self.due.iter().map(|due| due.body_bytes).sum::<usize>();
         self.worker.shared.release(in_flight);
-        self.worker.shared.connection_ended();
         if let Some(number) = self.entered {
             self.worker.leave(number);
         }
@@ -117,7 +122,7 @@ impl Drop for Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(worker: Rc<Worker>, stream: TcpStream) -> Self {
+    pub(crate) fn new(worker: Rc<Worker>, stream: TcpStream, admission: Admission) -> Self {
         let settings = &worker.shared.settings;
         let now = Instant::now();
         let timer_at = now + settings.head_timeout;
@@ -134,7 +139,8 @@ impl Connection {
             sent: 0,
             held: None,
             stuck_since: None,
-            announced: 0,
+            received: 0,
+            received_before: 0,
             continued: false,
             phase: Phase::Head,
             phase_since: now,
@@ -145,6 +151,7 @@ impl Connection {
             timed_out: false,
             stopped_short: false,
             worker,
+            admission,
         }
     }
 
@@ -216,7 +223,10 @@ impl Connection {
         let phase = match step {
             Ok(Step::Whole { request, length }) => {
                 let last = request.head.persistence == Persistence::Closed;
-                let announced = std::mem::take(&mut self.announced);
+                let received = std::mem::take(&mut self.received);
+                if received > 0 {
+                    self.admission.client().in_flight.give_back(received);
+                }
                 self.continued = false;
                 self.phase = Phase::Idle;
                 let out = if self.due.is_empty() {
@@ -224,7 +234,7 @@ impl Connection {
                 } else {
                     Out::Behind
                 };
-                match take(&self.worker, &request, announced, out) {
+                match take(&self.worker, &request, received, out) {
                     Taken::Answered => return Some(length),
                     Taken::Behind => {
                         self.intake = Intake::Behind;
@@ -247,10 +257,10 @@ impl Connection {
             Ok(Step::Idle) => Phase::Idle,
             Ok(Step::Head) => Phase::Head,
             Ok(Step::Body {
-                announced,
+                received,
                 expects_continue,
             }) => {
-                self.receive_body(announced, expects_continue);
+                self.receive_body(received, expects_continue);
                 Phase::Body
             }
             Ok(Step::Http2) => {
@@ -269,18 +279,29 @@ impl Connection {
         if phase != self.phase {
             self.phase = phase;
             self.phase_since = Instant::now();
+            self.received_before = 0;
         }
         None
     }
 
-    /// Counts a body that is being received, or refuses it.
-    fn receive_body(&mut self, announced: usize, expects_continue: bool) {
-        let more = announced.saturating_sub(self.announced);
-        if more > 0 && !self.worker.shared.reserve(more) {
-            self.refuse(Problem::new(503, "too many bytes are in flight; try again"));
-            return;
+    /// Counts what has arrived of a body, or refuses it.
+    fn receive_body(&mut self, received: usize, expects_continue: bool) {
+        let more = received.saturating_sub(self.received);
+        if more > 0 {
+            let in_flight = &self.admission.client().in_flight;
+            if !in_flight.take(more) {
+                let problem =
+                    "this client has sent too much of bodies that are not complete; try again";
+                self.refuse(Problem::new(429, problem));
+                return;
+            }
+            if !self.worker.shared.reserve(more, received) {
+                in_flight.give_back(more);
+                self.refuse(Problem::new(503, "too many bytes are in flight; try again"));
+                return;
+            }
         }
-        self.announced += more;
+        self.received += more;
         // Sent only after all earlier answers, or the client would take it for one of them.
         if expects_continue && !self.continued && self.due.is_empty() {
             self.out.extend_from_slice(answer::CONTINUE);
@@ -288,9 +309,16 @@ impl Connection {
         }
     }
 
+    /// The bytes of the body being received, which the client does not keep any longer.
+    fn take_received(&mut self) -> usize {
+        let received = std::mem::take(&mut self.received);
+        self.admission.client().in_flight.give_back(received);
+        received
+    }
+
     /// Answers with a problem after all due answers, and closes.
     fn refuse(&mut self, problem: Problem) {
-        let body_bytes = std::mem::take(&mut self.announced);
+        let body_bytes = self.take_received();
         self.due.push_back(Due {
             call: Call::Other,
             answer: Answer::Problem(Box::new(problem)),

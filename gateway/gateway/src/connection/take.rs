@@ -29,7 +29,7 @@ pub(super) enum Out<'a> {
 pub(super) fn take(
     worker: &Worker,
     request: &http1::Request<'_, '_>,
-    announced: usize,
+    received: usize,
     out: Out<'_>,
 ) -> Taken {
     let head = &request.head;
@@ -47,7 +47,7 @@ pub(super) fn take(
         _ => None,
     };
     let Some(target) = target else {
-        worker.shared.release(announced);
+        worker.shared.release(received);
         return Taken::Call(Box::new(call::Owned::new(request, &worker.shared)));
     };
     let taken = |answer, body_bytes, records| {
@@ -61,13 +61,13 @@ pub(super) fn take(
         })
     };
     let body_bytes = request.body.len();
-    let more = body_bytes.saturating_sub(announced);
-    if more > 0 && !worker.shared.reserve(more) {
-        worker.shared.release(announced);
+    let more = body_bytes.saturating_sub(received);
+    if more > 0 && !worker.shared.reserve(more, body_bytes) {
+        worker.shared.release(received);
         let problem = Problem::new(503, "too many bytes are in flight; try again");
         return taken(Answer::Problem(Box::new(problem)), 0, 0);
     }
-    worker.shared.release(announced.saturating_sub(body_bytes));
+    worker.shared.release(received.saturating_sub(body_bytes));
     let staged = worker
         .staged
         .borrow_mut()

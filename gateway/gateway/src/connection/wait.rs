@@ -8,7 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::{
+    io::{AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    net::TcpStream,
+};
 
 use super::{Answer, Connection, Due, INPUT_BYTES, Intake, OUT_PAUSE_BYTES, Phase};
 use crate::{answers::problem::Problem, log::ticket::Fate};
@@ -126,15 +129,21 @@ impl Connection {
 
     /// Enforces the timeouts.
     fn see_timer(&mut self, context: &mut Context<'_>) -> Result<bool, Ended> {
-        let Some(deadline) = self.deadline() else {
+        let Some(mut deadline) = self.deadline() else {
             return Ok(false);
         };
         if deadline < self.timer_at {
             self.set_timer(deadline);
         }
         while self.timer.as_mut().poll(context).is_ready() {
-            if Instant::now() >= deadline {
-                return self.out_of_time();
+            let now = Instant::now();
+            if now >= deadline {
+                if !self.body_arrives() {
+                    return self.out_of_time();
+                }
+                self.received_before = self.received;
+                self.phase_since = now;
+                deadline = now + self.worker.shared.settings.body_timeout;
             }
             // The timer was set before the last progress.
             self.set_timer(deadline);
@@ -166,6 +175,17 @@ impl Connection {
         Some(self.phase_since + allowed)
     }
 
+    /// Whether enough of a body has arrived since its timeout began.
+    fn body_arrives(&self) -> bool {
+        let settings = &self.worker.shared.settings;
+        let arrived = self.received.saturating_sub(self.received_before);
+        let expected = settings.body_timeout.as_millis() * settings.body_min_rate as u128 / 1000;
+        self.phase == Phase::Body
+            && self.stuck_since.is_none()
+            && settings.body_min_rate > 0
+            && arrived as u128 >= expected.max(1)
+    }
+
     fn out_of_time(&mut self) -> Result<bool, Ended> {
         if self.stuck_since.is_some()
             || self.timed_out
@@ -181,20 +201,25 @@ impl Connection {
 
     /// Ends the connection so that the client can read the last answer.
     pub(super) async fn linger(&mut self) {
-        if self.stream.shutdown().await.is_err() {
-            return;
-        }
-        let mut dropped = 0;
-        let reading = async {
-            let mut scrap = vec![0; 4096];
-            while dropped < LINGER_BYTES {
-                match self.stream.read(&mut scrap).await {
-                    Ok(0) | Err(_) => break,
-                    Ok(count) => dropped += count,
-                }
-            }
-        };
-        // The connection ends here, whether the client has closed it or not.
-        let _ = tokio::time::timeout(LINGER, reading).await;
+        linger(&mut self.stream).await;
     }
+}
+
+/// Ends a connection so that the client can read the last answer: unread input at the end would reset it.
+pub(crate) async fn linger(stream: &mut TcpStream) {
+    if stream.shutdown().await.is_err() {
+        return;
+    }
+    let mut dropped = 0;
+    let reading = async {
+        let mut scrap = vec![0; 4096];
+        while dropped < LINGER_BYTES {
+            match stream.read(&mut scrap).await {
+                Ok(0) | Err(_) => break,
+                Ok(count) => dropped += count,
+            }
+        }
+    };
+    // The connection ends here, whether the client has closed it or not.
+    let _ = tokio::time::timeout(LINGER, reading).await;
 }

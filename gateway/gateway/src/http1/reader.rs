@@ -31,8 +31,8 @@ pub enum Step<'a, 'slots> {
     Head,
     /// The head is complete and the body is not.
     Body {
-        /// Bytes of the body that are announced or received.
-        announced: usize,
+        /// Bytes of the body that have arrived.
+        received: usize,
         /// The client waits for `100 Continue` before it sends the body.
         expects_continue: bool,
     },
@@ -177,13 +177,13 @@ impl Reader {
         start: usize,
         framing: Framing,
     ) -> Step<'static, 'static> {
-        let announced = match framing {
-            Framing::Length(length) => length,
+        let received = match framing {
+            Framing::Length(_) => input.len() - start,
             Framing::Chunked => self.chunked.body().len() + (input.len() - start),
         };
         let nothing_of_the_body_yet = input.len() == start;
         Step::Body {
-            announced,
+            received,
             expects_continue: self.expects_continue && nothing_of_the_body_yet,
         }
     }

@@ -2,7 +2,7 @@
 
 mod thread;
 
-pub(crate) use thread::{Start, run};
+pub(crate) use thread::{Dealt, Start, run};
 
 use std::{
     cell::{Cell, RefCell},

@@ -15,7 +15,13 @@ use tokio::{
 use waggle_service::log;
 
 use super::Worker;
-use crate::{connection::Connection, metrics::WorkerMetrics, shared::Shared};
+use crate::{clients::Admission, connection::Connection, metrics::WorkerMetrics, shared::Shared};
+
+/// A connection for a worker.
+pub(crate) struct Dealt {
+    pub(crate) stream: std::net::TcpStream,
+    pub(crate) admission: Admission,
+}
 
 /// Arguments of a worker's thread.
 pub(crate) struct Start {
@@ -25,7 +31,7 @@ pub(crate) struct Start {
     pub(crate) router: axum::Router,
     /// Notified when a batch with records of this worker is settled.
     pub(crate) settled: Arc<Notify>,
-    pub(crate) connections: mpsc::Receiver<std::net::TcpStream>,
+    pub(crate) connections: mpsc::Receiver<Dealt>,
     pub(crate) draining: watch::Receiver<bool>,
 }
 
@@ -61,7 +67,7 @@ pub(crate) async fn run(start: Start) {
 async fn serve(
     worker: Rc<Worker>,
     settled: Arc<Notify>,
-    mut incoming: mpsc::Receiver<std::net::TcpStream>,
+    mut incoming: mpsc::Receiver<Dealt>,
     mut draining: watch::Receiver<bool>,
 ) {
     let mut connections = JoinSet::new();
@@ -70,15 +76,15 @@ async fn serve(
         tokio::select! {
             () = worker.turn_is_whole.notified() => worker.hand_over(),
             () = settled.notified() => worker.answer_settled().await,
-            Some(stream) = incoming.recv() => accept(&worker, stream, &mut connections),
+            Some(dealt) = incoming.recv() => accept(&worker, dealt, &mut connections),
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
             _ = second.tick() => worker.canned.borrow_mut().renew(SystemTime::now()),
             _ = draining.wait_for(|begun| *begun) => break,
         }
     }
     incoming.close();
-    while let Some(stream) = incoming.recv().await {
-        accept(&worker, stream, &mut connections);
+    while let Some(dealt) = incoming.recv().await {
+        accept(&worker, dealt, &mut connections);
     }
     worker.drain();
     let deadline = tokio::time::sleep(worker.shared.settings.drain_timeout);
@@ -99,14 +105,12 @@ async fn serve(
     }
 }
 
-fn accept(worker: &Rc<Worker>, stream: std::net::TcpStream, connections: &mut JoinSet<()>) {
-    match TcpStream::from_std(stream) {
+fn accept(worker: &Rc<Worker>, dealt: Dealt, connections: &mut JoinSet<()>) {
+    match TcpStream::from_std(dealt.stream) {
         Ok(stream) => {
-            connections.spawn_local(Connection::new(Rc::clone(worker), stream).run());
+            let connection = Connection::new(Rc::clone(worker), stream, dealt.admission);
+            connections.spawn_local(connection.run());
         }
-        Err(error) => {
-            worker.shared.connection_ended();
-            log::warn(format_args!("taking a connection over: {error}"));
-        }
+        Err(error) => log::warn(format_args!("taking a connection over: {error}")),
     }
 }

@@ -148,28 +148,140 @@ fn clients_of_http_1_0_learn_that_the_connection_stays() {
     assert!(client.answer().is_none());
 }
 
+/// A request to write whose body has this length and begins with `part`.
+fn unfinished(length: usize, part: &str) -> Vec<u8> {
+    let target = "/api/v1/topics/t/records";
+    format!("PUT {target} HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{part}").into()
+}
+
+fn wait_for_in_flight(gateway: &Gateway, bytes: usize) {
+    let line = format!("waggle_gateway_in_flight_bytes {bytes}\n");
+    while !gateway.get("/metrics").body.contains(&line) {}
+}
+
+#[test]
+fn bodies_that_are_announced_and_not_sent_take_no_memory_from_others() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &["--in-flight-max-bytes=100000"]);
+    let silent: Vec<Client> = (0..20)
+        .map(|_| {
+            let mut client = gateway.client();
+            client.send(&unfinished(90_000, "m"));
+            client
+        })
+        .collect();
+    wait_for_in_flight(&gateway, silent.len());
+    assert_eq!(gateway.put("t", &"m f=1\n".repeat(10_000)).status, 204);
+}
+
+#[test]
+fn large_bodies_leave_room_for_small_ones() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &["--in-flight-max-bytes=400000"]);
+    let mut large: Vec<Client> = (0..2).map(|_| gateway.client()).collect();
+    let part = "m f=1\n".repeat(30_000);
+    large[0].send(&unfinished(200_000, &part));
+    wait_for_in_flight(&gateway, part.len());
+    large[1].send(&unfinished(200_001, &part));
+    assert_eq!(large[1].answer().unwrap().status, 503);
+    assert_eq!(gateway.put("t", &part).status, 503);
+    assert_eq!(gateway.put("t", &part[..60_000]).status, 204);
+}
+
+#[test]
+fn a_client_has_limits_of_its_own() {
+    let (_folder, file) = store();
+    let flags = [
+        "--client-in-flight-max-bytes=1000",
+        "--client-connections-max=4",
+    ];
+    let gateway = Gateway::start(&file, &flags);
+    let mut slow = gateway.client();
+    slow.send(&unfinished(2000, &"\n".repeat(990)));
+    wait_for_in_flight(&gateway, 990);
+    let mut second = gateway.client();
+    second.send(&unfinished(2000, &"\n".repeat(20)));
+    let refused = second.answer().unwrap();
+    assert_eq!(refused.status, 429);
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    assert!(second.answer().is_none());
+    drop(slow);
+    // A body that arrives at once is no part of one.
+    assert_eq!(gateway.put("t", &"m f=1\n".repeat(500)).status, 204);
+    wait_for_in_flight(&gateway, 0);
+    let mut third = gateway.client();
+    third.send(&unfinished(990, &format!("m f=1{}", "\n".repeat(980))));
+    wait_for_in_flight(&gateway, 985);
+    third.send(b"\n\n\n\n\n");
+    assert_eq!(third.answer().unwrap().status, 204);
+}
+
+#[test]
+fn connections_of_one_client_are_limited_and_the_refusal_arrives() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &["--client-connections-max=2"]);
+    let mut open: Vec<Client> = (0..2).map(|_| gateway.client()).collect();
+    for client in &mut open {
+        client.send(READ.as_bytes());
+        assert_eq!(client.answer().unwrap().status, 200);
+    }
+    for _ in 0..20 {
+        let mut refused = gateway.client();
+        // It may have been answered already.
+        let _ = refused.socket().write_all(READ.as_bytes());
+        let answer = refused.answer().expect("an answer and no reset");
+        assert_eq!(answer.status, 429, "{}", answer.body);
+        assert_eq!(answer.header("retry-after"), Some("1"));
+    }
+    open.clear();
+    while gateway
+        .client()
+        .socket()
+        .write_all(READ.as_bytes())
+        .is_err()
+    {}
+}
+
+#[test]
+fn a_body_may_take_longer_than_its_timeout_as_long_as_it_arrives() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &["--body-timeout=2s", "--body-min-rate=1"]);
+    let mut client = gateway.client();
+    client.send(&unfinished(5 + 50, "m f=1"));
+    // Five seconds, in steps that are far shorter than the timeout.
+    for _ in 0..50 {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        client.send(b"\n");
+    }
+    assert_eq!(client.answer().unwrap().status, 204);
+    let gateway = Gateway::start(&file.with_extension("2"), &["--body-timeout=300ms"]);
+    let mut client = gateway.client();
+    client.send(&unfinished(5 + 1000, "m f=1"));
+    // Each byte is progress, but too little.
+    while client.socket().write_all(b"\n").is_ok() {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}
+
 #[test]
 fn bytes_in_flight_are_limited() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &["--in-flight-max-bytes=1000"]);
     let mut slow = gateway.client();
-    slow.send(b"PUT /api/v1/topics/t/records HTTP/1.1\r\nHost: a\r\nContent-Length: 990\r\n\r\n");
-    // The gateway has read the head once its gauge shows it.
-    while !gateway
-        .get("/metrics")
-        .body
-        .contains("waggle_gateway_in_flight_bytes 990\n")
-    {}
+    let part = format!("m f=1{}", "\n".repeat(985));
+    slow.send(&unfinished(1000, &part));
+    wait_for_in_flight(&gateway, 990);
     let refused = gateway.put("t", "m f=1 1234567890");
     assert_eq!(refused.status, 503);
     assert_eq!(refused.header("retry-after"), Some("1"));
-    let announced = gateway
-        .ask("PUT /api/v1/topics/t/records HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n");
+    let mut second = gateway.client();
+    second.send(&unfinished(100, "m f=1 1234567890"));
+    let refused = second.answer().unwrap();
     assert_eq!(
-        (announced.status, announced.header("connection")),
+        (refused.status, refused.header("connection")),
         (503, Some("close"))
     );
-    slow.send(format!("m f=1{}", "\n".repeat(985)).as_bytes());
+    slow.send(&[b'\n'; 10]);
     assert_eq!(slow.answer().unwrap().status, 204);
     assert_eq!(gateway.put("t", "m f=1 1234567890").status, 204);
     assert!(

@@ -181,7 +181,7 @@ fn at_sigterm_a_body_that_is_being_sent_is_still_accepted() {
     while !gateway
         .get("/metrics")
         .body
-        .contains("waggle_gateway_in_flight_bytes 5\n")
+        .contains("waggle_gateway_in_flight_bytes 3\n")
     {}
     gateway.signal("TERM");
     // Its end shows that the signal has arrived.

@@ -1,0 +1,201 @@
+//! What each client takes of the limits that all clients share. A client is an IPv4 address, or a network of 64 bits of IPv6.
+//!
+//! Without limits of its own a single client could take all connections and all memory. Whole requests that arrive at once are not
+//! counted here, so that they cost no more than the counters that all clients share.
+
+use std::{
+    collections::HashMap,
+    net::{IpAddr, Ipv6Addr},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use waggle_flags::size;
+
+use crate::{settings::Settings, shared::Shared};
+
+/// Flags with the limits of one client.
+#[derive(Debug, Clone, clap::Args)]
+#[command(
+    next_help_heading = "Limits of one client (an IPv4 address, or a network of 64 bits of IPv6)"
+)]
+pub struct ClientSettings {
+    /// Maximum number of open connections of one client; above it 429 [default: half of --connections-max; no limit for clients on
+    /// this host]
+    #[arg(long, value_parser = size(1..=1 << 20))]
+    pub client_connections_max: Option<usize>,
+    /// Maximum size of the parts of bodies that one client has sent while the rest is not there yet, in bytes; above it 429
+    /// [default: half of --in-flight-max-bytes; no limit for clients on this host]
+    #[arg(long, value_parser = size(1..=1 << 40))]
+    pub client_in_flight_max_bytes: Option<usize>,
+}
+
+/// A part of something that is limited.
+#[derive(Debug)]
+pub(crate) struct Share {
+    taken: AtomicUsize,
+    max: usize,
+}
+
+impl Share {
+    fn new(max: usize) -> Self {
+        Self {
+            taken: AtomicUsize::new(0),
+            max,
+        }
+    }
+
+    /// Takes an amount, if it fits.
+    pub(crate) fn take(&self, amount: usize) -> bool {
+        let before = self.taken.fetch_add(amount, Ordering::Relaxed);
+        let fits = before.saturating_add(amount) <= self.max;
+        if !fits {
+            self.give_back(amount);
+        }
+        fits
+    }
+
+    pub(crate) fn give_back(&self, amount: usize) {
+        self.taken.fetch_sub(amount, Ordering::Relaxed);
+    }
+
+    fn is_unused(&self) -> bool {
+        self.taken.load(Ordering::Relaxed) == 0
+    }
+}
+
+/// What one client has taken.
+#[derive(Debug)]
+pub(crate) struct Client {
+    connections: Share,
+    /// Bytes of bodies of which a part is missing.
+    pub(crate) in_flight: Share,
+}
+
+impl Client {
+    fn new(address: IpAddr, settings: &Settings) -> Self {
+        let limit = |chosen: Option<usize>, whole: usize| match chosen {
+            Some(max) => max,
+            None if address.is_loopback() => usize::MAX,
+            None => whole.div_ceil(2),
+        };
+        let client = &settings.client;
+        let connections = limit(client.client_connections_max, settings.connections_max);
+        let in_flight = client.client_in_flight_max_bytes;
+        Self {
+            connections: Share::new(connections),
+            in_flight: Share::new(limit(in_flight, settings.in_flight_max_bytes)),
+        }
+    }
+}
+
+/// The clients with open connections.
+#[derive(Debug, Default)]
+pub(crate) struct Clients(Mutex<HashMap<IpAddr, Arc<Client>>>);
+
+/// An open connection, counted until it is dropped.
+pub(crate) struct Admission {
+    shared: Arc<Shared>,
+    address: IpAddr,
+    client: Arc<Client>,
+}
+
+/// Why a connection is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NotAdmitted {
+    /// Too many are open.
+    Full,
+    /// Too many of the same client are open.
+    ClientFull,
+}
+
+impl Admission {
+    /// Counts a connection from this address.
+    pub(crate) fn new(shared: &Arc<Shared>, address: IpAddr) -> Result<Self, NotAdmitted> {
+        let address = network(address);
+        let client = {
+            let mut known = shared.clients.lock();
+            let client = known
+                .entry(address)
+                .or_insert_with(|| Arc::new(Client::new(address, &shared.settings)));
+            // It is not removed while it has a connection, and a new one gets its first here.
+            if !client.connections.take(1) {
+                return Err(NotAdmitted::ClientFull);
+            }
+            Arc::clone(client)
+        };
+        let open = &shared.gauges.connections;
+        let before = open.fetch_add(1, Ordering::Relaxed);
+        let admission = Self {
+            shared: Arc::clone(shared),
+            address,
+            client,
+        };
+        if before >= shared.settings.connections_max {
+            return Err(NotAdmitted::Full);
+        }
+        Ok(admission)
+    }
+
+    pub(crate) fn client(&self) -> &Arc<Client> {
+        &self.client
+    }
+}
+
+impl Drop for Admission {
+    fn drop(&mut self) {
+        let open = &self.shared.gauges.connections;
+        open.fetch_sub(1, Ordering::Relaxed);
+        let mut known = self.shared.clients.lock();
+        self.client.connections.give_back(1);
+        if self.client.connections.is_unused() {
+            known.remove(&self.address);
+        }
+    }
+}
+
+impl Clients {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<IpAddr, Arc<Client>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The network that counts as one client.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) if !address.is_loopback() => {
+            let [a, b, c, d, ..] = address.segments();
+            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
+        }
+        address => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_is_an_address_or_a_network_of_64_bits() {
+        let check = |address: &str, expected: &str| {
+            let network = network(address.parse().unwrap());
+            assert_eq!(network, expected.parse::<IpAddr>().unwrap(), "{address}");
+        };
+        check("192.0.2.7", "192.0.2.7");
+        check("::ffff:192.0.2.7", "192.0.2.7");
+        check("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::");
+        check("::1", "::1");
+    }
+
+    #[test]
+    fn a_share_is_taken_up_to_its_maximum() {
+        let share = Share::new(10);
+        assert!(share.take(4) && share.take(6) && !share.take(1));
+        share.give_back(4);
+        assert!(!share.take(5) && share.take(4));
+        share.give_back(10);
+        assert!(share.is_unused());
+    }
+}
