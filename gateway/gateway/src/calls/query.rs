@@ -24,7 +24,7 @@ use crate::{
     ingest::check_topic,
     log::store::{Block, Entries, Entry, ReadError, Span, measurement_bit, scan},
     queries::{
-        aggregate::{Aggregate, Windows},
+        aggregate::{self, Aggregate, Windows},
         database::{Author, Database, Gathered, Language, Limits, Question},
         render,
         render::Selection,
@@ -81,7 +81,10 @@ pub(super) async fn query(
     let range_query = RangeQuery::parse(&uri, &shared)?;
     let (answer, memory) = match &shared.database {
         Some(database) => range_query.ask(&shared, database).await?,
-        None => read(&shared, move |connection| range_query.answer(connection)).await?,
+        None => {
+            let work = move |connection: &_, memory: &mut _| range_query.answer(connection, memory);
+            read(&shared, work).await?
+        }
     };
     shared
         .gauges
@@ -276,20 +279,25 @@ impl RangeQuery {
             truncated,
             values,
         } = gathered;
-        let body = self.body(&rows, truncated);
+        let body = self.body(rows, truncated);
         memory.settle(body.len());
         let scan = ScanCount { looked_at: values };
         Ok((Read { body, found: scan }, Arc::new(memory)))
     }
 
-    fn answer(&self, connection: &rusqlite::Connection) -> Result<Read<ScanCount>, ReadError> {
+    fn answer(
+        &self,
+        connection: &rusqlite::Connection,
+        memory: &mut AnswerMemory,
+    ) -> Result<Read<ScanCount>, ReadError> {
         let rows = match self.aggregate {
             None => Rows::AsTheyAre {
                 rows: Vec::new(),
                 count: 0,
             },
             Some((aggregate, window)) => {
-                Rows::PerWindow(Windows::new(aggregate, window, self.limit))
+                let limits = aggregate::Limits::new(self.limit, self.max_bytes);
+                Rows::PerWindow(Windows::new(aggregate, window, limits))
             }
         };
         let mut progress = Progress {
@@ -298,13 +306,24 @@ impl RangeQuery {
             stop: None,
         };
         let stopped_at = scan(connection, &self.span, |block| {
-            self.visit(block, &mut progress)
+            let ended = self.visit(block, &mut progress);
+            // Rows are written while windows are still there.
+            if let Rows::PerWindow(windows) = &progress.rows
+                && !memory.grow(self.max_bytes + windows.memory())
+            {
+                progress.stop = Some(Stop::NoMemory);
+                return ControlFlow::Break(block.offset);
+            }
+            ended
         })?;
         let Progress {
             rows,
             looked_at,
             stop,
         } = progress;
+        if stop == Some(Stop::NoMemory) {
+            return Err(ReadError::NoMemory);
+        }
         if stop == Some(Stop::Corrupt) {
             return Err(ReadError::Corrupt {
                 topic: self.span.topic.clone(),
@@ -312,7 +331,7 @@ impl RangeQuery {
             });
         }
         Ok(Read {
-            body: self.body(&rows.into_json(), stop.is_some()),
+            body: self.body(rows.into_json(), stop.is_some()),
             found: ScanCount { looked_at },
         })
     }
@@ -377,15 +396,27 @@ impl RangeQuery {
         }
     }
 
-    fn body(&self, rows: &[u8], truncated: bool) -> Vec<u8> {
-        let mut body = Vec::new();
+    /// The answer, written around its rows: they may be large.
+    fn body(&self, rows: Vec<u8>, truncated: bool) -> Vec<u8> {
+        let mut head = Vec::new();
+        self.write_head(&mut head, truncated);
+        let mut body = rows;
+        if body.last() == Some(&b',') {
+            body.pop();
+        }
+        body.extend_from_slice(b"]}\n");
+        body.splice(0..0, head);
+        body
+    }
+
+    fn write_head(&self, body: &mut Vec<u8>, truncated: bool) {
         body.extend_from_slice(b"{\"topic\":");
-        render::text(&mut body, &self.span.topic);
+        render::text(body, &self.span.topic);
         body.extend_from_slice(b",\"measurement\":");
-        render::text(&mut body, &self.measurement);
+        render::text(body, &self.measurement);
         if let Some((aggregate, window)) = self.aggregate {
             body.extend_from_slice(b",\"aggregate\":");
-            render::text(&mut body, aggregate.name());
+            render::text(body, aggregate.name());
             if let Some(window) = window {
                 body.extend_from_slice(b",\"window_ns\":");
                 body.extend_from_slice(window.as_nanos().to_string().as_bytes());
@@ -397,9 +428,6 @@ impl RangeQuery {
             b",\"truncated\":false"
         });
         body.extend_from_slice(b",\"rows\":[");
-        body.extend_from_slice(rows.strip_suffix(b",").unwrap_or(rows));
-        body.extend_from_slice(b"]}\n");
-        body
     }
 }
 
@@ -414,5 +442,6 @@ struct Progress {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stop {
     Limit,
+    NoMemory,
     Corrupt,
 }

@@ -116,7 +116,7 @@ pub(super) async fn read_records(
     check_topic(&topic)?;
     let request = PageRequest::parse(topic, &uri, &shared)?;
     let limit = request.limit;
-    let (page, memory) = read(&shared, move |connection| request.page(connection)).await?;
+    let (page, memory) = read(&shared, move |connection, _| request.page(connection)).await?;
     shared
         .gauges
         .records_read

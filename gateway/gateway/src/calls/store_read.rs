@@ -26,6 +26,23 @@ impl AnswerMemory {
         (before == 0 || before + bytes <= shared.settings.answers_max_bytes).then_some(memory)
     }
 
+    /// Reserves more while an answer is made, so that it has at least this much in total, if that fits.
+    pub(super) fn grow(&mut self, bytes: usize) -> bool {
+        let more = bytes.saturating_sub(self.bytes);
+        if more == 0 {
+            return true;
+        }
+        let gauge = &self.shared.gauges.answer_bytes;
+        let before = gauge.fetch_add(more, Ordering::Relaxed);
+        let fits = before + more <= self.shared.settings.answers_max_bytes;
+        if fits {
+            self.bytes += more;
+        } else {
+            gauge.fetch_sub(more, Ordering::Relaxed);
+        }
+        fits
+    }
+
     /// The answer is complete and has this many bytes.
     pub(super) fn settle(&mut self, bytes: usize) {
         let gauge = &self.shared.gauges.answer_bytes;
@@ -56,7 +73,7 @@ type Counted<T> = (Read<T>, Arc<AnswerMemory>);
 /// Does the work when a reader is free; the body is counted until the returned [`AnswerMemory`] is dropped.
 pub(super) async fn read<T: Send + 'static>(
     shared: &Arc<Shared>,
-    work: impl FnOnce(&Connection) -> Result<Read<T>, ReadError> + Send + 'static,
+    work: impl FnOnce(&Connection, &mut AnswerMemory) -> Result<Read<T>, ReadError> + Send + 'static,
 ) -> Result<Counted<T>, Problem> {
     let holder = Arc::clone(shared);
     let done = shared
@@ -72,12 +89,12 @@ pub(super) async fn read<T: Send + 'static>(
 fn read_counted<T>(
     shared: &Arc<Shared>,
     connection: &Connection,
-    work: impl FnOnce(&Connection) -> Result<Read<T>, ReadError>,
+    work: impl FnOnce(&Connection, &mut AnswerMemory) -> Result<Read<T>, ReadError>,
 ) -> Result<Option<Counted<T>>, ReadError> {
     let Some(mut memory) = AnswerMemory::reserve(shared, shared.settings.answer_max_bytes) else {
         return Ok(None);
     };
-    let read = work(connection)?;
+    let read = work(connection, &mut memory)?;
     memory.settle(read.body.len());
     Ok(Some((read, Arc::new(memory))))
 }
@@ -88,8 +105,10 @@ pub(super) fn too_many_answers() -> Problem {
 
 /// A failed read as the client sees it; the full reason is logged.
 fn problem(error: ReadError) -> Problem {
-    if matches!(error, ReadError::Busy) {
-        return Problem::new(429, "too many reads wait already; try again");
+    match error {
+        ReadError::Busy => return Problem::new(429, "too many reads wait already; try again"),
+        ReadError::NoMemory => return too_many_answers(),
+        _ => {}
     }
     waggle_service::log::warn(format_args!("{error}"));
     Problem::new(500, "the store cannot be read")

@@ -1,6 +1,9 @@
 //! Aggregates of values per window and field. It does not know where records come from.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
 
 use waggle_record::{
     FieldValue,
@@ -17,6 +20,11 @@ use crate::{
 
 /// Most values kept at once, over all windows and fields.
 const VALUES_MAX: usize = 1_000_000;
+/// Memory of a value with its place in the table, besides its text.
+const VALUE_MEMORY_BYTES: usize = 96;
+/// About what a row, and a value without its name and text, take as JSON.
+const ROW_BYTES: usize = 40;
+const VALUE_BYTES: usize = 16;
 
 /// The aggregate of the values in a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,32 +76,77 @@ impl Aggregate {
     }
 }
 
-/// A window's values by field, in the order in which fields first occur by name.
-type Row = BTreeMap<String, Value>;
+/// Limits of an aggregate's rows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) rows: usize,
+    /// Size as JSON, of which the last record may exceed it.
+    pub(crate) bytes: usize,
+    pub(crate) values: usize,
+}
+
+impl Limits {
+    pub(crate) fn new(rows: usize, bytes: usize) -> Self {
+        Self {
+            rows,
+            bytes,
+            values: VALUES_MAX,
+        }
+    }
+}
 
 /// All windows so far.
 pub(crate) struct Windows {
     aggregate: Aggregate,
     window_ns: Option<i64>,
-    rows_max: usize,
-    values_max: usize,
-    values: usize,
-    rows: BTreeMap<i64, Row>,
+    limits: Limits,
+    names: Names,
+    /// By start of the window and number of the field.
+    values: BTreeMap<(i64, u32), Value>,
+    rows: usize,
+    /// Approximate size as JSON; not less than the memory of names and texts.
+    bytes: usize,
     /// Earliest time seen; the time of the only row if there is no window.
     earliest: i64,
 }
 
+/// The fields that occur, numbered.
+#[derive(Default)]
+struct Names {
+    numbers: HashMap<Box<str>, u32>,
+    texts: Vec<Box<str>>,
+}
+
+impl Names {
+    fn number(&mut self, name: &str) -> u32 {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let number =
+            u32::try_from(self.texts.len()).expect("each has a value, of which there are fewer");
+        self.texts.push(name.into());
+        self.numbers.insert(name.into(), number);
+        number
+    }
+}
+
 impl Windows {
-    pub(crate) fn new(aggregate: Aggregate, window: Option<Duration>, rows_max: usize) -> Self {
+    pub(crate) fn new(aggregate: Aggregate, window: Option<Duration>, limits: Limits) -> Self {
         Self {
             aggregate,
             window_ns: window.map(|window| i64::try_from(window.as_nanos()).unwrap_or(i64::MAX)),
-            rows_max,
-            values_max: VALUES_MAX,
-            values: 0,
-            rows: BTreeMap::new(),
+            limits,
+            names: Names::default(),
+            values: BTreeMap::new(),
+            rows: 0,
+            bytes: 0,
             earliest: i64::MAX,
         }
+    }
+
+    /// Approximate memory, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        self.bytes + self.values.len() * VALUE_MEMORY_BYTES
     }
 
     fn start_of(&self, time: i64) -> i64 {
@@ -101,37 +154,52 @@ impl Windows {
             .map_or(0, |window| time.saturating_sub(time.rem_euclid(window)))
     }
 
+    fn has_row(&self, start: i64) -> bool {
+        let row = (start, 0)..=(start, u32::MAX);
+        self.values.range(row).next().is_some()
+    }
+
     /// Adds a record; false if a limit leaves no room for it.
     pub(crate) fn add(&mut self, time: i64, line: &Line<'_>, selection: &Selection) -> bool {
         let start = self.start_of(time);
-        if self.rows.len() == self.rows_max && !self.rows.contains_key(&start) {
+        let is_full = self.rows == self.limits.rows && !self.has_row(start);
+        if is_full || self.bytes >= self.limits.bytes {
             return false;
         }
-        let mut is_all = true;
-        let row = self.rows.entry(start).or_default();
         for field in line.fields() {
             let name = name_text(field.key);
             if !selection.shows(&name) {
                 continue;
             }
-            if let Some(value) = row.get_mut(&*name) {
+            let key = (start, self.names.number(&name));
+            if let Some(value) = self.values.get_mut(&key) {
+                self.bytes -= value.text_bytes();
                 value.add(self.aggregate, time, field.value);
+                self.bytes += value.text_bytes();
             } else if let Some(value) = Value::from_first(self.aggregate, time, field.value) {
-                if self.values == self.values_max {
-                    is_all = false;
-                    break;
+                if self.values.len() == self.limits.values {
+                    return false;
                 }
-                self.values += 1;
-                row.insert(name.into_owned(), value);
+                self.insert(key, value);
             } else {
                 continue;
             }
             self.earliest = self.earliest.min(time);
         }
-        if row.is_empty() {
-            self.rows.remove(&start);
+        true
+    }
+
+    fn insert(&mut self, key: (i64, u32), value: Value) {
+        if !self.has_row(key.0) {
+            self.rows += 1;
+            self.bytes += ROW_BYTES;
         }
-        is_all
+        self.bytes += self.value_bytes(key, &value);
+        self.values.insert(key, value);
+    }
+
+    fn value_bytes(&self, (_, field): (i64, u32), value: &Value) -> usize {
+        VALUE_BYTES + self.names.texts[field as usize].len() + value.text_bytes()
     }
 
     /// Notes the time of an aggregated record.
@@ -142,57 +210,64 @@ impl Windows {
     /// Adds a partial aggregate of a field for a part of the window at `time`; false if a limit leaves no room for all. The
     /// earliest windows are kept then.
     pub(crate) fn add_part(&mut self, time: i64, field: &str, part: Part) -> bool {
-        let start = self.start_of(time);
-        let row = self.rows.get_mut(&start);
-        let has_row = row.is_some();
-        if let Some(value) = row.and_then(|row| row.get_mut(field)) {
+        let key = (self.start_of(time), self.names.number(field));
+        if let Some(value) = self.values.get_mut(&key) {
+            self.bytes -= value.text_bytes();
             value.add_part(self.aggregate, part);
+            self.bytes += value.text_bytes();
             return true;
         }
         // A value that does not count must not evict a window.
         let Some(value) = Value::of_part(self.aggregate, part) else {
             return true;
         };
-        let is_full = !has_row && self.rows.len() >= self.rows_max;
-        if is_full && !self.drop_behind(start) {
+        let has_no_row = self.rows >= self.limits.rows && !self.has_row(key.0);
+        let is_full = has_no_row || self.bytes >= self.limits.bytes;
+        if is_full && !self.drop_behind(key.0) {
             return false;
         }
-        if self.values == self.values_max {
+        if self.values.len() == self.limits.values {
             return false;
         }
-        self.values += 1;
-        let row = self.rows.entry(start).or_default();
-        row.insert(field.to_owned(), value);
+        self.insert(key, value);
         !is_full
     }
 
     /// Drops the last window if it is later than this one; returns whether it was.
     fn drop_behind(&mut self, start: i64) -> bool {
-        match self.rows.last_entry() {
-            Some(last) if *last.key() > start => {
-                self.values -= last.remove().len();
-                true
-            }
-            _ => false,
+        let Some((&(last, _), _)) = self.values.last_key_value() else {
+            return false;
+        };
+        if last <= start {
+            return false;
         }
+        for (key, value) in self.values.split_off(&(last, 0)) {
+            self.bytes -= self.value_bytes(key, &value);
+        }
+        self.bytes -= ROW_BYTES;
+        self.rows -= 1;
+        true
     }
 
-    /// Rows as JSON, each followed by a comma.
+    /// Rows as JSON, each followed by a comma. Fields are in the order of their names.
     pub(crate) fn into_rows(self) -> Vec<u8> {
         let mut out = Vec::new();
-        for (start, row) in &self.rows {
+        let mut values = self.values.iter().peekable();
+        let mut row = Vec::new();
+        while let Some(((start, _), _)) = values.peek() {
+            let start = *start;
+            row.clear();
+            while let Some(((_, field), value)) = values.next_if(|((other, _), _)| *other == start)
+            {
+                row.push((&self.names.texts[*field as usize], value));
+            }
+            row.sort_unstable_by_key(|(name, _)| *name);
             out.extend_from_slice(b"{\"time\":");
-            render::integer(
-                &mut out,
-                if self.window_ns.is_some() {
-                    *start
-                } else {
-                    self.earliest
-                },
-            );
+            let has_windows = self.window_ns.is_some();
+            render::integer(&mut out, if has_windows { start } else { self.earliest });
             out.extend_from_slice(b",\"fields\":");
             let mut fields = Object::begin(&mut out);
-            for (name, value) in row {
+            for (name, value) in &row {
                 value.write(fields.member(name));
             }
             fields.end();
@@ -368,6 +443,17 @@ impl Value {
         }
     }
 
+    /// Size of its text as JSON; 0 if it is none.
+    fn text_bytes(&self) -> usize {
+        match self {
+            Self::Edge {
+                value: FieldValue::Text(text),
+                ..
+            } => render::text_bytes(text),
+            _ => 0,
+        }
+    }
+
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn write(&self, out: &mut Vec<u8>) {
         match self {
@@ -399,10 +485,12 @@ mod tests {
 
     fn windows(aggregate: Aggregate, (rows_max, values_max): (usize, usize)) -> Windows {
         let second = Duration::from_nanos(10);
-        Windows {
-            values_max,
-            ..Windows::new(aggregate, Some(second), rows_max)
-        }
+        let limits = Limits {
+            rows: rows_max,
+            bytes: 1000,
+            values: values_max,
+        };
+        Windows::new(aggregate, Some(second), limits)
     }
 
     fn rows(windows: Windows) -> String {
@@ -431,6 +519,51 @@ mod tests {
         check(4, &[first, second].concat());
         let third = "{\"time\":20,\"fields\":{\"a\":5}},";
         check(5, &[first, second, third].concat());
+    }
+
+    #[test]
+    fn texts_count_into_the_size_of_an_answer() {
+        let check = |aggregate: Aggregate, texts: &[&str], expected: usize| {
+            let mut windows = windows(aggregate, (100, 100));
+            let mut count = 0;
+            for (number, text) in (0..).zip(texts) {
+                let line = format!("m f=\"{text}\" {}", number * 10);
+                let line = line_protocol::lines(line.as_bytes())
+                    .next()
+                    .unwrap()
+                    .unwrap();
+                count += usize::from(windows.add(number * 10, &line, &Selection::default()));
+            }
+            assert_eq!(count, expected, "{aggregate:?}");
+            let memory = windows.memory();
+            let rows = rows(windows).len();
+            assert!(rows <= memory, "{rows} bytes of rows, {memory} in memory");
+        };
+        let long = "x".repeat(400);
+        let texts = [&*long; 5];
+        for aggregate in [Aggregate::First, Aggregate::Last] {
+            check(aggregate, &texts, 3);
+            check(aggregate, &["\u{1}".repeat(100).as_str(); 5], 2);
+        }
+        check(Aggregate::Count, &texts, 5);
+        check(Aggregate::Sum, &texts, 5);
+    }
+
+    #[test]
+    fn a_text_that_takes_the_place_of_another_one_counts_instead_of_it() {
+        let mut windows = windows(Aggregate::Last, (100, 100));
+        let mut add = |length: usize| {
+            let line = format!("m f=\"{}\" 5", "x".repeat(length));
+            let line = line_protocol::lines(line.as_bytes())
+                .next()
+                .unwrap()
+                .unwrap();
+            windows.add(5, &line, &Selection::default())
+        };
+        for _ in 0..20 {
+            assert!(add(900) && add(10));
+        }
+        assert!(add(2000) && !add(10));
     }
 
     #[test]

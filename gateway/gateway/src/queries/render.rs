@@ -153,6 +153,16 @@ pub(crate) fn value_of(out: &mut Vec<u8>, value: &FieldValue) {
     }
 }
 
+/// Size of a text as JSON, or a little more.
+pub(crate) fn text_bytes(text: &str) -> usize {
+    let bytes = text.bytes().map(|byte| match byte {
+        0..0x20 => 6,
+        b'"' | b'\\' => 2,
+        _ => 1,
+    });
+    bytes.sum::<usize>() + 2
+}
+
 /// The shortest text that reads back as the same number.
 pub(crate) fn float(out: &mut Vec<u8>, value: f64) {
     serde_json::to_writer(out, &value)

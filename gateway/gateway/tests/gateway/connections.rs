@@ -495,7 +495,7 @@ fn an_answer_stops_at_its_limits_with_the_next_offset() {
     let (_folder, file) = store();
     let flags = [
         "--answer-max-records=3",
-        "--answer-max-bytes=100",
+        "--answer-max-bytes=130",
         "--query-max-records=4",
     ];
     let gateway = Gateway::start(&file, &flags);

@@ -203,3 +203,44 @@ fn rows_are_the_matching_records() {
         .body;
     assert!(nothing.contains("\"rows\":[]"));
 }
+
+#[test]
+fn texts_of_an_aggregate_count_into_the_size_of_the_answer() {
+    let (_folder, file) = store();
+    let flags = ["--answer-max-bytes=1000000", "--answers-max-bytes=5000000"];
+    let gateway = Gateway::start(&file, &flags);
+    for number in 0..40 {
+        let text = format!("m f=\"{}\" {number}", "x".repeat(250_000));
+        assert_eq!(gateway.put("t", &text).status, 204);
+    }
+    for aggregate in ["first", "last"] {
+        let window = format!("aggregate={aggregate}&window=1ns&limit=100000");
+        let answer = gateway.get(&format!("/api/v1/query?topic=t&measurement=m&{window}"));
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        assert!(answer.body.contains("\"truncated\":true"));
+        // The last record may exceed the limit.
+        assert!(answer.body.len() < 1_260_000, "{} bytes", answer.body.len());
+    }
+    let all = gateway.get("/api/v1/query?topic=t&measurement=m&aggregate=last");
+    assert!(all.body.contains("\"truncated\":false"));
+    assert!(all.body.contains("\"time\":0"));
+}
+
+#[test]
+fn an_aggregate_with_more_values_than_there_is_memory_is_refused() {
+    let (_folder, file) = store();
+    let flags = ["--answer-max-bytes=1000000", "--answers-max-bytes=1100000"];
+    let gateway = Gateway::start(&file, &flags);
+    let records: String = (0..5000)
+        .map(|number| format!("m f=1 {number}\n"))
+        .collect();
+    assert_eq!(gateway.put("t", &records).status, 204);
+    let ask = |window: &str| {
+        let limits = "aggregate=count&limit=100000";
+        gateway.get(&format!(
+            "/api/v1/query?topic=t&measurement=m&{limits}&window={window}"
+        ))
+    };
+    assert_eq!(ask("1ns").status, 503);
+    assert_eq!(ask("1us").status, 200);
+}

@@ -21,6 +21,8 @@ const CHUNKS_PER_VIEW: i64 = 64;
 pub(crate) enum ReadError {
     #[error("too many reads wait already")]
     Busy,
+    #[error("there is no memory for the answer")]
+    NoMemory,
     #[error("reading the store: {0}")]
     Store(#[from] rusqlite::Error),
     #[error("record {offset} of topic {topic} cannot be read")]

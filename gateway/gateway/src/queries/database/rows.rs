@@ -8,7 +8,7 @@ use waggle_record::FieldValue;
 
 use super::flux::{COUNT, EARLIEST, Question, SUM};
 use crate::queries::{
-    aggregate::{Aggregate, Part, Windows},
+    aggregate::{self, Aggregate, Part, Windows},
     render,
     render::Object,
 };
@@ -83,7 +83,11 @@ impl Gathering {
                 ..Records::default()
             }),
             Some((aggregate, window)) => Kind::Windows {
-                windows: Windows::new(aggregate, window, question.limit),
+                windows: Windows::new(
+                    aggregate,
+                    window,
+                    aggregate::Limits::new(question.limit, limits.bytes),
+                ),
                 aggregate,
                 window,
             },
