@@ -10,7 +10,8 @@ use tower::ServiceExt;
 
 use crate::{
     answers::problem::Problem,
-    calls::AnswerMemory,
+    calls::{AnswerMemory, RestOfPage},
+    clients::Client,
     http1::{self, Persistence},
     metrics::Call,
     shared::Shared,
@@ -33,10 +34,17 @@ pub(crate) struct Owned {
 }
 
 impl Owned {
-    pub(crate) fn new(request: &http1::Request<'_, '_>, shared: &Arc<Shared>) -> Self {
+    pub(crate) fn new(
+        request: &http1::Request<'_, '_>,
+        shared: &Arc<Shared>,
+        client: &Arc<Client>,
+    ) -> Self {
         let head = &request.head;
         let mut converted = convert(head);
         let mut in_flight = None;
+        if let Ok(converted) = &mut converted {
+            converted.extensions_mut().insert(Arc::clone(client));
+        }
         if let Ok(request_of_body) = &mut converted
             && reads_body(request_of_body)
         {
@@ -98,6 +106,8 @@ pub(crate) struct Answered {
     pub(crate) body: Bytes,
     /// Must live as long as the body.
     pub(crate) held: Option<Arc<AnswerMemory>>,
+    /// What follows the body, if it is only the first part.
+    pub(crate) rest: Option<Box<RestOfPage>>,
     /// The `Content-Length` to send.
     pub(crate) length: Option<usize>,
 }
@@ -126,6 +136,7 @@ pub(crate) async fn answer(router: &Router, owned: Owned) -> Answered {
     };
     let (mut parts, body) = response.into_parts();
     let held = parts.extensions.remove::<Arc<AnswerMemory>>();
+    let rest = parts.extensions.remove::<RestOfPage>().map(Box::new);
     // Handlers build complete bodies, within the limits on answers.
     let body = body
         .collect()
@@ -135,16 +146,19 @@ pub(crate) async fn answer(router: &Router, owned: Owned) -> Answered {
         .headers
         .get(header::CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok()?.parse().ok());
-    let length = if owned.head_only {
+    let of_first_part = if owned.head_only {
         announced
     } else {
         Some(body.len())
     };
+    let of_rest = rest.as_ref().map_or(0, |rest| rest.length());
+    let length = of_first_part.map(|length| length + of_rest);
     Answered {
         call: owned.call,
         status: parts.status.as_u16(),
         headers: parts.headers,
         held,
+        rest: rest.filter(|_| !owned.head_only),
         body: if owned.head_only { Bytes::new() } else { body },
         length,
     }

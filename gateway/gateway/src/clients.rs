@@ -14,7 +14,7 @@ use std::{
 
 use waggle_flags::size;
 
-use crate::{settings::Settings, shared::Shared};
+use crate::{settings::Settings, shared::Shared, turns::Turns};
 
 /// Flags with the limits of one client.
 #[derive(Debug, Clone, clap::Args)]
@@ -30,6 +30,14 @@ pub struct ClientSettings {
     /// [default: half of --in-flight-max-bytes; no limit for clients on this host]
     #[arg(long, value_parser = size(1..=1 << 40))]
     pub client_in_flight_max_bytes: Option<usize>,
+    /// Maximum size of the answers to reads and queries that one client has not read yet, in bytes; above it 429 [default: half of
+    /// --answers-max-bytes; no limit for clients on this host]
+    #[arg(long, value_parser = size(1..=1 << 40))]
+    pub client_answers_max_bytes: Option<usize>,
+    /// Maximum number of reads and queries of one client that run at the same time; sixteen times as many wait, above that 429
+    /// [default: half of --query-concurrency; no limit for clients on this host]
+    #[arg(long, value_parser = size(1..=64))]
+    pub client_query_concurrency: Option<usize>,
 }
 
 /// A part of something that is limited.
@@ -57,6 +65,21 @@ impl Share {
         fits
     }
 
+    /// Takes an amount, whether it fits or not.
+    pub(crate) fn add(&self, amount: usize) {
+        self.taken.fetch_add(amount, Ordering::Relaxed);
+    }
+
+    /// Takes an amount, if it fits or nothing else is taken.
+    pub(crate) fn take_within_or_alone(&self, amount: usize) -> bool {
+        let before = self.taken.fetch_add(amount, Ordering::Relaxed);
+        let fits = before == 0 || before.saturating_add(amount) <= self.max;
+        if !fits {
+            self.give_back(amount);
+        }
+        fits
+    }
+
     pub(crate) fn give_back(&self, amount: usize) {
         self.taken.fetch_sub(amount, Ordering::Relaxed);
     }
@@ -72,6 +95,9 @@ pub(crate) struct Client {
     connections: Share,
     /// Bytes of bodies of which a part is missing.
     pub(crate) in_flight: Share,
+    /// Bytes of answers that it has not read.
+    pub(crate) answers: Share,
+    pub(crate) reads: Turns,
 }
 
 impl Client {
@@ -84,9 +110,13 @@ impl Client {
         let client = &settings.client;
         let connections = limit(client.client_connections_max, settings.connections_max);
         let in_flight = client.client_in_flight_max_bytes;
+        let answers = client.client_answers_max_bytes;
+        let reads = client.client_query_concurrency;
         Self {
             connections: Share::new(connections),
             in_flight: Share::new(limit(in_flight, settings.in_flight_max_bytes)),
+            answers: Share::new(limit(answers, settings.answers_max_bytes)),
+            reads: Turns::new(limit(reads, settings.query_concurrency)),
         }
     }
 }

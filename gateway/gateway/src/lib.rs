@@ -19,6 +19,7 @@ mod metrics;
 mod queries;
 mod settings;
 mod shared;
+mod turns;
 mod worker;
 
 pub use calls::openapi;

@@ -85,6 +85,10 @@ pub struct Settings {
     /// Maximum number of concurrent reads and queries, over all workers. Sixteen times as many may wait; above that 429
     #[arg(long, default_value_t = 2, value_parser = size(1..=64), requires = "queries")]
     pub query_concurrency: usize,
+    /// Timeout of a read or query of the embedded store: for its turn, and again for its work. After it the answer has what there is so
+    /// far, as at other limits
+    #[arg(long, default_value = "10s", value_parser = positive_duration, requires = "store")]
+    pub read_timeout: Duration,
     /// Maximum number of records in the answer to a read, and of rows in the answer to a query
     #[arg(long, default_value_t = 100_000, value_parser = size(1..=10_000_000))]
     pub answer_max_records: usize,

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use axum::{
+    Extension,
     extract::{Path, State},
     response::{IntoResponse, Response},
 };
@@ -13,13 +14,14 @@ use waggle_record::line_protocol;
 use super::{
     parameters::Parameters,
     schemas::{FromOne, FromZero, Topic},
-    store_read::{AnswerMemory, too_many_answers},
+    store_read::AnswerMemory,
 };
 use crate::{
     answers::{
         form::{Form, Scratch},
         problem::Problem,
     },
+    clients::Client,
     http1::{self, Persistence},
     ingest::check_topic,
     log::latest::{Cursor, Reading},
@@ -170,6 +172,7 @@ fn decode(raw: &[u8], out: &mut Vec<u8>) -> bool {
 )]
 pub(super) async fn read_latest(
     State(shared): State<Arc<Shared>>,
+    Extension(client): Extension<Arc<Client>>,
     Path(topic): Path<String>,
     uri: Uri,
     headers: HeaderMap,
@@ -187,7 +190,9 @@ pub(super) async fn read_latest(
     let number = shared.backend.topic_number(&topic);
     match query {
         LatestQuery::One(series) => answer_series(&shared, number, &series, form),
-        LatestQuery::All { limit, after } => answer_page(&shared, number, limit, after, form).await,
+        LatestQuery::All { limit, after } => {
+            answer_page((&shared, &client), number, (limit, after), form).await
+        }
     }
 }
 
@@ -253,14 +258,13 @@ fn write(reading: Reading<'_>, form: Form, out: &mut Vec<u8>) {
 }
 
 async fn answer_page(
-    shared: &Arc<Shared>,
+    (shared, client): (&Arc<Shared>, &Arc<Client>),
     topic: Option<u32>,
-    limit: usize,
-    after: Cursor,
+    (limit, after): (usize, Cursor),
     form: Form,
 ) -> Result<Response, Problem> {
     let bytes_max = shared.settings.answer_max_bytes;
-    let mut memory = AnswerMemory::reserve(shared, bytes_max).ok_or_else(too_many_answers)?;
+    let mut memory = AnswerMemory::reserve(shared, client, bytes_max)?;
     let mut page = Page {
         body: Vec::new(),
         count: 0,

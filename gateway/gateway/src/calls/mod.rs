@@ -30,6 +30,7 @@ use crate::{
 };
 use optional::OptionalCall;
 
+pub(crate) use records::RestOfPage;
 pub(crate) use store_read::AnswerMemory;
 
 #[derive(OpenApi)]

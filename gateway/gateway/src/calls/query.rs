@@ -7,6 +7,7 @@ use std::{
 };
 
 use axum::{
+    Extension,
     extract::State,
     response::{IntoResponse, Response},
 };
@@ -17,19 +18,21 @@ use waggle_record::line_protocol::{Line, measurement_text, name_text};
 use super::{
     parameters::Parameters,
     schemas::{AggregateName, FromOne, Names, Nanoseconds, NonEmpty, Topic, WindowLength},
-    store_read::{AnswerMemory, Read, read, too_many_answers},
+    store_read::{AnswerMemory, Means, Read, read},
 };
 use crate::{
     answers::problem::Problem,
+    clients::Client,
     ingest::check_topic,
     log::store::{Block, Entries, Entry, ReadError, Span, measurement_bit, scan},
     queries::{
         aggregate::{self, Aggregate, Windows},
-        database::{Author, Database, Gathered, Language, Limits, Question},
+        database::{Author, Database, Failure, Gathered, Language, Limits, Question},
         render,
         render::Selection,
     },
     shared::Shared,
+    turns::Turn,
 };
 
 /// Default number of rows in an answer.
@@ -40,7 +43,7 @@ const LIMIT_DEFAULT: usize = 1000;
 /// Without `aggregate` and `window`, rows are records in the order of the log. With one of them, there is one row per window, in the
 /// order of time, over all matching records. `mean`, `sum`, `min` and `max` ignore values that are not numbers, and are null if a
 /// sum exceeds the range of a 64-bit float. Windows start at multiples of `window` since 1970; without `window` there is one row.
-/// `truncated` means that a limit (`limit`, `--answer-max-bytes`, `--query-max-records`) was reached: rows are missing, and
+/// `truncated` means that a limit (`limit`, `--answer-max-bytes`, `--query-max-records`, `--read-timeout`) was reached: rows are missing, and
 /// aggregates cover only the records before the limit.
 ///
 /// With `--backend kafka` InfluxDB answers (`--influxdb-url`), from what the sink has written: rows are in the order of time; at
@@ -76,14 +79,18 @@ const LIMIT_DEFAULT: usize = 1000;
 )]
 pub(super) async fn query(
     State(shared): State<Arc<Shared>>,
+    Extension(client): Extension<Arc<Client>>,
     uri: Uri,
 ) -> Result<Response, Problem> {
     let range_query = RangeQuery::parse(&uri, &shared)?;
     let (answer, memory) = match &shared.database {
-        Some(database) => range_query.ask(&shared, database).await?,
+        Some(database) => range_query.ask(&shared, &client, database).await?,
         None => {
-            let work = move |connection: &_, memory: &mut _| range_query.answer(connection, memory);
-            read(&shared, work).await?
+            let bytes = range_query.max_bytes;
+            read(&shared, &client, bytes, move |means| {
+                range_query.answer(means)
+            })
+            .await?
         }
     };
     shared
@@ -129,6 +136,7 @@ pub(super) async fn query(
 )]
 pub(super) async fn pass_query(
     State(shared): State<Arc<Shared>>,
+    Extension(client): Extension<Arc<Client>>,
     headers: HeaderMap,
     text: Bytes,
 ) -> Result<Response, Problem> {
@@ -137,11 +145,12 @@ pub(super) async fn pass_query(
     let content_type = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
     let language = language(content_type.unwrap_or_default())?;
     let bytes_max = shared.settings.answer_max_bytes;
+    let _turn = client_turn(&client, database).await?;
     let permit = database
         .acquire()
         .await
         .map_err(|failure| failure.problem(Author::Client))?;
-    let mut memory = AnswerMemory::reserve(&shared, bytes_max).ok_or_else(too_many_answers)?;
+    let mut memory = AnswerMemory::reserve(&shared, &client, bytes_max)?;
     let passed = database
         .pass(permit, language, text, bytes_max)
         .await
@@ -154,6 +163,12 @@ pub(super) async fn pass_query(
         headers.insert(header::CONTENT_TYPE, media_type);
     }
     Ok(response)
+}
+
+/// Waits until the client may query the database.
+async fn client_turn(client: &Client, database: &Database) -> Result<Turn, Problem> {
+    let turn = client.reads.take(database.within).await;
+    turn.map_err(|_| Failure::Busy.problem(Author::Client))
 }
 
 fn language(content_type: &[u8]) -> Result<Language, Problem> {
@@ -248,14 +263,15 @@ impl RangeQuery {
     async fn ask(
         self,
         shared: &Arc<Shared>,
+        client: &Arc<Client>,
         database: &Database,
     ) -> Result<(Read<ScanCount>, Arc<AnswerMemory>), Problem> {
+        let _turn = client_turn(client, database).await?;
         let permit = database
             .acquire()
             .await
             .map_err(|failure| failure.problem(Author::Gateway))?;
-        let mut memory =
-            AnswerMemory::reserve(shared, self.max_bytes).ok_or_else(too_many_answers)?;
+        let mut memory = AnswerMemory::reserve(shared, client, self.max_bytes)?;
         let question = Question {
             bucket: database.bucket(&self.span.topic),
             measurement: self.measurement.clone(),
@@ -285,11 +301,12 @@ impl RangeQuery {
         Ok((Read { body, found: scan }, Arc::new(memory)))
     }
 
-    fn answer(
-        &self,
-        connection: &rusqlite::Connection,
-        memory: &mut AnswerMemory,
-    ) -> Result<Read<ScanCount>, ReadError> {
+    fn answer(&self, means: Means<'_>) -> Result<Read<ScanCount>, ReadError> {
+        let Means {
+            connection,
+            memory,
+            until,
+        } = means;
         let rows = match self.aggregate {
             None => Rows::AsTheyAre {
                 rows: Vec::new(),
@@ -306,6 +323,10 @@ impl RangeQuery {
             stop: None,
         };
         let stopped_at = scan(connection, &self.span, |block| {
+            if progress.looked_at > 0 && until.is_over() {
+                progress.stop = Some(Stop::Limit);
+                return ControlFlow::Break(block.offset);
+            }
             let ended = self.visit(block, &mut progress);
             // Rows are written while windows are still there.
             if let Rows::PerWindow(windows) = &progress.rows

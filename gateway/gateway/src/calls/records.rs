@@ -3,9 +3,11 @@
 use std::{
     ops::ControlFlow,
     sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
 };
 
 use axum::{
+    Extension,
     extract::{Path, State},
     response::{IntoResponse, Response},
 };
@@ -14,10 +16,11 @@ use http::{HeaderValue, Uri, header};
 use super::{
     parameters::Parameters,
     schemas::{FromOne, FromZero, JsonRecords, Names, Nanoseconds, PrecisionName, Topic},
-    store_read::{Read, read},
+    store_read::{AnswerMemory, Means, Read, read},
 };
 use crate::{
     answers::problem::Problem,
+    clients::Client,
     ingest::check_topic,
     log::store::{Block, CommitTimes, Entries, ReadError, Span, TopicCommits, TopicSlot, scan},
     queries::{
@@ -29,6 +32,12 @@ use crate::{
 
 /// Default number of records in an answer.
 const LIMIT_DEFAULT: usize = 1000;
+/// Size of the parts in which a large answer is sent, but for their last records.
+const PART_BYTES: usize = 256 * 1024;
+/// Memory that is reserved for a part before it is read.
+const PART_RESERVED_BYTES: usize = 2 * PART_BYTES;
+/// Pause before the next part is tried again, if too many read.
+const PART_PAUSE: Duration = Duration::from_millis(50);
 const NEXT_OFFSET: &str = "waggle-next-offset";
 const LIMIT: &str = "waggle-limit";
 
@@ -110,19 +119,34 @@ pub(super) fn write_records() {}
 )]
 pub(super) async fn read_records(
     State(shared): State<Arc<Shared>>,
+    Extension(client): Extension<Arc<Client>>,
     Path(topic): Path<String>,
     uri: Uri,
 ) -> Result<Response, Problem> {
     check_topic(&topic)?;
-    let request = PageRequest::parse(topic, &uri, &shared)?;
+    let request = Arc::new(PageRequest::parse(topic, &uri, &shared)?);
     let limit = request.limit;
-    let (page, memory) = read(&shared, move |connection, _| request.page(connection)).await?;
+    let bytes = request.reserved_bytes();
+    let work = {
+        let request = Arc::clone(&request);
+        move |means: Means<'_>| request.page(&means)
+    };
+    let (page, memory) = read(&shared, &client, bytes, work).await?;
     shared
         .gauges
         .records_read
         .fetch_add(page.found.records as u64, Ordering::Relaxed);
+    let rest = page.found.rest.map(|rest| RestOfPage {
+        shared: Arc::clone(&shared),
+        client,
+        request,
+        rest,
+    });
     let mut response = page.body.into_response();
     response.extensions_mut().insert(memory);
+    if let Some(rest) = rest {
+        response.extensions_mut().insert(rest);
+    }
     let headers = response.headers_mut();
     headers.insert(
         header::CONTENT_TYPE,
@@ -149,6 +173,63 @@ struct PageRequest {
 struct PageEnd {
     records: usize,
     next_offset: i64,
+    rest: Option<Rest>,
+}
+
+/// The part of a page that was measured and not kept.
+#[derive(Clone, Copy)]
+struct Rest {
+    /// Offset of its first record.
+    offset: i64,
+    /// The offset after its last record.
+    end: i64,
+    /// Its size.
+    bytes: usize,
+}
+
+/// The rest of a page, which is read again, part by part, as the client reads the answer: the log does not change.
+#[derive(Clone)]
+pub(crate) struct RestOfPage {
+    shared: Arc<Shared>,
+    client: Arc<Client>,
+    request: Arc<PageRequest>,
+    rest: Rest,
+}
+
+impl RestOfPage {
+    /// Its size in bytes.
+    pub(crate) fn length(&self) -> usize {
+        self.rest.bytes
+    }
+
+    /// The next part, and its memory; `None` if it cannot be read. Waits while too many read, for as long as a client may take to
+    /// read an answer.
+    pub(crate) async fn next_part(&mut self) -> Option<(Vec<u8>, Arc<AnswerMemory>)> {
+        let since = Instant::now();
+        loop {
+            let (request, rest) = (Arc::clone(&self.request), self.rest);
+            let work = move |means: Means<'_>| request.part(&means, rest);
+            let part = read(&self.shared, &self.client, PART_RESERVED_BYTES, work).await;
+            match part {
+                Ok((part, memory)) => {
+                    let before = std::mem::replace(&mut self.rest.offset, part.found);
+                    self.rest.bytes = self.rest.bytes.checked_sub(part.body.len())?;
+                    if !part.body.is_empty() {
+                        return Some((part.body, memory));
+                    }
+                    // None of the records so far is in the span.
+                    (part.found > before).then_some(())?;
+                }
+                Err(problem) if problem.retry_after().is_some() => {
+                    if since.elapsed() > self.shared.settings.write_timeout {
+                        return None;
+                    }
+                    tokio::time::sleep(PART_PAUSE).await;
+                }
+                Err(_) => return None,
+            }
+        }
+    }
 }
 
 impl PageRequest {
@@ -188,10 +269,62 @@ impl PageRequest {
         })
     }
 
-    fn page(&self, connection: &rusqlite::Connection) -> Result<Read<PageEnd>, ReadError> {
-        let mut page = Page::default();
-        let next_offset = scan(connection, &self.span, |block| {
-            self.add_block(block, &mut page)
+    /// Memory for the part of the page that is kept, besides its last record. Instants of commits are forgotten, so a page with them
+    /// is kept whole.
+    fn kept_bytes(&self) -> usize {
+        match self.commit_times {
+            None => PART_BYTES,
+            Some(_) => usize::MAX,
+        }
+    }
+
+    fn reserved_bytes(&self) -> usize {
+        let max = self.max_bytes;
+        match self.commit_times {
+            None => max.min(PART_RESERVED_BYTES),
+            Some(_) => max,
+        }
+    }
+
+    fn page(&self, means: &Means<'_>) -> Result<Read<PageEnd>, ReadError> {
+        let mut page = Page::new(self.kept_bytes());
+        let next_offset = self.scan(means, &self.span, &mut page)?;
+        let rest = page.kept_until.map(|offset| Rest {
+            offset,
+            end: next_offset,
+            bytes: page.bytes - page.body.len(),
+        });
+        Ok(Read {
+            body: page.body,
+            found: PageEnd {
+                records: page.records,
+                next_offset,
+                rest,
+            },
+        })
+    }
+
+    /// The first part of the rest of a page, and the offset after it.
+    fn part(&self, means: &Means<'_>, rest: Rest) -> Result<Read<i64>, ReadError> {
+        let mut page = Page::new(PART_BYTES);
+        page.ends_at = Some(rest.end);
+        let span = Span {
+            offset: rest.offset,
+            ..self.span.clone()
+        };
+        let next_offset = self.scan(means, &span, &mut page)?;
+        Ok(Read {
+            body: page.body,
+            found: page.kept_until.unwrap_or(next_offset),
+        })
+    }
+
+    fn scan(&self, means: &Means<'_>, span: &Span, page: &mut Page) -> Result<i64, ReadError> {
+        let next_offset = scan(means.connection, span, |block| {
+            if page.looked_at > 0 && means.until.is_over() {
+                return ControlFlow::Break(block.offset);
+            }
+            self.add_block(block, page)
         })?;
         if page.is_corrupt {
             return Err(ReadError::Corrupt {
@@ -199,13 +332,7 @@ impl PageRequest {
                 offset: next_offset,
             });
         }
-        Ok(Read {
-            body: page.body,
-            found: PageEnd {
-                records: page.records,
-                next_offset,
-            },
-        })
+        Ok(next_offset)
     }
 
     fn add_block(&self, block: Block<'_>, page: &mut Page) -> ControlFlow<i64> {
@@ -215,8 +342,11 @@ impl PageRequest {
             .commits
             .get_or_insert_with(|| self.commits(block.offset));
         for (offset, entry) in (block.offset..).zip(Entries::new(block.bytes)) {
-            let is_full = page.records == self.limit || page.body.len() >= self.max_bytes;
-            if is_full || page.looked_at == self.look_at_max {
+            let is_full = page.records == self.limit || page.bytes >= self.max_bytes;
+            let is_end = page
+                .ends_at
+                .is_some_and(|end| offset >= end || page.kept_until.is_some());
+            if is_full || is_end || page.looked_at == self.look_at_max {
                 return ControlFlow::Break(offset);
             }
             page.looked_at += 1;
@@ -231,8 +361,15 @@ impl PageRequest {
                 offset,
                 committed: commits.unix_ns(offset),
             };
-            let body = &mut page.body;
-            render::record(body, position, entry.time, &line, &self.selection);
+            let kept = page.body.len();
+            if kept >= page.kept_max && page.kept_until.is_none() {
+                page.kept_until = Some(offset);
+            }
+            render::record(&mut page.body, position, entry.time, &line, &self.selection);
+            page.bytes += page.body.len() - kept;
+            if page.kept_until.is_some() {
+                page.body.truncate(kept);
+            }
             page.records += 1;
         }
         ControlFlow::Continue(())
@@ -243,9 +380,26 @@ impl PageRequest {
 #[derive(Default)]
 struct Page {
     body: Vec<u8>,
+    /// Size of the body with what was measured and not kept.
+    bytes: usize,
+    /// Size of the body after which records are only measured.
+    kept_max: usize,
+    /// Offset of the first record that was not kept.
+    kept_until: Option<i64>,
+    /// It ends before this offset, and with its kept part.
+    ends_at: Option<i64>,
     records: usize,
     looked_at: usize,
     commits: Option<TopicCommits>,
     /// The record that comes next cannot be read.
     is_corrupt: bool,
+}
+
+impl Page {
+    fn new(kept_max: usize) -> Self {
+        Self {
+            kept_max,
+            ..Self::default()
+        }
+    }
 }

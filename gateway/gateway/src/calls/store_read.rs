@@ -4,26 +4,46 @@ use std::sync::{Arc, atomic::Ordering};
 
 use rusqlite::Connection;
 
-use crate::{answers::problem::Problem, log::store::ReadError, shared::Shared};
+use crate::{
+    answers::problem::Problem,
+    clients::Client,
+    log::store::{ReadError, Until},
+    shared::Shared,
+};
 
 /// Bytes of an answer, counted until its client has read it.
 pub(crate) struct AnswerMemory {
     shared: Arc<Shared>,
+    client: Arc<Client>,
     bytes: usize,
 }
 
 impl AnswerMemory {
     /// Reserves memory for an answer, if it fits; a single answer always does.
-    pub(super) fn reserve(shared: &Arc<Shared>, bytes: usize) -> Option<Self> {
-        let before = shared
-            .gauges
-            .answer_bytes
-            .fetch_add(bytes, Ordering::Relaxed);
+    ///
+    /// # Errors
+    /// If this client, or all together, have not read too many answers.
+    pub(super) fn reserve(
+        shared: &Arc<Shared>,
+        client: &Arc<Client>,
+        bytes: usize,
+    ) -> Result<Self, Problem> {
+        if !client.answers.take_within_or_alone(bytes) {
+            let problem = "this client has not read too many answers; try again";
+            return Err(Problem::new(429, problem));
+        }
+        let gauge = &shared.gauges.answer_bytes;
+        let before = gauge.fetch_add(bytes, Ordering::Relaxed);
+        // Gives the bytes back if they do not fit.
         let memory = Self {
             shared: Arc::clone(shared),
+            client: Arc::clone(client),
             bytes,
         };
-        (before == 0 || before + bytes <= shared.settings.answers_max_bytes).then_some(memory)
+        if before > 0 && before + bytes > shared.settings.answers_max_bytes {
+            return Err(too_many_answers());
+        }
+        Ok(memory)
     }
 
     /// Reserves more while an answer is made, so that it has at least this much in total, if that fits.
@@ -35,12 +55,12 @@ impl AnswerMemory {
         let gauge = &self.shared.gauges.answer_bytes;
         let before = gauge.fetch_add(more, Ordering::Relaxed);
         let fits = before + more <= self.shared.settings.answers_max_bytes;
-        if fits {
-            self.bytes += more;
-        } else {
+        if !fits || !self.client.answers.take(more) {
             gauge.fetch_sub(more, Ordering::Relaxed);
+            return false;
         }
-        fits
+        self.bytes += more;
+        true
     }
 
     /// The answer is complete and has this many bytes.
@@ -48,6 +68,8 @@ impl AnswerMemory {
         let gauge = &self.shared.gauges.answer_bytes;
         gauge.fetch_add(bytes, Ordering::Relaxed);
         gauge.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.client.answers.add(bytes);
+        self.client.answers.give_back(self.bytes);
         self.bytes = bytes;
     }
 }
@@ -58,6 +80,7 @@ impl Drop for AnswerMemory {
             .gauges
             .answer_bytes
             .fetch_sub(self.bytes, Ordering::Relaxed);
+        self.client.answers.give_back(self.bytes);
     }
 }
 
@@ -68,35 +91,49 @@ pub(super) struct Read<T> {
 }
 
 /// An answer, with the memory that it takes until it is dropped.
-type Counted<T> = (Read<T>, Arc<AnswerMemory>);
+pub(super) type Counted<T> = (Read<T>, Arc<AnswerMemory>);
 
-/// Does the work when a reader is free; the body is counted until the returned [`AnswerMemory`] is dropped.
-pub(super) async fn read<T: Send + 'static>(
-    shared: &Arc<Shared>,
-    work: impl FnOnce(&Connection, &mut AnswerMemory) -> Result<Read<T>, ReadError> + Send + 'static,
-) -> Result<Counted<T>, Problem> {
-    let holder = Arc::clone(shared);
-    let done = shared
-        .backend
-        .embedded_store()
-        .readers
-        .read(move |connection| read_counted(&holder, connection, work))
-        .await;
-    done.map_err(problem)?.ok_or_else(too_many_answers)
+/// What a read works with.
+pub(super) struct Means<'a> {
+    pub(super) connection: &'a Connection,
+    pub(super) memory: &'a mut AnswerMemory,
+    pub(super) until: &'a Until,
 }
 
-/// `None` if there is no memory for the answer.
-fn read_counted<T>(
+/// Does the work when a reader is free and it is the client's turn; the body is counted until the returned [`AnswerMemory`] is
+/// dropped. `bytes` are reserved for it before.
+pub(super) async fn read<T: Send + 'static>(
     shared: &Arc<Shared>,
-    connection: &Connection,
-    work: impl FnOnce(&Connection, &mut AnswerMemory) -> Result<Read<T>, ReadError>,
-) -> Result<Option<Counted<T>>, ReadError> {
-    let Some(mut memory) = AnswerMemory::reserve(shared, shared.settings.answer_max_bytes) else {
-        return Ok(None);
+    client: &Arc<Client>,
+    bytes: usize,
+    work: impl FnOnce(Means<'_>) -> Result<Read<T>, ReadError> + Send + 'static,
+) -> Result<Counted<T>, Problem> {
+    let timeout = shared.settings.read_timeout;
+    let _turn = client
+        .reads
+        .take(timeout)
+        .await
+        .map_err(|_| too_many_reads())?;
+    let (shared_by_work, client) = (Arc::clone(shared), Arc::clone(client));
+    let work = move |connection: &Connection, until: &Until| {
+        let mut memory = match AnswerMemory::reserve(&shared_by_work, &client, bytes) {
+            Ok(memory) => memory,
+            Err(problem) => return Ok(Err(problem)),
+        };
+        let read = work(Means {
+            connection,
+            memory: &mut memory,
+            until,
+        })?;
+        memory.settle(read.body.len());
+        Ok(Ok((read, Arc::new(memory))))
     };
-    let read = work(connection, &mut memory)?;
-    memory.settle(read.body.len());
-    Ok(Some((read, Arc::new(memory))))
+    let readers = &shared.backend.embedded_store().readers;
+    readers.read(timeout, work).await.map_err(problem)?
+}
+
+fn too_many_reads() -> Problem {
+    Problem::new(429, "too many reads wait already; try again")
 }
 
 pub(super) fn too_many_answers() -> Problem {
@@ -106,7 +143,7 @@ pub(super) fn too_many_answers() -> Problem {
 /// A failed read as the client sees it; the full reason is logged.
 fn problem(error: ReadError) -> Problem {
     match error {
-        ReadError::Busy => return Problem::new(429, "too many reads wait already; try again"),
+        ReadError::Busy => return too_many_reads(),
         ReadError::NoMemory => return too_many_answers(),
         _ => {}
     }

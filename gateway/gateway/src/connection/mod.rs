@@ -17,7 +17,7 @@ use tokio::{net::TcpStream, time::Sleep};
 use crate::{
     answers::{answer, answer::AnswerHead, problem::Problem},
     call,
-    calls::AnswerMemory,
+    calls::{AnswerMemory, RestOfPage},
     clients::Admission,
     http1::{self, Persistence, Reader, SLOTS, Slots, Step},
     log::{
@@ -27,7 +27,8 @@ use crate::{
     metrics::{Call, add},
     worker::Worker,
 };
-use take::{Out, Taken, take};
+use take::{Arrived, Out, Taken, take};
+use wait::Ended;
 pub(crate) use wait::linger;
 
 /// Size of the read buffer; an idle connection keeps it.
@@ -92,6 +93,8 @@ pub(crate) struct Connection {
     sent: usize,
     /// Counts the bytes of a large answer in `out`.
     held: Option<Arc<AnswerMemory>>,
+    /// The rest of an answer whose first part is in `out`.
+    rest: Option<Box<RestOfPage>>,
     /// When the client last read some bytes, if answers are pending.
     stuck_since: Option<Instant>,
     /// Bytes of a body being received, already counted as in flight.
@@ -138,6 +141,7 @@ impl Connection {
             out: Vec::new(),
             sent: 0,
             held: None,
+            rest: None,
             stuck_since: None,
             received: 0,
             received_before: 0,
@@ -164,6 +168,12 @@ impl Connection {
                 continue;
             }
             if self.due.is_empty() && self.out.len() == self.sent {
+                if let Some(rest) = self.rest.take() {
+                    if self.continue_answer(rest).await.is_err() {
+                        return;
+                    }
+                    continue;
+                }
                 match std::mem::replace(&mut self.intake, Intake::Open) {
                     Intake::Open | Intake::Behind => {}
                     Intake::Topic(name) => self.intake = Intake::Topic(name),
@@ -214,6 +224,7 @@ impl Connection {
     fn has_room(&self) -> bool {
         self.due.len() < self.worker.shared.settings.pipelining_max
             && self.out.len() - self.sent < OUT_PAUSE_BYTES
+            && self.rest.is_none()
     }
 
     /// Reads the request that starts at `offset`; returns its length if it is complete and the next one may be read.
@@ -234,7 +245,8 @@ impl Connection {
                 } else {
                     Out::Behind
                 };
-                match take(&self.worker, &request, received, out) {
+                let arrived = Arrived { request, received };
+                match take(&self.worker, self.admission.client(), &arrived, out) {
                     Taken::Answered => return Some(length),
                     Taken::Behind => {
                         self.intake = Intake::Behind;
@@ -375,6 +387,16 @@ impl Connection {
         add(&worker.metrics.records, records);
     }
 
+    /// Reads the next part of an answer. After an error the connection is closed, so that the client sees that a part is missing.
+    async fn continue_answer(&mut self, mut rest: Box<RestOfPage>) -> Result<(), Ended> {
+        let (part, memory) = rest.next_part().await.ok_or(Ended)?;
+        self.out.extend_from_slice(&part);
+        self.held = Some(memory);
+        self.rest = (rest.length() > 0).then_some(rest);
+        self.phase_since = Instant::now();
+        Ok(())
+    }
+
     /// Has the router answer a call.
     async fn answer_call(&mut self, owned: call::Owned) {
         let persistence = if self.worker.draining.get() {
@@ -395,6 +417,7 @@ impl Connection {
         self.worker.canned.borrow().head(&mut self.out, &head);
         self.out.extend_from_slice(&answered.body);
         self.held = answered.held;
+        self.rest = answered.rest;
         if persistence == Persistence::Closed {
             self.intake = Intake::Closed;
         }

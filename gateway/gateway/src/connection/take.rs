@@ -1,9 +1,11 @@
 //! Dispatch of a request: its records are staged for the log, or it is kept for the router.
 
+use std::sync::Arc;
+
 use super::{Answer, Content, Due};
 use crate::{
-    answers::problem::Problem, call, calls::latest, http1, ingest, log::backend::NotStaged,
-    metrics::Call, worker::Worker,
+    answers::problem::Problem, call, calls::latest, clients::Client, http1, ingest,
+    log::backend::NotStaged, metrics::Call, worker::Worker,
 };
 
 /// Result of the dispatch.
@@ -18,6 +20,13 @@ pub(super) enum Taken {
     NoTopicYet(Box<str>),
 }
 
+/// A complete request.
+pub(super) struct Arrived<'a, 'slots> {
+    pub(super) request: http1::Request<'a, 'slots>,
+    /// Bytes of its body that are counted as in flight.
+    pub(super) received: usize,
+}
+
 /// Output for an answer that is known at once.
 pub(super) enum Out<'a> {
     /// All earlier answers are written.
@@ -28,10 +37,14 @@ pub(super) enum Out<'a> {
 /// Dispatches a request: records are staged, any other call waits for its turn.
 pub(super) fn take(
     worker: &Worker,
-    request: &http1::Request<'_, '_>,
-    received: usize,
+    client: &Arc<Client>,
+    arrived: &Arrived<'_, '_>,
     out: Out<'_>,
 ) -> Taken {
+    let &Arrived {
+        ref request,
+        received,
+    } = arrived;
     let head = &request.head;
     if latest::is_plain_form(request) && !worker.draining.get() {
         let Out::Next(out) = out else {
@@ -48,7 +61,7 @@ pub(super) fn take(
     };
     let Some(target) = target else {
         worker.shared.release(received);
-        return Taken::Call(Box::new(call::Owned::new(request, &worker.shared)));
+        return Taken::Call(Box::new(call::Owned::new(request, &worker.shared, client)));
     };
     let taken = |answer, body_bytes, records| {
         Taken::Records(Due {

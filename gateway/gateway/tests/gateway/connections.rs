@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Read, Write};
 
-use crate::support::{Client, Gateway, command, put, store};
+use crate::support::{Client, Gateway, command, put, store, wait_until};
 
 /// Sends the bytes on one connection and collects the answers until the gateway closes it, as "status status …".
 #[track_caller]
@@ -360,7 +360,7 @@ fn greedy(gateway: &Gateway) -> Client {
 #[test]
 fn unread_answers_are_limited() {
     let (_folder, file) = store();
-    let gateway = Gateway::start(&file, &["--answers-max-bytes=10000000"]);
+    let gateway = Gateway::start(&file, &["--answers-max-bytes=600000"]);
     let greedy = greedy(&gateway);
     // Memory for the largest answer is reserved first.
     let refused = gateway.get("/api/v1/topics/large/records?limit=1");
@@ -382,6 +382,139 @@ fn unread_answers_are_limited() {
         gateway.get("/api/v1/topics/large/records?limit=1").status,
         200
     );
+}
+
+fn answer_bytes(gateway: &Gateway) -> usize {
+    let metrics = gateway.get("/metrics").body;
+    let line = metrics
+        .lines()
+        .find_map(|line| line.strip_prefix("waggle_gateway_answer_bytes "));
+    line.unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_large_answer_is_read_in_parts_as_its_client_takes_them() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &[]);
+    let mut greedy = greedy(&gateway);
+    // Six megabytes are asked for eight times, and one part is in memory.
+    wait_until("a part waits for its client", || answer_bytes(&gateway) > 0);
+    assert!(answer_bytes(&gateway) < 1_000_000);
+    let whole = gateway.records("large").join("\n") + "\n";
+    for _ in 0..8 {
+        let answer = greedy.answer().expect("a whole answer");
+        assert_eq!(answer.header("waggle-next-offset"), Some("100"));
+        assert!(
+            answer.body == whole,
+            "{} bytes of {}",
+            answer.body.len(),
+            whole.len()
+        );
+    }
+    let target = "/api/v1/topics/large/records?from=0&select=g";
+    greedy.send(format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes());
+    assert!(greedy.answer().unwrap().body.ends_with("\"fields\":{}}\n"));
+    let head = "HEAD /api/v1/topics/large/records HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    let mut client = gateway.client();
+    client.send(head.as_bytes());
+    let mut answer = String::new();
+    client.socket().read_to_string(&mut answer).unwrap();
+    assert!(
+        answer.contains(&format!("content-length: {}\r\n", whole.len())),
+        "{answer}"
+    );
+    assert!(answer.ends_with("\r\n\r\n"));
+}
+
+#[test]
+fn answers_of_a_page_in_parts_end_at_its_limits() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &["--answer-max-bytes=2000000"]);
+    let body: String = (0..60_000)
+        .map(|time| format!("m,a=b f={time}i {time}\n"))
+        .collect();
+    assert_eq!(gateway.put("t", &body).status, 204);
+    let check = |query: &str, times: std::ops::Range<usize>, next: &str| {
+        let answer = gateway.get(&format!("/api/v1/topics/t/records?{query}"));
+        let expected: String = times
+            .map(|time| {
+                let rest = format!(
+                    "\"measurement\":\"m\",\"tags\":{{\"a\":\"b\"}},\"fields\":{{\"f\":{time}}}}}"
+                );
+                format!("{{\"offset\":{time},\"time\":{time},{rest}\n")
+            })
+            .collect();
+        assert!(
+            answer.body == expected,
+            "{query}: {} bytes",
+            answer.body.len()
+        );
+        assert_eq!(answer.header("waggle-next-offset"), Some(next), "{query}");
+    };
+    check("limit=20000", 0..20_000, "20000");
+    check("limit=20000&offset=31&from=0", 31..20_031, "20031");
+    check("limit=100000&offset=40000", 40_000..60_000, "60000");
+    check("limit=100000&from=30000&to=50000", 30_000..50_000, "60000");
+    check("limit=100000&from=59000", 59_000..60_000, "60000");
+    let cut = gateway.get("/api/v1/topics/t/records?limit=100000");
+    let (next, lines) = (
+        cut.header("waggle-next-offset").unwrap(),
+        cut.body.lines().count(),
+    );
+    assert_eq!(next, lines.to_string());
+    assert!(
+        (2_000_000..2_000_100).contains(&cut.body.len()),
+        "{}",
+        cut.body.len()
+    );
+    let committed = gateway.get("/api/v1/topics/t/records?limit=10000&committed=true");
+    assert_eq!(committed.body.lines().count(), 10_000);
+    assert!(
+        committed
+            .body
+            .lines()
+            .all(|line| line.contains("\"committed\":"))
+    );
+}
+
+#[test]
+fn one_client_cannot_hold_all_memory_for_answers() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &["--client-answers-max-bytes=600000"]);
+    let greedy = greedy(&gateway);
+    wait_until("a part waits for its client", || answer_bytes(&gateway) > 0);
+    for target in [
+        "/api/v1/topics/large/records",
+        "/api/v1/query?topic=large&measurement=m",
+    ] {
+        let refused = gateway.get(target);
+        assert_eq!(refused.status, 429, "{target}: {}", refused.body);
+        assert_eq!(refused.header("retry-after"), Some("1"));
+    }
+    drop(greedy);
+    wait_until("its memory is free", || answer_bytes(&gateway) == 0);
+    assert_eq!(gateway.get("/api/v1/topics/large/records").status, 200);
+}
+
+#[test]
+fn a_read_ends_with_what_it_has_when_its_time_is_over() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &["--read-timeout=1ns", "--commit-delay=0s"]);
+    // Chunks of their own, each a block of a scan.
+    for time in 0..50 {
+        assert_eq!(gateway.put("t", &format!("m f=1 {time}")).status, 204);
+    }
+    let (mut offset, mut lines) = ("0".to_owned(), 0);
+    while lines < 50 {
+        let page = gateway.get(&format!("/api/v1/topics/t/records?offset={offset}"));
+        assert_eq!(page.status, 200, "{}", page.body);
+        let count = page.body.lines().count();
+        assert!((1..50).contains(&count), "{count} records");
+        lines += count;
+        offset = page.header("waggle-next-offset").unwrap().to_owned();
+    }
+    let query = gateway.get("/api/v1/query?topic=t&measurement=m&aggregate=count");
+    assert!(query.body.contains("\"truncated\":true"), "{}", query.body);
 }
 
 #[test]

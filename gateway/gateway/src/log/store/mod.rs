@@ -23,7 +23,7 @@ pub use file::StoreError;
 pub(crate) use file::TOPICS_MAX;
 pub(crate) use intake::Entering;
 pub(crate) use queue::{Queue, Refused, Staged, TopicSlot};
-pub(crate) use readers::{Block, ReadError, Readers, Span, scan};
+pub(crate) use readers::{Block, ReadError, Readers, Span, Until, scan};
 pub(crate) use settings::StoreSettings;
 pub(crate) use topics::Topics;
 

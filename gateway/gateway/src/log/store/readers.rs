@@ -3,16 +3,18 @@
 use std::{
     ops::ControlFlow,
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use rusqlite::{Connection, OptionalExtension, params};
-use tokio::sync::Semaphore;
 
 use super::{chunk::Entries, file, file::StoreError};
+use crate::turns::Turns;
 
-/// Reads that may wait for each one that runs.
-pub(super) const WAITING_PER_READER: usize = 16;
 /// Chunks read in one read transaction: a long one would keep the write-ahead log from being reset.
 const CHUNKS_PER_VIEW: i64 = 64;
 
@@ -62,8 +64,30 @@ pub(crate) struct Readers(Arc<Pool>);
 #[derive(Debug)]
 struct Pool {
     connections: Mutex<Vec<Connection>>,
-    working: Arc<Semaphore>,
-    asked: Arc<Semaphore>,
+    turns: Turns,
+}
+
+/// When a read is to end with what it has.
+#[derive(Debug)]
+pub(crate) struct Until {
+    deadline: Instant,
+    /// Nobody waits for it any more.
+    abandoned: Arc<AtomicBool>,
+}
+
+impl Until {
+    pub(crate) fn is_over(&self) -> bool {
+        self.abandoned.load(Ordering::Relaxed) || Instant::now() >= self.deadline
+    }
+}
+
+/// Notes that nobody waits for a read, when it is dropped.
+struct AbandonWhenDropped(Arc<AtomicBool>);
+
+impl Drop for AbandonWhenDropped {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Readers {
@@ -73,32 +97,34 @@ impl Readers {
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Self(Arc::new(Pool {
             connections: Mutex::new(connections),
-            working: Arc::new(Semaphore::new(count)),
-            asked: Arc::new(Semaphore::new(count * (1 + WAITING_PER_READER))),
+            turns: Turns::new(count),
         })))
     }
 
-    /// Runs the work on a blocking thread, when a connection is free.
+    /// Runs the work on a blocking thread, when a connection is free. It waits at most for the timeout, and the work ends with what
+    /// it has after the same time.
     ///
     /// # Errors
-    /// [`ReadError::Busy`] if too many wait already; the work's own error.
+    /// [`ReadError::Busy`] if too many wait already, or for too long; the work's own error.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Connection) -> Result<T, ReadError> + Send + 'static,
+        timeout: Duration,
+        work: impl FnOnce(&Connection, &Until) -> Result<T, ReadError> + Send + 'static,
     ) -> Result<T, ReadError> {
-        let asked = Arc::clone(&self.0.asked)
-            .try_acquire_owned()
-            .map_err(|_| ReadError::Busy)?;
-        let working = Arc::clone(&self.0.working)
-            .acquire_owned()
-            .await
-            .map_err(|_| ReadError::Lost)?;
+        let turn = self.0.turns.take(timeout).await;
+        let turn = turn.map_err(|_| ReadError::Busy)?;
         let pool = Arc::clone(&self.0);
-        // The work owns the permits, so that they last as long as it does, even if the client has disconnected.
+        let abandoned = Arc::<AtomicBool>::default();
+        let until = Until {
+            deadline: Instant::now() + timeout,
+            abandoned: Arc::clone(&abandoned),
+        };
+        let _abandon = AbandonWhenDropped(abandoned);
+        // The work owns its turn, so that it lasts as long as the work does, even if the connection has ended.
         let done = tokio::task::spawn_blocking(move || {
-            let _permits = (asked, working);
+            let _turn = turn;
             let lent = Lent::take(pool);
-            work(lent.connection.as_ref().ok_or(ReadError::Lost)?)
+            work(lent.connection.as_ref().ok_or(ReadError::Lost)?, &until)
         });
         done.await.map_err(|_| ReadError::Lost)?
     }

@@ -55,9 +55,10 @@ fn wait_for_fate(ticket: &Ticket) -> Fate {
 /// Reads the span until the visitor has `limit` records; returns offsets, times and the next offset.
 fn read(store: &Store, span: Span, limit: usize) -> (Vec<(i64, i64)>, i64) {
     let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
         .build()
         .unwrap();
-    let work = move |connection: &rusqlite::Connection| {
+    let work = move |connection: &rusqlite::Connection, _: &super::Until| {
         let mut records = Vec::new();
         let next = scan(connection, &span, |block| {
             for (offset, entry) in (block.offset..).zip(Entries::new(block.bytes)) {
@@ -73,8 +74,10 @@ fn read(store: &Store, span: Span, limit: usize) -> (Vec<(i64, i64)>, i64) {
         })?;
         Ok((records, next))
     };
-    runtime.block_on(store.readers.read(work)).unwrap()
+    runtime.block_on(store.readers.read(HOUR, work)).unwrap()
 }
+
+const HOUR: std::time::Duration = std::time::Duration::from_hours(1);
 
 fn whole_topic(topic: &str, offset: i64) -> Span {
     Span {
@@ -192,27 +195,28 @@ fn reads_that_wait_are_limited() {
     let gate = std::sync::Arc::new(std::sync::RwLock::new(()));
     let closed = gate.write().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
         .build()
         .unwrap();
     runtime.block_on(async {
         let mut reads = tokio::task::JoinSet::new();
-        for _ in 0..1 + super::readers::WAITING_PER_READER {
+        for _ in 0..17 {
             let (readers, gate) = (store.readers.clone(), gate.clone());
-            let pass = move |_: &rusqlite::Connection| {
+            let pass = move |_: &rusqlite::Connection, _: &super::Until| {
                 drop(gate.read());
                 Ok(())
             };
-            reads.spawn(async move { readers.read(pass).await });
+            reads.spawn(async move { readers.read(HOUR, pass).await });
         }
         // One round: every read has asked.
         tokio::task::yield_now().await;
-        let refused = store.readers.read(|_| Ok(())).await;
+        let refused = store.readers.read(HOUR, |_, _| Ok(())).await;
         assert!(matches!(refused, Err(super::ReadError::Busy)));
         drop(closed);
         while let Some(read) = reads.join_next().await {
             assert!(read.unwrap().is_ok());
         }
-        assert!(store.readers.read(|_| Ok(())).await.is_ok());
+        assert!(store.readers.read(HOUR, |_, _| Ok(())).await.is_ok());
     });
 }
 
@@ -221,12 +225,13 @@ fn a_read_that_panics_returns_its_connection() {
     let folder = tempfile::tempdir().unwrap();
     let (store, _writer) = open(&folder.path().join("s.db"));
     let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
         .build()
         .unwrap();
     let lost = runtime.block_on(
         store
             .readers
-            .read::<()>(|_| panic!("as this test wants it")),
+            .read::<()>(HOUR, |_, _| panic!("as this test wants it")),
     );
     assert!(matches!(lost, Err(super::ReadError::Lost)));
     assert_eq!(read(&store, whole_topic("t", 0), 1), (Vec::new(), 0));
@@ -410,6 +415,7 @@ fn a_panic_of_the_committer_fails_waiting_requests() {
     let refused = store.queue.submit(&mut staged, 0).unwrap_err();
     assert_eq!(refused, super::Refused::Closed);
     tokio::runtime::Builder::new_current_thread()
+        .enable_time()
         .build()
         .unwrap()
         .block_on(store.wait_until_ended());

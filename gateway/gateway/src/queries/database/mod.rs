@@ -17,19 +17,16 @@ use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, Uri, header};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use tokio::{
-    runtime::Handle,
-    sync::{OwnedSemaphorePermit, Semaphore, oneshot},
-    time::Instant,
-};
+use tokio::{runtime::Handle, sync::oneshot, time::Instant};
 
 use waggle_influxdb::{Address, AddressError, Open, Token, TokenError, annotated_csv::Csv, form};
 
-use crate::settings::Settings;
+use crate::{
+    settings::Settings,
+    turns::{NoTurn, Turn, Turns},
+};
 use rows::Gathering;
 
-/// Queries that may wait for each one that runs.
-const WAITING_PER_QUERY: usize = 16;
 /// The part of a refusal that is read.
 const REFUSAL_MAX_BYTES: usize = 64 * 1024;
 /// The placeholder of the topic's name in the bucket's.
@@ -65,9 +62,8 @@ pub(crate) struct Database {
     asking: Arc<Asking>,
     /// Runtime of the queries' thread.
     thread: Handle,
-    asked: Arc<Semaphore>,
-    working: Arc<Semaphore>,
-    within: Duration,
+    turns: Turns,
+    pub(crate) within: Duration,
     bucket: String,
     /// Ends the thread when dropped.
     _end: oneshot::Sender<()>,
@@ -76,7 +72,7 @@ pub(crate) struct Database {
 /// Permission to run a query, until its deadline.
 pub(crate) struct Permit {
     until: Instant,
-    _permits: [OwnedSemaphorePermit; 2],
+    _turn: Turn,
 }
 
 /// What a query needs.
@@ -127,10 +123,7 @@ impl Database {
         Ok(Some(Self {
             asking: Arc::new(asking),
             thread,
-            asked: Arc::new(Semaphore::new(
-                settings.query_concurrency * (1 + WAITING_PER_QUERY),
-            )),
-            working: Arc::new(Semaphore::new(settings.query_concurrency)),
+            turns: Turns::new(settings.query_concurrency),
             within: database.query_timeout,
             bucket: bucket.clone(),
             _end: end,
@@ -145,18 +138,10 @@ impl Database {
     /// Waits until a query may start.
     pub(crate) async fn acquire(&self) -> Result<Permit, Failure> {
         let until = Instant::now() + self.within;
-        let asked = Arc::clone(&self.asked)
-            .try_acquire_owned()
-            .map_err(|_| Failure::Busy)?;
-        let working = Arc::clone(&self.working).acquire_owned();
-        match tokio::time::timeout_at(until, working).await {
-            Ok(Ok(working)) => Ok(Permit {
-                until,
-                _permits: [asked, working],
-            }),
-            // It is never closed.
-            Ok(Err(_)) => Err(Failure::Lost),
-            Err(_) => Err(Failure::Late(self.within)),
+        match self.turns.take(self.within).await {
+            Ok(turn) => Ok(Permit { until, _turn: turn }),
+            Err(NoTurn::Busy) => Err(Failure::Busy),
+            Err(NoTurn::Late) => Err(Failure::Late(self.within)),
         }
     }
 
