@@ -82,7 +82,7 @@ start_gateway() { # GATEWAY TOPIC
     case $1 in
         waggle)
             # shellcheck disable=SC2206 # several flags
-            command=("$gateway" serve --listen "127.0.0.1:$port" --backend kafka --kafka-brokers "$brokers" ${FLAGS:-})
+            command=("$gateway" serve --listen "127.0.0.1:$port" --backend kafka --kafka-brokers "$brokers" --kafka-create-topics ${FLAGS:-})
             ;;
         floor) command=("$floor/gateway-floor" "127.0.0.1:$port" "$brokers" "$2") ;;
         fastify-*)

@@ -10,11 +10,12 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use waggle_flags::size;
 
-use crate::{settings::Settings, shared::Shared, turns::Turns};
+use crate::{answers::problem::Problem, settings::Settings, shared::Shared, turns::Turns};
 
 /// Flags with the limits of one client.
 #[derive(Debug, Clone, clap::Args)]
@@ -38,6 +39,9 @@ pub struct ClientSettings {
     /// [default: half of --query-concurrency; no limit for clients on this host]
     #[arg(long, value_parser = size(1..=64))]
     pub client_query_concurrency: Option<usize>,
+    /// Maximum number of new topics of one client in a minute; above it 429 [default: 60; no limit for clients on this host]
+    #[arg(long, value_parser = size(1..=1 << 20))]
+    pub client_topics_max: Option<usize>,
 }
 
 /// A part of something that is limited.
@@ -98,6 +102,38 @@ pub(crate) struct Client {
     /// Bytes of answers that it has not read.
     pub(crate) answers: Share,
     pub(crate) reads: Turns,
+    new_topics: Mutex<NewTopics>,
+}
+
+/// Topics that a client has named first, in the current minute.
+#[derive(Debug)]
+struct NewTopics {
+    since: Instant,
+    count: usize,
+    max: usize,
+}
+
+/// Time over which new topics are counted.
+const NEW_TOPICS_TIME: Duration = Duration::from_mins(1);
+/// New topics of a client in that time, if no flag says otherwise.
+const NEW_TOPICS_MAX: usize = 60;
+
+impl NewTopics {
+    fn new(max: usize) -> Self {
+        Self {
+            since: Instant::now(),
+            count: 0,
+            max,
+        }
+    }
+
+    fn take(&mut self, now: Instant) -> bool {
+        if now.duration_since(self.since) >= NEW_TOPICS_TIME {
+            (self.since, self.count) = (now, 0);
+        }
+        self.count += 1;
+        self.count <= self.max
+    }
 }
 
 impl Client {
@@ -117,11 +153,44 @@ impl Client {
             in_flight: Share::new(limit(in_flight, settings.in_flight_max_bytes)),
             answers: Share::new(limit(answers, settings.answers_max_bytes)),
             reads: Turns::new(limit(reads, settings.query_concurrency)),
+            new_topics: Mutex::new(NewTopics::new(limit(
+                client.client_topics_max,
+                2 * NEW_TOPICS_MAX,
+            ))),
         }
+    }
+
+    /// Whether nothing need be known of it: it has no connection, and has named no topic of late.
+    fn is_forgotten(&self, now: Instant) -> bool {
+        let topics = self.new_topics.lock();
+        let topics = topics.unwrap_or_else(PoisonError::into_inner);
+        let is_quiet = topics.count == 0 || now.duration_since(topics.since) >= NEW_TOPICS_TIME;
+        is_quiet && self.connections.is_unused()
+    }
+
+    /// Counts a topic that was not known.
+    ///
+    /// # Errors
+    /// If the client has named too many of them.
+    pub(crate) fn name_topic(&self) -> Result<(), Problem> {
+        let mut topics = self
+            .new_topics
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if topics.take(Instant::now()) {
+            return Ok(());
+        }
+        Err(Problem::new(
+            429,
+            "this client has named too many new topics in a minute (--client-topics-max)",
+        ))
     }
 }
 
-/// The clients with open connections.
+/// Clients without a connection that are remembered until it is looked which of them can be forgotten.
+const REMEMBERED_MAX: usize = 1000;
+
+/// The clients with open connections, and those that have named topics of late.
 #[derive(Debug, Default)]
 pub(crate) struct Clients(Mutex<HashMap<IpAddr, Arc<Client>>>);
 
@@ -147,6 +216,10 @@ impl Admission {
         let address = network(address);
         let client = {
             let mut known = shared.clients.lock();
+            if known.len() >= shared.settings.connections_max + REMEMBERED_MAX {
+                let now = Instant::now();
+                known.retain(|_, client| !client.is_forgotten(now));
+            }
             let client = known
                 .entry(address)
                 .or_insert_with(|| Arc::new(Client::new(address, &shared.settings)));
@@ -180,7 +253,7 @@ impl Drop for Admission {
         open.fetch_sub(1, Ordering::Relaxed);
         let mut known = self.shared.clients.lock();
         self.client.connections.give_back(1);
-        if self.client.connections.is_unused() {
+        if self.client.is_forgotten(Instant::now()) {
             known.remove(&self.address);
         }
     }
@@ -217,6 +290,15 @@ mod tests {
         check("::ffff:192.0.2.7", "192.0.2.7");
         check("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::");
         check("::1", "::1");
+    }
+
+    #[test]
+    fn new_topics_are_counted_by_the_minute() {
+        let mut topics = NewTopics::new(2);
+        let now = topics.since;
+        assert!(topics.take(now) && topics.take(now) && !topics.take(now));
+        let later = now + NEW_TOPICS_TIME;
+        assert!(topics.take(later) && topics.take(later) && !topics.take(later));
     }
 
     #[test]

@@ -135,6 +135,7 @@ fn gateway_command(program: &str, listen: SocketAddr, kafka: &Kafka) -> Vec<Stri
         "--backend=kafka".to_owned(),
         format!("--kafka-brokers={}", kafka.brokers()),
         format!("--kafka-partitions={PARTITIONS}"),
+        "--kafka-create-topics".to_owned(),
     ]
     .into()
 }

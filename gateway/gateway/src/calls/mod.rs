@@ -100,7 +100,7 @@ fn described_writes() -> utoipa::openapi::OpenApi {
 /// Removes the answers that only a gateway with another storage gives.
 fn remove_answers(api: &mut utoipa::openapi::OpenApi, settings: &Settings) {
     let (of_writes, of_queries): (&[&str], &[&str]) = match settings.backend {
-        BackendName::Embedded => (&["403", "409"], &["502", "504"]),
+        BackendName::Embedded => (&["403", "404", "409"], &["502", "504"]),
         BackendName::Kafka => (&[], &["500"]),
     };
     for (path, item) in &mut api.paths.paths {

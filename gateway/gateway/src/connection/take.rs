@@ -4,8 +4,14 @@ use std::sync::Arc;
 
 use super::{Answer, Content, Due};
 use crate::{
-    answers::problem::Problem, call, calls::latest, clients::Client, http1, ingest,
-    log::backend::NotStaged, metrics::Call, worker::Worker,
+    answers::problem::Problem,
+    call,
+    calls::latest,
+    clients::Client,
+    http1, ingest,
+    log::backend::{By, NotStaged},
+    metrics::Call,
+    worker::Worker,
 };
 
 /// Result of the dispatch.
@@ -81,10 +87,11 @@ pub(super) fn take(
         return taken(Answer::Problem(Box::new(problem)), 0, 0);
     }
     worker.shared.release(received.saturating_sub(body_bytes));
-    let staged = worker
-        .staged
-        .borrow_mut()
-        .stage(&worker.shared, target, request);
+    let by = By {
+        shared: &worker.shared,
+        client,
+    };
+    let staged = worker.staged.borrow_mut().stage(by, target, request);
     match staged {
         Ok((share, records)) => taken(Answer::Log(worker.cycle(), share), body_bytes, records),
         Err(NotStaged::Problem(problem)) => {

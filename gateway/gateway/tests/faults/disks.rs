@@ -78,7 +78,12 @@ fn a_full_disk_below_kafka_is_reported_and_loses_no_acknowledged_record() {
     let settings = [("log.segment.bytes", "2097152")];
     let mut kafka = Kafka::start_on(&disk, &settings);
     let brokers = format!("--kafka-brokers={}", kafka.brokers());
-    let flags = ["--backend=kafka", &brokers, "--kafka-compression=none"];
+    let flags = [
+        "--backend=kafka",
+        &brokers,
+        "--kafka-compression=none",
+        "--kafka-create-topics",
+    ];
     let gateway = Gateway::start(&[], &flags);
     gateway.wait_for(204, "");
     let logs = gateway.fill(20_000, || {

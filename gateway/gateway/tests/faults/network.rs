@@ -29,6 +29,7 @@ fn behind_a_proxy() -> (Proxy, Kafka, Process, SocketAddr, TempDir) {
         "--backend=kafka",
         &format!("--kafka-brokers={}", proxy.address()),
         "--kafka-partitions=2",
+        "--kafka-create-topics",
     ];
     let mut gateway = Process::start("gateway", folder.path(), &command, &[]);
     gateway.wait_for(address);

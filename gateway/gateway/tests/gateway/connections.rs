@@ -518,6 +518,19 @@ fn a_read_ends_with_what_it_has_when_its_time_is_over() {
 }
 
 #[test]
+fn new_topics_of_one_client_are_limited() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &["--client-topics-max=3"]);
+    let statuses: Vec<u16> = (0..5)
+        .map(|number| gateway.put(&format!("t{number}"), "m f=1").status)
+        .collect();
+    // A minute may begin in between, but not twice.
+    let refused = statuses.iter().filter(|status| **status == 429).count();
+    assert!((1..=2).contains(&refused), "{statuses:?}");
+    assert_eq!(gateway.put("t0", "m f=1").status, 204);
+}
+
+#[test]
 fn a_client_that_does_not_read_is_disconnected() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &["--write-timeout=100ms"]);

@@ -133,7 +133,7 @@ pub(crate) fn kafka_command(brokers: &str, flags: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_waggle-gateway"));
     command
         .args(["serve", "--listen=127.0.0.1:0", "--backend=kafka"])
-        .args(["--kafka-brokers", brokers])
+        .args(["--kafka-brokers", brokers, "--kafka-create-topics"])
         .args(flags)
         .stderr(Stdio::null());
     command

@@ -2,7 +2,7 @@
 
 mod staged;
 
-pub(crate) use staged::{NotStaged, Staged};
+pub(crate) use staged::{By, NotStaged, Staged};
 
 use std::{
     sync::{Arc, atomic::Ordering},

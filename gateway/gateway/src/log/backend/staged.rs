@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::{
     answers::problem::Problem,
+    clients::Client,
     http1,
     ingest::{self, Ingest, Nowhere},
     log::{
@@ -21,6 +22,13 @@ use super::Backend;
 pub(crate) enum Staged {
     Embedded(Embedded),
     Kafka(kafka::Staging),
+}
+
+/// Who stages: the state that all share, and the client.
+#[derive(Clone, Copy)]
+pub(crate) struct By<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) client: &'a Client,
 }
 
 /// Why a request's records were not staged.
@@ -49,19 +57,23 @@ impl Staged {
     /// Adds the request's records to the cycle, all or none of them; returns their share and number.
     pub(crate) fn stage(
         &mut self,
-        shared: &Shared,
+        by: By<'_>,
         target: Ingest<'_>,
         request: &http1::Request<'_, '_>,
     ) -> Result<(Share, u32), NotStaged> {
+        let shared = by.shared;
         match (&shared.backend, self) {
             (Backend::Embedded(store), Self::Embedded(staged)) => {
-                Ok(staged.stage(store, shared, target, request)?)
+                Ok(staged.stage(store, by, target, request)?)
             }
             (Backend::Kafka(log), Self::Kafka(staging)) => {
                 let Some(topic) = staging.topic(target.topic, &log.topics) else {
                     // A request without records must not create a topic, so the body is parsed first.
                     ingest::check_topic(target.topic)?;
                     ingest::body(target.query, request)?.give(&mut Nowhere, &shared.clock)?;
+                    if !log.topics.is_known(target.topic) {
+                        by.client.name_topic()?;
+                    }
                     log.ask_for(target.topic)?;
                     return Err(NotStaged::NoTopicYet);
                 };
@@ -101,10 +113,11 @@ impl Embedded {
     fn stage(
         &mut self,
         store: &Store,
-        shared: &Shared,
+        by: By<'_>,
         target: Ingest<'_>,
         request: &http1::Request<'_, '_>,
     ) -> Result<(Share, u32), Problem> {
+        let shared = by.shared;
         let known = self.topic(target.topic, store);
         if known.is_none() {
             ingest::check_topic(target.topic)?;
@@ -115,6 +128,7 @@ impl Embedded {
             // A request without records must not create a topic, so the body is parsed first.
             None => {
                 body.give(&mut Nowhere, &shared.clock)?;
+                by.client.name_topic()?;
                 store
                     .topics
                     .slot(target.topic)

@@ -15,6 +15,9 @@ pub struct KafkaSettings {
     /// Prefix of topic names in Kafka
     #[arg(long, default_value = "", value_parser = prefix, requires = "kafka_brokers")]
     pub kafka_topic_prefix: String,
+    /// Create topics that do not exist. Without it their records are refused (404)
+    #[arg(long, requires = "kafka_brokers")]
+    pub kafka_create_topics: bool,
     /// Number of partitions of topics that the gateway creates; existing topics keep theirs [default: the broker's]
     #[arg(long, value_parser = clap::value_parser!(i32).range(1..=10_000), requires = "kafka_brokers")]
     pub kafka_partitions: Option<i32>,

@@ -115,6 +115,11 @@ impl Topics {
         }
     }
 
+    /// Whether the topic is ready, or was asked for a moment ago.
+    pub(crate) fn is_known(&self, name: &str) -> bool {
+        self.lock().entries.contains_key(name)
+    }
+
     /// Requests a lookup of the topic, unless one failed a moment ago.
     pub(super) fn ask(&self, name: &str) -> Result<(), Problem> {
         let mut known = self.lock();

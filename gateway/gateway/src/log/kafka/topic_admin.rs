@@ -31,8 +31,8 @@ const MADE_WITHIN: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Longest name of a topic in Kafka.
 const NAME_MAX_BYTES: usize = 249;
-/// Prefix of Kafka's internal topics.
-const INTERNAL_PREFIX: &str = "__";
+/// Prefix of topics that Kafka and programs beside it, such as a schema registry, keep for themselves.
+const INTERNAL_PREFIX: &str = "_";
 
 pub(super) struct TopicAdmin {
     inner: Arc<Inner>,
@@ -93,7 +93,7 @@ impl TopicAdmin {
             return Err(Problem::new(
                 403,
                 format!(
-                    "topic {name} is internal to Kafka: its name begins with {INTERNAL_PREFIX}"
+                    "topic {name} is internal to Kafka or its programs: its name begins with {INTERNAL_PREFIX}"
                 ),
             ));
         }
@@ -103,6 +103,10 @@ impl TopicAdmin {
         let begun = Instant::now();
         let mut look = self.inspect(name)?;
         if matches!(look, TopicState::Absent) {
+            if !self.inner.settings.kafka_create_topics {
+                let problem = "there is no topic {name} in Kafka, and this gateway creates none (--kafka-create-topics)";
+                return Err(Problem::new(404, problem.replace("{name}", name)));
+            }
             self.make(name)?;
         }
         let partitions = loop {

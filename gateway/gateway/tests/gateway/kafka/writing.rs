@@ -1,6 +1,9 @@
 //! Accepted records are in the topic, once, as they were sent; refused ones are not.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    process::{Command, Stdio},
+};
 
 use rdkafka::Timestamp;
 
@@ -84,6 +87,26 @@ fn accepted_records_are_in_their_partition_once_and_in_order() {
 }
 
 #[test]
+fn topics_are_created_only_if_that_is_allowed() {
+    let brokers = shared_broker().brokers();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_waggle-gateway"));
+    command.args(["serve", "--listen=127.0.0.1:0", "--backend=kafka"]);
+    command
+        .args(["--kafka-brokers", &brokers])
+        .stderr(Stdio::null());
+    let gateway = Gateway::start_by(&mut command);
+    let refused = gateway.put("uncreated", "m f=1");
+    assert_eq!(refused.status, 404, "{}", refused.body);
+    assert!(refused.body.contains("--kafka-create-topics"));
+    assert_eq!(partitions(&brokers, "uncreated"), 0);
+    let creating = self::gateway(&brokers, &[]);
+    assert_eq!(creating.put("uncreated", "m f=1").status, 204);
+    wait_until("the topic is seen", || {
+        gateway.put("uncreated", "m f=1").status == 204
+    });
+}
+
+#[test]
 fn refused_records_are_not_in_the_topic() {
     let kafka = shared_broker();
     let brokers = kafka.brokers();
@@ -91,7 +114,12 @@ fn refused_records_are_not_in_the_topic() {
     // The first records create the topic.
     assert_eq!(gateway.put("refused", "m f=").status, 400);
     assert_eq!(partitions(&brokers, "refused"), 0);
-    for (topic, status) in [("a%20b", 400), ("..", 400), ("__mine", 403)] {
+    for (topic, status) in [
+        ("a%20b", 400),
+        ("..", 400),
+        ("__mine", 403),
+        ("_schemas", 403),
+    ] {
         assert_eq!(gateway.put(topic, "m f=1").status, status, "{topic}");
     }
     // Kafka has no two topics that differ in these two characters alone.
