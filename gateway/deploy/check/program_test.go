@@ -68,6 +68,9 @@ func TestProgramsStart(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(folder, "token"), []byte("token-of-the-test"), 0o400); err != nil {
 			t.Fatal(err)
 		}
+		if err := os.WriteFile(filepath.Join(folder, "clients.yaml"), []byte("clients: []\n"), 0o400); err != nil {
+			t.Fatal(err)
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		command := exec.CommandContext(ctx, gateway(t), onThisMachine(container, folder)...)
@@ -124,6 +127,7 @@ func onThisMachine(container corev1.Container, folder string) []string {
 		"listen":              "127.0.0.1:0",
 		"admin-listen":        "127.0.0.1:0",
 		"influxdb-token-file": filepath.Join(folder, "token"),
+		"clients":             filepath.Join(folder, "clients.yaml"),
 		"store":               filepath.Join(folder, "store.db"),
 		"kafka-brokers":       "127.0.0.1:1",
 		"influxdb-url":        "http://127.0.0.1:1",

@@ -11,7 +11,7 @@ use tower::ServiceExt;
 use crate::{
     answers::problem::Problem,
     calls::{AnswerMemory, RestOfPage},
-    clients::Client,
+    clients::identity::caller::Caller,
     http1::{self, Persistence},
     metrics::Call,
     shared::Shared,
@@ -37,13 +37,13 @@ impl Owned {
     pub(crate) fn new(
         request: &http1::Request<'_, '_>,
         shared: &Arc<Shared>,
-        client: &Arc<Client>,
+        caller: &Caller,
     ) -> Self {
         let head = &request.head;
         let mut converted = convert(head);
         let mut in_flight = None;
         if let Ok(converted) = &mut converted {
-            converted.extensions_mut().insert(Arc::clone(client));
+            converted.extensions_mut().insert(caller.clone());
         }
         if let Ok(request_of_body) = &mut converted
             && reads_body(request_of_body)

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use crate::{
+    clients::identity::ClientsError,
     log::{
         kafka::{LogError, OpenError},
         store::StoreError,
@@ -16,6 +17,8 @@ use crate::{
 pub enum ServeError {
     #[error(transparent)]
     Settings(#[from] SettingsError),
+    #[error(transparent)]
+    Clients(#[from] ClientsError),
     #[error(transparent)]
     Database(#[from] DatabaseError),
     #[error(transparent)]

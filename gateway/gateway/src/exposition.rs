@@ -1,5 +1,7 @@
 //! The metrics page: counters of the workers, the log and the latest readings.
 
+use std::sync::atomic::Ordering;
+
 use waggle_service::metrics::Page;
 
 use crate::{log::backend::Backend, metrics::write_workers, shared::Shared};
@@ -9,6 +11,13 @@ pub(crate) fn exposition(shared: &Shared) -> String {
     let mut page = Page::new("waggle_gateway");
     write_workers(&mut page, &shared.workers);
     shared.gauges.write(&mut page);
+    if let Some(identities) = &shared.gate.identities {
+        page.gauge(
+            "clients_file_is_in_force",
+            "1 if the file of clients is in force, 0 if it has a mistake and an earlier one is",
+            u64::from(identities.is_current.load(Ordering::Relaxed)),
+        );
+    }
     page.counter(
         "clock_set_back_total",
         "How often the times of records without one went back with the clock",

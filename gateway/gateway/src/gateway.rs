@@ -18,7 +18,11 @@ use waggle_service::{admin, log};
 use crate::{
     answers::{answer::Canned, problem::Problem},
     calls,
-    clients::{Admission, Clients, NotAdmitted},
+    clients::identity::{self, Gate, Identities, pages::Pages},
+    clients::{
+        admission::{Admission, NotAdmitted},
+        client::Clients,
+    },
     connection,
     error::ServeError,
     http1::Persistence,
@@ -52,6 +56,9 @@ pub async fn serve(
     listening: impl FnOnce(SocketAddr),
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
+    settings.check_exposure()?;
+    let identities = settings.clients.as_deref().map(Identities::open);
+    let identities = identities.transpose()?.map(Arc::new);
     let settled: Vec<Arc<Notify>> = (0..settings.workers).map(|_| Arc::default()).collect();
     let database = Database::open(&settings, token)?;
     let (backend, ending) = Backend::open(&settings, &settled)?;
@@ -65,6 +72,14 @@ pub async fn serve(
         backend,
         database,
         clients: Clients::default(),
+        gate: Arc::new(Gate {
+            identities,
+            pages: Pages {
+                hosts: settings.allowed_hosts.clone(),
+                origins: settings.allowed_origins.clone(),
+            },
+            ..Gate::default()
+        }),
         clock: UniqueClock::default(),
         gauges: Gauges::default(),
         draining: AtomicBool::new(false),
@@ -73,6 +88,11 @@ pub async fn serve(
     let (begin_draining, draining) = watch::channel(false);
     let worker_ended = Arc::<Notify>::default();
     let (dealers, threads) = start_workers(&shared, &settled, &draining, &worker_ended)?;
+    let watch = shared
+        .gate
+        .identities
+        .as_ref()
+        .map(|identities| tokio::spawn(identity::watch(Arc::clone(identities))));
     let admin = for_admin.map(|(listener, address)| {
         log::note(format_args!("admin calls at http://{address}"));
         tokio::spawn(admin::serve(listener, calls::admin_router(&shared)))
@@ -102,8 +122,8 @@ pub async fn serve(
     }
     shared.backend.close();
     let ended = ending.wait();
-    if let Some(admin) = admin {
-        admin.abort();
+    for task in [admin, watch].into_iter().flatten() {
+        task.abort();
     }
     ended.and(served)
 }

@@ -19,11 +19,11 @@ mod metrics;
 mod queries;
 mod settings;
 mod shared;
-mod turns;
 mod worker;
 
 pub use calls::openapi;
-pub use clients::ClientSettings;
+pub use clients::identity::{ClientsError, NoRandomness, token_for};
+pub use clients::settings::ClientSettings;
 pub use error::ServeError;
 pub use gateway::serve;
 pub use log::{

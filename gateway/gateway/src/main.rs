@@ -3,12 +3,12 @@
 #[cfg(test)]
 mod reference;
 
-use std::{error::Error, process::ExitCode};
+use std::{error::Error, io::Write, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 use waggle_flags::{CompletionsArguments, ManArguments};
-use waggle_gateway::{Settings, TOKEN_VARIABLE};
-use waggle_service::program;
+use waggle_gateway::{ServeError, Settings, TOKEN_VARIABLE};
+use waggle_service::{log, program};
 use waggle_sink::SinkSettings;
 
 /// Accepts readings over HTTP and answers when they are durable.
@@ -25,6 +25,11 @@ enum Command {
     Serve(Box<Settings>),
     /// Move records from Kafka to InfluxDB until SIGTERM or SIGINT
     Sink(Box<SinkSettings>),
+    /// Make a token for a client, and the client's entry for the file of --clients
+    Token {
+        #[command(subcommand)]
+        command: TokenCommand,
+    },
     /// Print the OpenAPI document as JSON: that of a gateway with the same flags
     Openapi(Box<Settings>),
     /// Print a script with which a shell completes the arguments of waggle-gateway
@@ -33,10 +38,19 @@ enum Command {
     Man(ManArguments),
 }
 
+#[derive(Subcommand)]
+enum TokenCommand {
+    /// Print a new token to stdout, and the entry, which has its digest alone, to stderr
+    New {
+        /// Name of the client
+        name: String,
+    },
+}
+
 fn main() -> ExitCode {
     let command = waggle_flags::parse::<Arguments>(&[]).command;
     let token = std::env::var(TOKEN_VARIABLE).ok();
-    program::exit_code(match command {
+    let outcome = match command {
         Command::Serve(settings) => program::run_until_signal(async |shutdown| {
             waggle_gateway::serve(*settings, token, program::print_address, shutdown).await
         }),
@@ -46,12 +60,35 @@ fn main() -> ExitCode {
         Command::Openapi(settings) => {
             program::print(&waggle_gateway::openapi(&settings)).map_err(Into::into)
         }
+        Command::Token {
+            command: TokenCommand::New { name },
+        } => print_token(&name),
         Command::Completions(arguments) => {
             let script = waggle_flags::completions::<Arguments>("waggle-gateway", arguments.shell);
             program::print(script.trim_end()).map_err(Into::into)
         }
         Command::Man(arguments) => print_man_page(&arguments),
-    })
+    };
+    match outcome {
+        Err(error) if is_mistake_of_user(&*error) => {
+            log::error(format_args!("{error}"));
+            ExitCode::from(2)
+        }
+        outcome => program::exit_code(outcome),
+    }
+}
+
+/// Whether the arguments, or a file that they name, are wrong.
+fn is_mistake_of_user(error: &(dyn Error + 'static)) -> bool {
+    let reason = error.downcast_ref::<ServeError>();
+    reason.is_some_and(|reason| matches!(reason, ServeError::Settings(_) | ServeError::Clients(_)))
+}
+
+fn print_token(name: &str) -> Result<(), Box<dyn Error>> {
+    let (token, entry) = waggle_gateway::token_for(name)?;
+    // The entry is for the reader; a token that cannot be printed is the error.
+    let _ = writeln!(std::io::stderr().lock(), "{entry}");
+    Ok(program::print(&token)?)
 }
 
 /// Prints a man page, unless all of them went into a folder.

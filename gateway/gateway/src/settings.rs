@@ -9,14 +9,14 @@ use std::{
 use waggle_flags::{duration, positive_duration, size};
 
 use crate::{
-    clients::ClientSettings, log::kafka::KafkaSettings, queries::database::DatabaseSettings,
+    clients::settings::ClientSettings, log::kafka::KafkaSettings,
+    queries::database::DatabaseSettings,
 };
 
 /// Flags of `waggle-gateway serve`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Settings {
-    /// Address and port to listen on; port 0 selects a free one. There is no authentication: every client that reaches it can
-    /// write and read
+    /// Address and port to listen on; port 0 selects a free one. An address that other hosts can reach needs --clients or --insecure
     #[arg(long, default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,
     /// A second address, for /healthz, /readyz and /metrics only. Its connections do not count towards --connections-max; port 0
@@ -112,6 +112,21 @@ pub struct Settings {
     /// Maximum number of records of the store that are read after the start to restore latest readings, the newest of each topic
     #[arg(long, default_value_t = 20_000_000, value_parser = size(0..=1 << 40), requires = "store")]
     pub latest_restore_records: usize,
+    /// File of the clients with their tokens, rights and budgets; read again when it changes and at SIGHUP. Without it every client
+    /// that reaches the gateway can write and read
+    #[arg(long, value_name = "FILE")]
+    pub clients: Option<PathBuf>,
+    /// Listen on an address that other hosts can reach without --clients
+    #[arg(long)]
+    pub insecure: bool,
+    /// Hosts, without ports, that requests may name in their Host, separated by commas; others are answered 421. It keeps web pages
+    /// from reaching the gateway by a name of their own [default: any]
+    #[arg(long, value_name = "HOST,…", value_delimiter = ',')]
+    pub allowed_hosts: Vec<String>,
+    /// Origins of web pages that may send requests, as <https://panel.example>, separated by commas. Pages of other origins than the
+    /// gateway's own are refused (403)
+    #[arg(long, value_name = "ORIGIN,…", value_delimiter = ',')]
+    pub allowed_origins: Vec<String>,
     #[command(flatten)]
     pub client: ClientSettings,
     #[command(flatten)]
@@ -147,9 +162,22 @@ pub enum SettingsError {
     BrokersMissing,
     #[error("--kafka-brokers needs --backend kafka; the backend is embedded")]
     BrokersUnused,
+    #[error(
+        "--listen {0} can be reached by other hosts, and every client could write and read: expected --clients FILE, or --insecure"
+    )]
+    Insecure(SocketAddr),
 }
 
 impl Settings {
+    /// Refuses to serve clients of other hosts that nobody knows.
+    pub(crate) fn check_exposure(&self) -> Result<(), SettingsError> {
+        let is_safe = self.listen.ip().to_canonical().is_loopback();
+        if is_safe || self.insecure || self.clients.is_some() {
+            return Ok(());
+        }
+        Err(SettingsError::Insecure(self.listen))
+    }
+
     /// The chosen storage.
     pub(crate) fn backend_kind(&self) -> Result<BackendKind<'_>, SettingsError> {
         let brokers = self.kafka.kafka_brokers.as_deref();

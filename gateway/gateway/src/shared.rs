@@ -6,7 +6,8 @@ use std::sync::{
 };
 
 use crate::{
-    clients::Clients,
+    clients::client::Clients,
+    clients::identity::Gate,
     ingest::UniqueClock,
     log::backend::Backend,
     metrics::{Gauges, WorkerMetrics},
@@ -24,6 +25,7 @@ pub(crate) struct Shared {
     /// Answers the queries that the log itself cannot answer.
     pub(crate) database: Option<Database>,
     pub(crate) clients: Clients,
+    pub(crate) gate: Arc<Gate>,
     pub(crate) clock: UniqueClock,
     pub(crate) gauges: Gauges,
     pub(crate) workers: Vec<Arc<WorkerMetrics>>,

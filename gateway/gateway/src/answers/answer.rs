@@ -99,6 +99,9 @@ impl Canned {
         if let Some(seconds) = problem.retry_after() {
             fields.push(("retry-after", seconds.as_bytes()));
         }
+        if let Some(challenge) = problem.challenge() {
+            fields.push(("www-authenticate", challenge.as_bytes()));
+        }
         let head = AnswerHead {
             status: problem.status,
             fields: &fields,

@@ -72,6 +72,12 @@ impl Problem {
         matches!(self.status, 429 | 503).then_some(RETRY_AFTER_SECONDS)
     }
 
+    /// How a client says who it is, which 401 must name (RFC 9110, section 11.6.1).
+    pub(crate) fn challenge(&self) -> Option<&'static str> {
+        (self.status == 401)
+            .then_some("Bearer realm=\"waggle-gateway\", Basic realm=\"waggle-gateway\"")
+    }
+
     pub(crate) fn to_json(&self) -> Vec<u8> {
         let first = self.mistakes.first();
         let body = ProblemBody {
@@ -107,6 +113,12 @@ impl IntoResponse for Problem {
             response
                 .headers_mut()
                 .insert(header::RETRY_AFTER, HeaderValue::from_static(seconds));
+        }
+        if let Some(challenge) = self.challenge() {
+            response.headers_mut().insert(
+                header::WWW_AUTHENTICATE,
+                HeaderValue::from_static(challenge),
+            );
         }
         response
     }

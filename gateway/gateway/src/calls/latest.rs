@@ -21,7 +21,8 @@ use crate::{
         form::{Form, Scratch},
         problem::Problem,
     },
-    clients::Client,
+    clients::client::Client,
+    clients::identity::caller::Caller,
     http1::{self, Persistence},
     ingest::check_topic,
     log::latest::{Cursor, Reading},
@@ -56,10 +57,19 @@ pub(crate) fn is_plain_form(request: &http1::Request<'_, '_>) -> bool {
 }
 
 /// Writes the answer if there is such a reading; else returns false and leaves the call to the router.
-pub(crate) fn answer(worker: &Worker, head: &http1::Head<'_, '_>, out: &mut Vec<u8>) -> bool {
+pub(crate) fn answer(
+    worker: &Worker,
+    caller: &Caller,
+    head: &http1::Head<'_, '_>,
+    out: &mut Vec<u8>,
+) -> bool {
     let Some((topic, raw)) = plain_form(head.target) else {
         return false;
     };
+    // The router refuses it.
+    if !caller.may_read(topic) {
+        return false;
+    }
     let backend = &worker.shared.backend;
     let latest = backend.latest_readings();
     if latest.is_filling() {
@@ -172,12 +182,13 @@ fn decode(raw: &[u8], out: &mut Vec<u8>) -> bool {
 )]
 pub(super) async fn read_latest(
     State(shared): State<Arc<Shared>>,
-    Extension(client): Extension<Arc<Client>>,
+    Extension(caller): Extension<Caller>,
     Path(topic): Path<String>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     check_topic(&topic)?;
+    caller.check_read(&topic)?;
     let query = LatestQuery::parse(&uri)?;
     let accepts = headers.get_all(header::ACCEPT);
     let form = Form::from_accept(accepts.iter().map(HeaderValue::as_bytes));
@@ -191,7 +202,13 @@ pub(super) async fn read_latest(
     match query {
         LatestQuery::One(series) => answer_series(&shared, number, &series, form),
         LatestQuery::All { limit, after } => {
-            answer_page((&shared, &client), number, (limit, after), form).await
+            let page = PageRequest {
+                topic: number,
+                limit,
+                after,
+                form,
+            };
+            answer_page(&shared, &caller.client, page).await
         }
     }
 }
@@ -257,12 +274,25 @@ fn write(reading: Reading<'_>, form: Form, out: &mut Vec<u8>) {
     }
 }
 
-async fn answer_page(
-    (shared, client): (&Arc<Shared>, &Arc<Client>),
+/// A requested page of the readings of a topic.
+struct PageRequest {
     topic: Option<u32>,
-    (limit, after): (usize, Cursor),
+    limit: usize,
+    after: Cursor,
     form: Form,
+}
+
+async fn answer_page(
+    shared: &Arc<Shared>,
+    client: &Arc<Client>,
+    asked: PageRequest,
 ) -> Result<Response, Problem> {
+    let PageRequest {
+        topic,
+        limit,
+        after,
+        form,
+    } = asked;
     let bytes_max = shared.settings.answer_max_bytes;
     let mut memory = AnswerMemory::reserve(shared, client, bytes_max)?;
     let mut page = Page {

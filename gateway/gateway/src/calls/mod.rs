@@ -18,7 +18,13 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderValue, Method, Uri, header};
-use utoipa::OpenApi;
+use utoipa::{
+    OpenApi,
+    openapi::{
+        ResponseBuilder,
+        security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme},
+    },
+};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
@@ -79,6 +85,9 @@ fn documented_routes(settings: &Settings) -> OpenApiRouter<Arc<Shared>> {
         .routes(routes!(documentation::json))
         .routes(routes!(documentation::yaml));
     remove_answers(router.get_openapi_mut(), settings);
+    if settings.clients.is_some() {
+        add_identity(router.get_openapi_mut());
+    }
     router
 }
 
@@ -110,6 +119,33 @@ fn remove_answers(api: &mut utoipa::openapi::OpenApi, settings: &Settings) {
             let Some(operation) = operation else { continue };
             let answers = &mut operation.responses.responses;
             answers.retain(|status, _| !statuses.contains(&status.as_str()));
+        }
+    }
+}
+
+/// Adds the token that every call but the probes needs, and the answers of its check.
+fn add_identity(api: &mut utoipa::openapi::OpenApi) {
+    let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+    let components = api.components.get_or_insert_default();
+    components.add_security_scheme("token", scheme);
+    let answers = [
+        ("401", "The token is missing or not known"),
+        ("403", "The client has no right to it"),
+        ("429", "The client is above its budget"),
+    ];
+    for (path, item) in &mut api.paths.paths {
+        if matches!(&**path, "/healthz" | "/readyz") {
+            continue;
+        }
+        for operation in [&mut item.get, &mut item.put, &mut item.post] {
+            let Some(operation) = operation else { continue };
+            let required = SecurityRequirement::new("token", [""; 0]);
+            operation.security = Some(vec![required]);
+            for (status, description) in answers {
+                let answer = ResponseBuilder::new().description(description).build();
+                let known = &mut operation.responses.responses;
+                known.entry(status.to_owned()).or_insert(answer.into());
+            }
         }
     }
 }

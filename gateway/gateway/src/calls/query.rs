@@ -22,9 +22,11 @@ use super::{
 };
 use crate::{
     answers::problem::Problem,
-    clients::Client,
+    clients::client::Client,
+    clients::identity::caller::Caller,
+    clients::turns::Turn,
     ingest::check_topic,
-    log::store::{Block, Entries, Entry, ReadError, Span, measurement_bit, scan},
+    log::store::{Block, Entries, Entry, ReadError, Span, Until, measurement_bit, scan},
     queries::{
         aggregate::{self, Aggregate, Windows},
         database::{Author, Database, Failure, Gathered, Language, Limits, Question},
@@ -32,7 +34,6 @@ use crate::{
         render::Selection,
     },
     shared::Shared,
-    turns::Turn,
 };
 
 /// Default number of rows in an answer.
@@ -79,10 +80,12 @@ const LIMIT_DEFAULT: usize = 1000;
 )]
 pub(super) async fn query(
     State(shared): State<Arc<Shared>>,
-    Extension(client): Extension<Arc<Client>>,
+    Extension(caller): Extension<Caller>,
     uri: Uri,
 ) -> Result<Response, Problem> {
     let range_query = RangeQuery::parse(&uri, &shared)?;
+    caller.check_read(&range_query.span.topic)?;
+    let client = caller.client;
     let (answer, memory) = match &shared.database {
         Some(database) => range_query.ask(&shared, &client, database).await?,
         None => {
@@ -136,10 +139,12 @@ pub(super) async fn query(
 )]
 pub(super) async fn pass_query(
     State(shared): State<Arc<Shared>>,
-    Extension(client): Extension<Arc<Client>>,
+    Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     text: Bytes,
 ) -> Result<Response, Problem> {
+    caller.check_read_all()?;
+    let client = caller.client;
     let database = shared.database.as_ref();
     let database = database.expect("--query-pass-through requires --influxdb-url");
     let content_type = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
@@ -302,11 +307,6 @@ impl RangeQuery {
     }
 
     fn answer(&self, means: Means<'_>) -> Result<Read<ScanCount>, ReadError> {
-        let Means {
-            connection,
-            memory,
-            until,
-        } = means;
         let rows = match self.aggregate {
             None => Rows::AsTheyAre {
                 rows: Vec::new(),
@@ -322,20 +322,14 @@ impl RangeQuery {
             looked_at: 0,
             stop: None,
         };
+        let Means {
+            connection,
+            memory,
+            until,
+        } = means;
+        let mut bounds = Bounds { memory, until };
         let stopped_at = scan(connection, &self.span, |block| {
-            if progress.looked_at > 0 && until.is_over() {
-                progress.stop = Some(Stop::Limit);
-                return ControlFlow::Break(block.offset);
-            }
-            let ended = self.visit(block, &mut progress);
-            // Rows are written while windows are still there.
-            if let Rows::PerWindow(windows) = &progress.rows
-                && !memory.grow(self.max_bytes + windows.memory())
-            {
-                progress.stop = Some(Stop::NoMemory);
-                return ControlFlow::Break(block.offset);
-            }
-            ended
+            self.visit_within(&mut bounds, block, &mut progress)
         })?;
         let Progress {
             rows,
@@ -355,6 +349,28 @@ impl RangeQuery {
             body: self.body(rows.into_json(), stop.is_some()),
             found: ScanCount { looked_at },
         })
+    }
+
+    /// Adds a block's records, if there is time and memory.
+    fn visit_within(
+        &self,
+        bounds: &mut Bounds<'_>,
+        block: Block<'_>,
+        progress: &mut Progress,
+    ) -> ControlFlow<i64> {
+        if progress.looked_at > 0 && bounds.until.is_over() {
+            progress.stop = Some(Stop::Limit);
+            return ControlFlow::Break(block.offset);
+        }
+        let ended = self.visit(block, progress);
+        // Rows are written while windows are still there.
+        if let Rows::PerWindow(windows) = &progress.rows
+            && !bounds.memory.grow(self.max_bytes + windows.memory())
+        {
+            progress.stop = Some(Stop::NoMemory);
+            return ControlFlow::Break(block.offset);
+        }
+        ended
     }
 
     /// Adds a block's records, as long as nothing stops the query.
@@ -450,6 +466,12 @@ impl RangeQuery {
         });
         body.extend_from_slice(b",\"rows\":[");
     }
+}
+
+/// What bounds a query while it runs.
+struct Bounds<'a> {
+    memory: &'a mut AnswerMemory,
+    until: &'a Until,
 }
 
 /// What a query has gathered so far.

@@ -20,9 +20,12 @@ use super::{
 };
 use crate::{
     answers::problem::Problem,
-    clients::Client,
+    clients::client::Client,
+    clients::identity::caller::Caller,
     ingest::check_topic,
-    log::store::{Block, CommitTimes, Entries, ReadError, Span, TopicCommits, TopicSlot, scan},
+    log::store::{
+        Block, CommitTimes, Entries, ReadError, Span, TopicCommits, TopicSlot, Until, scan,
+    },
     queries::{
         render,
         render::{LogPosition, Selection},
@@ -120,11 +123,13 @@ pub(super) fn write_records() {}
 )]
 pub(super) async fn read_records(
     State(shared): State<Arc<Shared>>,
-    Extension(client): Extension<Arc<Client>>,
+    Extension(caller): Extension<Caller>,
     Path(topic): Path<String>,
     uri: Uri,
 ) -> Result<Response, Problem> {
     check_topic(&topic)?;
+    caller.check_read(&topic)?;
+    let client = caller.client;
     let request = Arc::new(PageRequest::parse(topic, &uri, &shared)?);
     let limit = request.limit;
     let bytes = request.reserved_bytes();
@@ -322,10 +327,7 @@ impl PageRequest {
 
     fn scan(&self, means: &Means<'_>, span: &Span, page: &mut Page) -> Result<i64, ReadError> {
         let next_offset = scan(means.connection, span, |block| {
-            if page.looked_at > 0 && means.until.is_over() {
-                return ControlFlow::Break(block.offset);
-            }
-            self.add_block(block, page)
+            self.add_block_in_time(means.until, block, page)
         })?;
         if page.is_corrupt {
             return Err(ReadError::Corrupt {
@@ -334,6 +336,18 @@ impl PageRequest {
             });
         }
         Ok(next_offset)
+    }
+
+    fn add_block_in_time(
+        &self,
+        until: &Until,
+        block: Block<'_>,
+        page: &mut Page,
+    ) -> ControlFlow<i64> {
+        if page.looked_at > 0 && until.is_over() {
+            return ControlFlow::Break(block.offset);
+        }
+        self.add_block(block, page)
     }
 
     fn add_block(&self, block: Block<'_>, page: &mut Page) -> ControlFlow<i64> {

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use crate::{
     answers::problem::Problem,
-    clients::Client,
+    clients::client::Client,
     log::store::{ReadError, Until},
     shared::Shared,
 };
@@ -115,21 +115,28 @@ pub(super) async fn read<T: Send + 'static>(
         .await
         .map_err(|_| too_many_reads())?;
     let (shared_by_work, client) = (Arc::clone(shared), Arc::clone(client));
-    let work = move |connection: &Connection, until: &Until| {
-        let mut memory = match AnswerMemory::reserve(&shared_by_work, &client, bytes) {
-            Ok(memory) => memory,
-            Err(problem) => return Ok(Err(problem)),
-        };
-        let read = work(Means {
-            connection,
-            memory: &mut memory,
-            until,
-        })?;
-        memory.settle(read.body.len());
-        Ok(Ok((read, Arc::new(memory))))
-    };
+    let reserve = move || AnswerMemory::reserve(&shared_by_work, &client, bytes);
     let readers = &shared.backend.embedded_store().readers;
+    let work = move |connection: &Connection, until: &Until| match reserve() {
+        Ok(memory) => read_counted(connection, until, memory, work).map(Ok),
+        Err(problem) => Ok(Err(problem)),
+    };
     readers.read(timeout, work).await.map_err(problem)?
+}
+
+fn read_counted<T>(
+    connection: &Connection,
+    until: &Until,
+    mut memory: AnswerMemory,
+    work: impl FnOnce(Means<'_>) -> Result<Read<T>, ReadError>,
+) -> Result<Counted<T>, ReadError> {
+    let read = work(Means {
+        connection,
+        memory: &mut memory,
+        until,
+    })?;
+    memory.settle(read.body.len());
+    Ok((read, Arc::new(memory)))
 }
 
 fn too_many_reads() -> Problem {

@@ -18,7 +18,8 @@ use crate::{
     answers::{answer, answer::AnswerHead, problem::Problem},
     call,
     calls::{AnswerMemory, RestOfPage},
-    clients::Admission,
+    clients::admission::Admission,
+    clients::identity::caller::CallerOfConnection,
     http1::{self, Persistence, Reader, SLOTS, Slots, Step},
     log::{
         cycle::{Cycle, Share},
@@ -84,6 +85,7 @@ enum Phase {
 pub(crate) struct Connection {
     worker: Rc<Worker>,
     admission: Admission,
+    caller: CallerOfConnection,
     stream: TcpStream,
     reader: Reader,
     input: Vec<u8>,
@@ -154,6 +156,10 @@ impl Connection {
             entered: None,
             timed_out: false,
             stopped_short: false,
+            caller: CallerOfConnection::new(
+                Arc::clone(&worker.shared.gate),
+                Arc::clone(admission.client()),
+            ),
             worker,
             admission,
         }
@@ -246,7 +252,7 @@ impl Connection {
                     Out::Behind
                 };
                 let arrived = Arrived { request, received };
-                match take(&self.worker, self.admission.client(), &arrived, out) {
+                match take(&self.worker, &mut self.caller, &arrived, out) {
                     Taken::Answered => return Some(length),
                     Taken::Behind => {
                         self.intake = Intake::Behind;

@@ -1,13 +1,11 @@
 //! Dispatch of a request: its records are staged for the log, or it is kept for the router.
 
-use std::sync::Arc;
-
 use super::{Answer, Content, Due};
 use crate::{
     answers::problem::Problem,
     call,
     calls::latest,
-    clients::Client,
+    clients::identity::caller::CallerOfConnection,
     http1, ingest,
     log::backend::{By, NotStaged},
     metrics::Call,
@@ -24,6 +22,27 @@ pub(super) enum Taken {
     Behind,
     /// Not dispatched: its topic is new and being looked up. To be repeated.
     NoTopicYet(Box<str>),
+}
+
+/// The answer to a request that its sender may not send.
+fn refusal(head: &http1::Head<'_, '_>, problem: Problem) -> Due {
+    let is_write = ingest::records_target(head.target).is_some();
+    Due {
+        call: if is_write {
+            Call::PutRecords
+        } else {
+            Call::Other
+        },
+        answer: Answer::Problem(Box::new(problem)),
+        body_bytes: 0,
+        records: 0,
+        persistence: head.persistence,
+        content: if head.method == "HEAD" {
+            Content::Withheld
+        } else {
+            Content::Sent
+        },
+    }
 }
 
 /// A complete request.
@@ -43,7 +62,7 @@ pub(super) enum Out<'a> {
 /// Dispatches a request: records are staged, any other call waits for its turn.
 pub(super) fn take(
     worker: &Worker,
-    client: &Arc<Client>,
+    caller: &mut CallerOfConnection,
     arrived: &Arrived<'_, '_>,
     out: Out<'_>,
 ) -> Taken {
@@ -52,11 +71,16 @@ pub(super) fn take(
         received,
     } = arrived;
     let head = &request.head;
+    if let Err(problem) = caller.judge(head) {
+        worker.shared.release(received);
+        return Taken::Records(refusal(head, problem));
+    }
+    let caller = &*caller;
     if latest::is_plain_form(request) && !worker.draining.get() {
         let Out::Next(out) = out else {
             return Taken::Behind;
         };
-        if latest::answer(worker, head, out) {
+        if latest::answer(worker, &caller.caller, head, out) {
             worker.metrics.count_answer(Call::Latest, 200);
             return Taken::Answered;
         }
@@ -67,7 +91,11 @@ pub(super) fn take(
     };
     let Some(target) = target else {
         worker.shared.release(received);
-        return Taken::Call(Box::new(call::Owned::new(request, &worker.shared, client)));
+        return Taken::Call(Box::new(call::Owned::new(
+            request,
+            &worker.shared,
+            &caller.caller,
+        )));
     };
     let taken = |answer, body_bytes, records| {
         Taken::Records(Due {
@@ -79,6 +107,11 @@ pub(super) fn take(
             content: Content::Sent,
         })
     };
+    let judged = caller.caller.check_write(target.topic);
+    if let Err(problem) = judged.and_then(|()| caller.count_bytes(request.body.len())) {
+        worker.shared.release(received);
+        return Taken::Records(refusal(head, problem));
+    }
     let body_bytes = request.body.len();
     let more = body_bytes.saturating_sub(received);
     if more > 0 && !worker.shared.reserve(more, body_bytes) {
@@ -89,7 +122,7 @@ pub(super) fn take(
     worker.shared.release(received.saturating_sub(body_bytes));
     let by = By {
         shared: &worker.shared,
-        client,
+        caller: &caller.caller,
     };
     let staged = worker.staged.borrow_mut().stage(by, target, request);
     match staged {

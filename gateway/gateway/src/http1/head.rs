@@ -25,9 +25,22 @@ pub struct Head<'a, 'slots> {
     pub headers: &'slots [httparse::Header<'a>],
     pub content_type: Option<&'a [u8]>,
     pub content_encoding: Option<&'a [u8]>,
+    /// What says who sends the request, and from where.
+    pub sender: Sender<'a>,
     /// Whether the connection may serve another request after this one.
     pub persistence: Persistence,
     pub expects_continue: bool,
+}
+
+/// The fields that say who sends a request, and from where.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Sender<'a> {
+    pub host: Option<&'a [u8]>,
+    pub authorization: Option<&'a [u8]>,
+    /// The origin of the web page whose script sends it.
+    pub origin: Option<&'a [u8]>,
+    /// How far the page and the target of a browser's request belong together (W3C, Fetch Metadata).
+    pub fetch_site: Option<&'a [u8]>,
 }
 
 /// Whether a connection stays open after a request and its answer (RFC 9112, section 9.3).
@@ -127,7 +140,7 @@ pub(super) fn read<'a, 'slots>(
     if facts.has_range && method == "PUT" {
         return Err(refuse(400, "a PUT with Content-Range is not served"));
     }
-    if version == 1 && !facts.has_host {
+    if version == 1 && facts.sender.host.is_none() {
         return Err(refuse(400, "the request has no Host"));
     }
     let head = Head {
@@ -136,6 +149,7 @@ pub(super) fn read<'a, 'slots>(
         headers,
         content_type: facts.content_type,
         content_encoding: facts.content_encoding,
+        sender: facts.sender,
         persistence: facts.persistence(version),
         expects_continue: facts.expects_continue && version == 1,
     };
@@ -161,7 +175,7 @@ fn check_absolute_form(target: &str) -> Result<(), Refusal> {
 /// The header fields, collected in one pass.
 #[derive(Default)]
 struct Facts<'a> {
-    has_host: bool,
+    sender: Sender<'a>,
     length: Option<usize>,
     chunked: bool,
     close: bool,
@@ -181,7 +195,12 @@ impl<'a> Facts<'a> {
             6 if name.eq_ignore_ascii_case("expect") => self.expect(value)?,
             10 if name.eq_ignore_ascii_case("connection") => self.connection(value),
             12 if name.eq_ignore_ascii_case("content-type") => self.content_type(value)?,
+            6 if name.eq_ignore_ascii_case("origin") => self.sender.origin = Some(value),
             13 if name.eq_ignore_ascii_case("content-range") => self.has_range = true,
+            13 if name.eq_ignore_ascii_case("authorization") => self.authorization(value)?,
+            14 if name.eq_ignore_ascii_case("sec-fetch-site") => {
+                self.sender.fetch_site = Some(value);
+            }
             14 if name.eq_ignore_ascii_case("content-length") => self.content_length(value)?,
             16 if name.eq_ignore_ascii_case("content-encoding") => self.content_encoding(value),
             17 if name.eq_ignore_ascii_case("transfer-encoding") => {
@@ -193,14 +212,21 @@ impl<'a> Facts<'a> {
     }
 
     /// An empty one says that the target's URI has no host (RFC 9112, section 3.2).
-    fn host(&mut self, value: &[u8]) -> Result<(), Refusal> {
-        if self.has_host {
+    fn host(&mut self, value: &'a [u8]) -> Result<(), Refusal> {
+        if self.sender.host.is_some() {
             return Err(refuse(400, "more than one Host"));
         }
         if !value.is_empty() && !is_authority(value) {
             return Err(refuse(400, "the Host is not a host with an optional port"));
         }
-        self.has_host = true;
+        self.sender.host = Some(value);
+        Ok(())
+    }
+
+    fn authorization(&mut self, value: &'a [u8]) -> Result<(), Refusal> {
+        if self.sender.authorization.replace(value).is_some() {
+            return Err(refuse(400, "more than one Authorization"));
+        }
         Ok(())
     }
 

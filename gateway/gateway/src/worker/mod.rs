@@ -8,8 +8,9 @@ use std::{
     cell::{Cell, RefCell},
     collections::HashMap,
     rc::Rc,
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
     task::Waker,
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use tokio::sync::Notify;
@@ -47,6 +48,15 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
+    /// Renews what all requests of a second share.
+    fn begin_second(&self, now: SystemTime) {
+        self.canned.borrow_mut().renew(now);
+        let second = now
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_secs());
+        self.shared.gate.second.store(second, Ordering::Relaxed);
+    }
+
     /// The current cycle. It is handed over as soon as every ready connection has run.
     pub(crate) fn cycle(&self) -> Rc<Cycle> {
         if !self.turn_is_open.replace(true) {

@@ -15,7 +15,9 @@ use tokio::{
 use waggle_service::log;
 
 use super::Worker;
-use crate::{clients::Admission, connection::Connection, metrics::WorkerMetrics, shared::Shared};
+use crate::{
+    clients::admission::Admission, connection::Connection, metrics::WorkerMetrics, shared::Shared,
+};
 
 /// A connection for a worker.
 pub(crate) struct Dealt {
@@ -53,7 +55,7 @@ pub(crate) async fn run(start: Start) {
         next_connection: Cell::new(0),
         shared: start.shared,
     });
-    worker.canned.borrow_mut().renew(SystemTime::now());
+    worker.begin_second(SystemTime::now());
     LocalSet::new()
         .run_until(serve(
             worker,
@@ -78,7 +80,7 @@ async fn serve(
             () = settled.notified() => worker.answer_settled().await,
             Some(dealt) = incoming.recv() => accept(&worker, dealt, &mut connections),
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
-            _ = second.tick() => worker.canned.borrow_mut().renew(SystemTime::now()),
+            _ = second.tick() => worker.begin_second(SystemTime::now()),
             _ = draining.wait_for(|begun| *begun) => break,
         }
     }

@@ -11,9 +11,13 @@ mod documents;
 #[cfg(test)]
 mod durability;
 #[cfg(test)]
+mod identity;
+#[cfg(test)]
 mod kafka;
 #[cfg(test)]
 mod latest;
+#[cfg(test)]
+mod limits;
 #[cfg(test)]
 mod openapi;
 #[cfg(test)]

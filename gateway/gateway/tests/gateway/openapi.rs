@@ -121,3 +121,19 @@ fn calls_that_a_configuration_does_not_serve_name_the_flag() {
         assert!(answer.body.contains(flag), "{call}: {}", answer.body);
     }
 }
+
+#[test]
+fn a_gateway_with_clients_documents_its_token() {
+    let document: Value = serde_json::from_str(&printed_document(&["--clients=x"])).unwrap();
+    assert_eq!(
+        document["components"]["securitySchemes"]["token"]["scheme"],
+        "bearer"
+    );
+    let paths = &document["paths"];
+    let write = &paths["/api/v1/topics/{topic}/records"]["put"];
+    assert!(write["security"][0]["token"].is_array(), "{write}");
+    for status in ["401", "403", "429"] {
+        assert!(write["responses"][status].is_object(), "{status}");
+    }
+    assert!(paths["/readyz"]["get"]["security"].is_null());
+}

@@ -166,7 +166,7 @@ mod tests {
         let mut at_fault = Vec::new();
         while let Some(piece) = bisection.piece() {
             writes += 1;
-            let is_wrong = |line: &&usize| wrong.contains(*line) && *line % 2 == 0;
+            let is_wrong = |line: &&usize| wrong.contains(*line) && (*line).is_multiple_of(2);
             let refused: Vec<usize> = piece.iter().filter(is_wrong).copied().collect();
             if refused.is_empty() {
                 written += piece.len();

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use crate::{
     answers::problem::Problem,
-    clients::Client,
+    clients::identity::audit::Event,
+    clients::identity::caller::Caller,
     http1,
     ingest::{self, Ingest, Nowhere},
     log::{
@@ -28,7 +29,7 @@ pub(crate) enum Staged {
 #[derive(Clone, Copy)]
 pub(crate) struct By<'a> {
     pub(crate) shared: &'a Shared,
-    pub(crate) client: &'a Client,
+    pub(crate) caller: &'a Caller,
 }
 
 /// Why a request's records were not staged.
@@ -72,7 +73,7 @@ impl Staged {
                     ingest::check_topic(target.topic)?;
                     ingest::body(target.query, request)?.give(&mut Nowhere, &shared.clock)?;
                     if !log.topics.is_known(target.topic) {
-                        by.client.name_topic()?;
+                        by.caller.client.name_topic()?;
                     }
                     log.ask_for(target.topic)?;
                     return Err(NotStaged::NoTopicYet);
@@ -128,11 +129,12 @@ impl Embedded {
             // A request without records must not create a topic, so the body is parsed first.
             None => {
                 body.give(&mut Nowhere, &shared.clock)?;
-                by.client.name_topic()?;
-                store
-                    .topics
-                    .slot(target.topic)
-                    .map_err(|_| Problem::too_many_topics())?
+                by.caller.client.name_topic()?;
+                let slot = store.topics.slot(target.topic);
+                let slot = slot.map_err(|_| Problem::too_many_topics())?;
+                let topic = target.topic;
+                by.caller.note(Event::TopicCreated { topic });
+                slot
             }
         };
         let chunk = self.staged.chunk(slot);

@@ -152,17 +152,7 @@ pub(super) fn open_for_reading(file: &Path) -> Result<Connection, StoreError> {
 ///
 /// The store is created here, readable by its owner alone: SQLite gives its other files the same mode.
 fn lock(file: &Path) -> Result<File, StoreError> {
-    let failed = |source: std::io::Error| match source.kind() {
-        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem if file.is_file() => {
-            StoreError::ReadOnly {
-                file: file.to_owned(),
-            }
-        }
-        _ => StoreError::Lock {
-            file: file.to_owned(),
-            source,
-        },
-    };
+    let failed = |source| lock_error(file, source);
     let lock = File::options()
         .read(true)
         .write(true)
@@ -178,6 +168,16 @@ fn lock(file: &Path) -> Result<File, StoreError> {
             file: file.to_owned(),
         }),
         Err(TryLockError::Error(source)) => Err(failed(source)),
+    }
+}
+
+fn lock_error(file: &Path, source: std::io::Error) -> StoreError {
+    let file = file.to_owned();
+    match source.kind() {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem if file.is_file() => {
+            StoreError::ReadOnly { file }
+        }
+        _ => StoreError::Lock { file, source },
     }
 }
 

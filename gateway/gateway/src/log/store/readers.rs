@@ -13,7 +13,7 @@ use std::{
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{chunk::Entries, file, file::StoreError};
-use crate::turns::Turns;
+use crate::clients::turns::Turns;
 
 /// Chunks read in one read transaction: a long one would keep the write-ahead log from being reset.
 const CHUNKS_PER_VIEW: i64 = 64;

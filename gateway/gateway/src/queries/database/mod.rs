@@ -22,8 +22,8 @@ use tokio::{runtime::Handle, sync::oneshot, time::Instant};
 use waggle_influxdb::{Address, AddressError, Open, Token, TokenError, annotated_csv::Csv, form};
 
 use crate::{
+    clients::turns::{NoTurn, Turn, Turns},
     settings::Settings,
-    turns::{NoTurn, Turn, Turns},
 };
 use rows::Gathering;
 

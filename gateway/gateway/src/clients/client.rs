@@ -13,36 +13,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use waggle_flags::size;
-
-use crate::{answers::problem::Problem, settings::Settings, shared::Shared, turns::Turns};
-
-/// Flags with the limits of one client.
-#[derive(Debug, Clone, clap::Args)]
-#[command(
-    next_help_heading = "Limits of one client (an IPv4 address, or a network of 64 bits of IPv6)"
-)]
-pub struct ClientSettings {
-    /// Maximum number of open connections of one client; above it 429 [default: half of --connections-max; no limit for clients on
-    /// this host]
-    #[arg(long, value_parser = size(1..=1 << 20))]
-    pub client_connections_max: Option<usize>,
-    /// Maximum size of the parts of bodies that one client has sent while the rest is not there yet, in bytes; above it 429
-    /// [default: half of --in-flight-max-bytes; no limit for clients on this host]
-    #[arg(long, value_parser = size(1..=1 << 40))]
-    pub client_in_flight_max_bytes: Option<usize>,
-    /// Maximum size of the answers to reads and queries that one client has not read yet, in bytes; above it 429 [default: half of
-    /// --answers-max-bytes; no limit for clients on this host]
-    #[arg(long, value_parser = size(1..=1 << 40))]
-    pub client_answers_max_bytes: Option<usize>,
-    /// Maximum number of reads and queries of one client that run at the same time; sixteen times as many wait, above that 429
-    /// [default: half of --query-concurrency; no limit for clients on this host]
-    #[arg(long, value_parser = size(1..=64))]
-    pub client_query_concurrency: Option<usize>,
-    /// Maximum number of new topics of one client in a minute; above it 429 [default: 60; no limit for clients on this host]
-    #[arg(long, value_parser = size(1..=1 << 20))]
-    pub client_topics_max: Option<usize>,
-}
+use super::turns::Turns;
+use crate::{answers::problem::Problem, settings::Settings};
 
 /// A part of something that is limited.
 #[derive(Debug)]
@@ -96,7 +68,8 @@ impl Share {
 /// What one client has taken.
 #[derive(Debug)]
 pub(crate) struct Client {
-    connections: Share,
+    pub(crate) address: IpAddr,
+    pub(super) connections: Share,
     /// Bytes of bodies of which a part is missing.
     pub(crate) in_flight: Share,
     /// Bytes of answers that it has not read.
@@ -137,7 +110,7 @@ impl NewTopics {
 }
 
 impl Client {
-    fn new(address: IpAddr, settings: &Settings) -> Self {
+    pub(super) fn new(address: IpAddr, settings: &Settings) -> Self {
         let limit = |chosen: Option<usize>, whole: usize| match chosen {
             Some(max) => max,
             None if address.is_loopback() => usize::MAX,
@@ -149,6 +122,7 @@ impl Client {
         let answers = client.client_answers_max_bytes;
         let reads = client.client_query_concurrency;
         Self {
+            address,
             connections: Share::new(connections),
             in_flight: Share::new(limit(in_flight, settings.in_flight_max_bytes)),
             answers: Share::new(limit(answers, settings.answers_max_bytes)),
@@ -161,7 +135,7 @@ impl Client {
     }
 
     /// Whether nothing need be known of it: it has no connection, and has named no topic of late.
-    fn is_forgotten(&self, now: Instant) -> bool {
+    pub(super) fn is_forgotten(&self, now: Instant) -> bool {
         let topics = self.new_topics.lock();
         let topics = topics.unwrap_or_else(PoisonError::into_inner);
         let is_quiet = topics.count == 0 || now.duration_since(topics.since) >= NEW_TOPICS_TIME;
@@ -187,86 +161,18 @@ impl Client {
     }
 }
 
-/// Clients without a connection that are remembered until it is looked which of them can be forgotten.
-const REMEMBERED_MAX: usize = 1000;
-
 /// The clients with open connections, and those that have named topics of late.
 #[derive(Debug, Default)]
 pub(crate) struct Clients(Mutex<HashMap<IpAddr, Arc<Client>>>);
 
-/// An open connection, counted until it is dropped.
-pub(crate) struct Admission {
-    shared: Arc<Shared>,
-    address: IpAddr,
-    client: Arc<Client>,
-}
-
-/// Why a connection is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NotAdmitted {
-    /// Too many are open.
-    Full,
-    /// Too many of the same client are open.
-    ClientFull,
-}
-
-impl Admission {
-    /// Counts a connection from this address.
-    pub(crate) fn new(shared: &Arc<Shared>, address: IpAddr) -> Result<Self, NotAdmitted> {
-        let address = network(address);
-        let client = {
-            let mut known = shared.clients.lock();
-            if known.len() >= shared.settings.connections_max + REMEMBERED_MAX {
-                let now = Instant::now();
-                known.retain(|_, client| !client.is_forgotten(now));
-            }
-            let client = known
-                .entry(address)
-                .or_insert_with(|| Arc::new(Client::new(address, &shared.settings)));
-            // It is not removed while it has a connection, and a new one gets its first here.
-            if !client.connections.take(1) {
-                return Err(NotAdmitted::ClientFull);
-            }
-            Arc::clone(client)
-        };
-        let open = &shared.gauges.connections;
-        let before = open.fetch_add(1, Ordering::Relaxed);
-        let admission = Self {
-            shared: Arc::clone(shared),
-            address,
-            client,
-        };
-        if before >= shared.settings.connections_max {
-            return Err(NotAdmitted::Full);
-        }
-        Ok(admission)
-    }
-
-    pub(crate) fn client(&self) -> &Arc<Client> {
-        &self.client
-    }
-}
-
-impl Drop for Admission {
-    fn drop(&mut self) {
-        let open = &self.shared.gauges.connections;
-        open.fetch_sub(1, Ordering::Relaxed);
-        let mut known = self.shared.clients.lock();
-        self.client.connections.give_back(1);
-        if self.client.is_forgotten(Instant::now()) {
-            known.remove(&self.address);
-        }
-    }
-}
-
 impl Clients {
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<IpAddr, Arc<Client>>> {
+    pub(super) fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<IpAddr, Arc<Client>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The network that counts as one client.
-fn network(address: IpAddr) -> IpAddr {
+pub(super) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {
             let [a, b, c, d, ..] = address.segments();

@@ -1,0 +1,96 @@
+//! Lines about who was refused and what was changed: JSON on stderr, one a line, never one per accepted request.
+
+use std::{
+    io::Write,
+    net::IpAddr,
+    sync::atomic::{AtomicU64, Ordering},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use serde::Serialize;
+
+/// Lines in a second; further ones are counted and not written.
+const LINES_MAX: u64 = 10;
+
+/// Writes audit lines within their limit.
+#[derive(Debug, Default)]
+pub(crate) struct Audit {
+    second: AtomicU64,
+    written: AtomicU64,
+    left_out: AtomicU64,
+}
+
+/// What happened.
+#[derive(Debug, Serialize)]
+#[serde(tag = "audit", rename_all = "snake_case")]
+pub(crate) enum Event<'a> {
+    /// A request was refused.
+    Refused { status: u16, detail: &'a str },
+    /// A topic was created in the embedded store.
+    TopicCreated { topic: &'a str },
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(flatten)]
+    event: Event<'a>,
+    /// Seconds since 1970.
+    time: u64,
+    /// The address, or the network of 64 bits.
+    client: IpAddr,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    identity: Option<&'a str>,
+    /// Lines that were left out before this one.
+    #[serde(skip_serializing_if = "is_zero")]
+    left_out: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl Audit {
+    pub(crate) fn write(&self, event: Event<'_>, client: IpAddr, identity: Option<&str>) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let time = now.map_or(0, |since| since.as_secs());
+        if !self.is_due(time) {
+            return;
+        }
+        let line = Line {
+            event,
+            time,
+            client,
+            identity,
+            left_out: self.left_out.swap(0, Ordering::Relaxed),
+        };
+        let text = serde_json::to_string(&line).expect("strings and numbers are always JSON");
+        // A closed stderr cannot be reported anywhere.
+        let _ = writeln!(std::io::stderr().lock(), "{text}");
+    }
+
+    /// Counts a line; whether it is to be written.
+    fn is_due(&self, second: u64) -> bool {
+        if self.second.swap(second, Ordering::Relaxed) != second {
+            self.written.store(0, Ordering::Relaxed);
+        }
+        let is_due = self.written.fetch_add(1, Ordering::Relaxed) < LINES_MAX;
+        if !is_due {
+            self.left_out.fetch_add(1, Ordering::Relaxed);
+        }
+        is_due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_limited_by_the_second() {
+        let audit = Audit::default();
+        let due = |second: u64| (0..30).filter(|_| audit.is_due(second)).count();
+        assert_eq!((due(1), due(1), due(2)), (10, 0, 10));
+        assert_eq!(audit.left_out.load(Ordering::Relaxed), 20 + 30 + 20);
+    }
+}

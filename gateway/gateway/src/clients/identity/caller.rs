@@ -1,0 +1,197 @@
+//! Who sends the requests of a connection, and the judgement of each request.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use super::{Gate, Identities, Identity, audit::Event, pages, token};
+use crate::{answers::problem::Problem, clients::client::Client, http1::Head};
+
+/// Who sends a request.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    gate: Arc<Gate>,
+    /// Its address.
+    pub(crate) client: Arc<Client>,
+    /// `None` if this gateway knows no identities.
+    pub(crate) identity: Option<Arc<Identity>>,
+}
+
+impl Caller {
+    /// Refuses a write to a topic without the right to it.
+    pub(crate) fn check_write(&self, topic: &str) -> Result<(), Problem> {
+        let allows = |identity: &Arc<Identity>| identity.write.allow(topic);
+        self.check(topic, "write to", allows)
+    }
+
+    pub(crate) fn may_read(&self, topic: &str) -> bool {
+        let identity = self.identity.as_ref();
+        identity.is_none_or(|identity| identity.read.allow(topic))
+    }
+
+    /// Refuses a read of a topic without the right to it.
+    pub(crate) fn check_read(&self, topic: &str) -> Result<(), Problem> {
+        let allows = |identity: &Arc<Identity>| identity.read.allow(topic);
+        self.check(topic, "read", allows)
+    }
+
+    fn check(
+        &self,
+        topic: &str,
+        what: &str,
+        allows: impl Fn(&Arc<Identity>) -> bool,
+    ) -> Result<(), Problem> {
+        match &self.identity {
+            Some(identity) if !allows(identity) => {
+                let name = &identity.name;
+                Err(self.refuse(403, format!("client {name} may not {what} topic {topic}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses what is about all topics without the right to read them all.
+    pub(crate) fn check_read_all(&self) -> Result<(), Problem> {
+        match &self.identity {
+            Some(identity) if !identity.read.allow_all() => {
+                let name = &identity.name;
+                Err(self.refuse(403, format!("client {name} may not read all topics")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The problem of a refusal, of which the audit has a line.
+    fn refuse(&self, status: u16, detail: impl Into<String>) -> Problem {
+        let problem = Problem::new(status, detail);
+        self.note(Event::Refused {
+            status,
+            detail: &problem.detail,
+        });
+        problem
+    }
+
+    /// Writes an audit line.
+    pub(crate) fn note(&self, event: Event<'_>) {
+        let identity = self.identity.as_ref().map(|identity| &*identity.name);
+        self.gate.audit.write(event, self.client.address, identity);
+    }
+}
+
+/// The caller of a connection, which usually is the same for all of its requests: the credentials are looked up once.
+pub(crate) struct CallerOfConnection {
+    pub(crate) caller: Caller,
+    /// The `Authorization` of the identity.
+    authorization: Vec<u8>,
+    version: u64,
+}
+
+impl CallerOfConnection {
+    pub(crate) fn new(gate: Arc<Gate>, client: Arc<Client>) -> Self {
+        Self {
+            caller: Caller {
+                gate,
+                client,
+                identity: None,
+            },
+            authorization: Vec::new(),
+            version: 0,
+        }
+    }
+
+    /// Judges a request by its head: whether a web page of another origin sends it, who sends it, and the sender's budget.
+    #[inline]
+    pub(crate) fn judge(&mut self, head: &Head<'_, '_>) -> Result<(), Problem> {
+        let pages = &self.caller.gate.pages;
+        let sender = &head.sender;
+        if sender.origin.is_some() || sender.fetch_site.is_some() || !pages.hosts.is_empty() {
+            pages::check(sender, pages)
+                .map_err(|(status, detail)| self.caller.refuse(status, detail))?;
+        }
+        match self.caller.gate.identities.clone() {
+            Some(identities) if !is_open_to_all(head.target) => {
+                self.identify(&identities, sender.authorization)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Identifies the sender of a request, and counts it into the sender's budget.
+    fn identify(
+        &mut self,
+        identities: &Identities,
+        authorization: Option<&[u8]>,
+    ) -> Result<(), Problem> {
+        let unknown = |caller: &Caller, detail: &str| caller.refuse(401, detail);
+        let version = identities.version();
+        let presented =
+            authorization.ok_or_else(|| unknown(&self.caller, "this gateway needs a token"))?;
+        let is_known = self.caller.identity.is_some()
+            && self.version == version
+            && self.authorization == presented;
+        if !is_known {
+            self.leave();
+            let digest = token::read_authorization(presented);
+            let identity = digest.and_then(|digest| identities.table().get(&digest).cloned());
+            let identity =
+                identity.ok_or_else(|| unknown(&self.caller, "the token is not known here"))?;
+            self.enter(identity)?;
+            self.authorization.clear();
+            self.authorization.extend_from_slice(presented);
+            self.version = version;
+        }
+        let Some(identity) = &self.caller.identity else {
+            return Ok(());
+        };
+        let second = self.caller.gate.second.load(Ordering::Relaxed);
+        let max = identity.requests_per_second;
+        if identity.usage.requests.take(1, max, second) {
+            return Ok(());
+        }
+        Err(self.over_budget(identity, "requests per second"))
+    }
+
+    /// Counts bytes of a body into the sender's budget.
+    pub(crate) fn count_bytes(&self, bytes: usize) -> Result<(), Problem> {
+        let Some(identity) = &self.caller.identity else {
+            return Ok(());
+        };
+        let second = self.caller.gate.second.load(Ordering::Relaxed);
+        let max = identity.bytes_per_second;
+        if identity.usage.bytes.take(bytes as u64, max, second) {
+            return Ok(());
+        }
+        Err(self.over_budget(identity, "bytes per second"))
+    }
+
+    fn enter(&mut self, identity: Arc<Identity>) -> Result<(), Problem> {
+        let open = &identity.usage.connections;
+        if open.fetch_add(1, Ordering::Relaxed) >= identity.connections {
+            open.fetch_sub(1, Ordering::Relaxed);
+            return Err(self.over_budget(&identity, "open connections"));
+        }
+        self.caller.identity = Some(identity);
+        Ok(())
+    }
+
+    fn over_budget(&self, identity: &Identity, what: &str) -> Problem {
+        let name = &identity.name;
+        let detail = format!("client {name} is above its limit of {what}");
+        self.caller.refuse(429, detail)
+    }
+
+    fn leave(&mut self) {
+        if let Some(identity) = self.caller.identity.take() {
+            identity.usage.connections.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for CallerOfConnection {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// Probes of the process have no token, and learn nothing.
+fn is_open_to_all(target: &str) -> bool {
+    matches!(target, "/healthz" | "/readyz")
+}

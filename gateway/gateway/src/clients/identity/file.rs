@@ -1,0 +1,196 @@
+//! The file of `--clients`: YAML, checked as a whole before any of it is in force.
+
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use serde::Deserialize;
+
+use super::{Identity, Table, rights::Patterns, token};
+use crate::ingest::TOPIC_MAX_BYTES;
+
+/// Largest file that is read.
+const FILE_MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Why a file of clients is not in force.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientsError {
+    #[error("reading the clients {file}: {source}")]
+    Read {
+        file: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("the clients {file} are larger than {FILE_MAX_BYTES} bytes")]
+    TooLarge { file: PathBuf },
+    #[error("the clients {file}: {problem}")]
+    Syntax { file: PathBuf, problem: String },
+    #[error("the clients {file}: {}", problems.join("; "))]
+    Content {
+        file: PathBuf,
+        problems: Vec<String>,
+    },
+}
+
+/// The file as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawFile {
+    clients: Vec<RawClient>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawClient {
+    name: String,
+    /// Digests of its tokens: the old and the new one while a client changes over.
+    tokens: Vec<String>,
+    #[serde(default)]
+    write: Vec<String>,
+    #[serde(default)]
+    read: Vec<String>,
+    requests_per_second: Option<u64>,
+    bytes_per_second: Option<u64>,
+    connections: Option<usize>,
+}
+
+/// Reads the file; clients that were in force keep what they have used.
+pub(super) fn read(file: &Path, before: &Table) -> Result<Table, ClientsError> {
+    let failed = |source| ClientsError::Read {
+        file: file.to_owned(),
+        source,
+    };
+    let length = std::fs::metadata(file).map_err(failed)?.len();
+    if length > FILE_MAX_BYTES {
+        return Err(ClientsError::TooLarge {
+            file: file.to_owned(),
+        });
+    }
+    let text = std::fs::read_to_string(file).map_err(failed)?;
+    let raw: RawFile = serde_saphyr::from_str(&text).map_err(|error| ClientsError::Syntax {
+        file: file.to_owned(),
+        problem: first_line(&error.to_string()),
+    })?;
+    check(raw, before).map_err(|problems| ClientsError::Content {
+        file: file.to_owned(),
+        problems,
+    })
+}
+
+/// Further lines of an error quote the file.
+fn first_line(text: &str) -> String {
+    let line = text.lines().find(|line| !line.trim().is_empty());
+    line.unwrap_or_default().trim().to_owned()
+}
+
+fn check(raw: RawFile, before: &Table) -> Result<Table, Vec<String>> {
+    let (mut table, mut problems, mut names) = (Table::new(), Vec::new(), HashSet::new());
+    for (number, client) in (1..).zip(raw.clients) {
+        let place = format!("client {number} ({:?})", client.name);
+        if !names.insert(client.name.clone()) {
+            problems.push(format!("{place}: another client has this name"));
+        }
+        check_client(&client, &place, &mut problems);
+        let usage = before
+            .values()
+            .find(|identity| *identity.name == *client.name)
+            .map_or_else(Arc::default, |identity| Arc::clone(&identity.usage));
+        let patterns =
+            |texts: &[String]| Patterns(texts.iter().map(|text| (&**text).into()).collect());
+        let identity = Arc::new(Identity {
+            name: (&*client.name).into(),
+            write: patterns(&client.write),
+            read: patterns(&client.read),
+            requests_per_second: client.requests_per_second.unwrap_or(u64::MAX),
+            bytes_per_second: client.bytes_per_second.unwrap_or(u64::MAX),
+            connections: client.connections.unwrap_or(usize::MAX),
+            usage,
+        });
+        for text in &client.tokens {
+            match token::read_digest(text) {
+                None => problems.push(format!(
+                    "{place}: expected tokens to be SHA-256 digests of 64 hexadecimal digits, as `waggle-gateway token new` prints them"
+                )),
+                Some(digest) => {
+                    if table.insert(digest, Arc::clone(&identity)).is_some() {
+                        problems.push(format!("{place}: a token is that of another client or given twice"));
+                    }
+                }
+            }
+        }
+    }
+    if problems.is_empty() {
+        Ok(table)
+    } else {
+        Err(problems)
+    }
+}
+
+fn check_client(client: &RawClient, place: &str, problems: &mut Vec<String>) {
+    let is_visible = |character: char| character.is_ascii_graphic();
+    if !(1..=100).contains(&client.name.len()) || !client.name.chars().all(is_visible) {
+        problems.push(format!(
+            "{place}: expected a name of 1 to 100 visible ASCII characters"
+        ));
+    }
+    if client.tokens.is_empty() {
+        problems.push(format!("{place}: expected at least one token"));
+    }
+    for pattern in client.write.iter().chain(&client.read) {
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-*".contains(&byte);
+        let is_pattern =
+            (1..=TOPIC_MAX_BYTES).contains(&pattern.len()) && pattern.bytes().all(is_allowed);
+        if !is_pattern {
+            problems.push(format!(
+                "{place}: {pattern:?} is no pattern of topics: expected the characters A-Z a-z 0-9 . _ - and * for any of them"
+            ));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_file(text: &str, expected: &[&str]) {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        let said = match read(file.path(), &Table::new()) {
+            Ok(table) => format!("{} tokens", table.len()),
+            Err(error) => error.to_string(),
+        };
+        for part in expected {
+            assert!(said.contains(part), "{said:?} has no {part:?}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_place() {
+        let digest = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        let client = |more: &str| format!("clients:\n- name: a\n  tokens: [{digest}]\n{more}");
+        check_file("clients: []", &["0 tokens"]);
+        check_file(
+            &client("  write: [plant.*]\n  read: ['*']\n"),
+            &["1 tokens"],
+        );
+        check_file(&client("  rights: []\n"), &["rights", "line 4"]);
+        check_file(&client("  write: 7\n"), &["line 4"]);
+        check_file(
+            &client("  write: ['a/b']\n"),
+            &["client 1 (\"a\")", "a/b", "pattern"],
+        );
+        check_file(
+            "clients:\n- name: a\n  tokens: [abc]\n",
+            &["client 1", "SHA-256"],
+        );
+        check_file(
+            "clients:\n- name: ''\n  tokens: []\n",
+            &["visible", "at least one token"],
+        );
+        let twice = client(&format!("- name: a\n  tokens: [{digest}]\n"));
+        check_file(&twice, &["client 2", "has this name", "another client"]);
+        check_file("", &["the clients"]);
+    }
+}

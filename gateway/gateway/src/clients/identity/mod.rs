@@ -1,0 +1,164 @@
+//! Who sends a request, and what that client may do: tokens, rights by topic and budgets, from the file of `--clients`.
+//!
+//! [`file`] reads it, [`token`] makes and checks tokens, [`rights`] judges topics, [`pages`] web pages, [`Identities`] is what is in force, and [`watch`] reads the
+//! file again. Without a file nothing of this is used.
+
+pub(crate) mod audit;
+pub(crate) mod caller;
+mod file;
+pub(crate) mod pages;
+mod rights;
+mod token;
+mod watch;
+
+pub use file::ClientsError;
+pub(crate) use watch::watch;
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    },
+};
+
+use audit::Audit;
+use pages::Pages;
+use rights::Patterns;
+use token::Digest;
+pub use token::NoRandomness;
+
+/// A new token for a client: the token, and the client's entry for the file of `--clients`.
+///
+/// # Errors
+/// If the system has no random numbers.
+pub fn token_for(name: &str) -> Result<(String, String), NoRandomness> {
+    let token = token::make()?;
+    let digest = token::hexadecimal(&token::digest_of(token.as_bytes()));
+    let entry = format!("- name: {name}\n  tokens: [{digest}]\n  write: []\n  read: []");
+    Ok((token, entry))
+}
+
+/// What decides who may send requests.
+#[derive(Default)]
+pub(crate) struct Gate {
+    /// The clients with tokens; `None` if everyone may do everything.
+    pub(crate) identities: Option<Arc<Identities>>,
+    pub(crate) pages: Pages,
+    pub(crate) audit: Audit,
+    /// The current second, by which budgets are counted.
+    pub(crate) second: AtomicU64,
+}
+
+/// A client with a token, and what it may do.
+#[derive(Debug)]
+pub(crate) struct Identity {
+    pub(crate) name: Box<str>,
+    write: Patterns,
+    read: Patterns,
+    /// Limits; none is `u64::MAX`.
+    requests_per_second: u64,
+    bytes_per_second: u64,
+    connections: usize,
+    usage: Arc<Usage>,
+}
+
+/// What a client has used; it survives a new version of the file.
+#[derive(Debug, Default)]
+struct Usage {
+    requests: Meter,
+    bytes: Meter,
+    connections: AtomicUsize,
+}
+
+/// An amount in the current second.
+#[derive(Debug, Default)]
+struct Meter {
+    second: AtomicU64,
+    used: AtomicU64,
+}
+
+impl Meter {
+    /// Adds an amount, if nothing or less than the maximum was used in this second: a request that is larger than what is left is
+    /// not refused, or one above the maximum never could be sent.
+    fn take(&self, amount: u64, max: u64, second: u64) -> bool {
+        if max == u64::MAX {
+            return true;
+        }
+        if self.second.swap(second, Ordering::Relaxed) != second {
+            self.used.store(0, Ordering::Relaxed);
+        }
+        self.used.load(Ordering::Relaxed) < max && {
+            self.used.fetch_add(amount, Ordering::Relaxed);
+            true
+        }
+    }
+}
+
+/// Identities by the digest of their token.
+type Table = HashMap<Digest, Arc<Identity>>;
+
+/// The clients in force.
+pub(crate) struct Identities {
+    file: PathBuf,
+    table: RwLock<Arc<Table>>,
+    /// Counts the versions of the table, so that connections notice a new one without a lock.
+    version: AtomicU64,
+    /// Whether the file as it is now is in force.
+    pub(crate) is_current: AtomicBool,
+}
+
+impl Identities {
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// If it cannot be read or has a mistake.
+    pub(crate) fn open(file: &Path) -> Result<Self, ClientsError> {
+        let table = file::read(file, &Table::new())?;
+        Ok(Self {
+            file: file.to_owned(),
+            table: RwLock::new(Arc::new(table)),
+            version: AtomicU64::new(1),
+            is_current: AtomicBool::new(true),
+        })
+    }
+
+    /// Reads the file again. After a mistake what was in force remains.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    fn renew(&self) -> Result<usize, ClientsError> {
+        let read = file::read(&self.file, &self.table());
+        self.is_current.store(read.is_ok(), Ordering::Relaxed);
+        let table = read?;
+        let count = table.len();
+        let mut current = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        *current = Arc::new(table);
+        self.version.fetch_add(1, Ordering::Release);
+        Ok(count)
+    }
+
+    fn table(&self) -> Arc<Table> {
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&table)
+    }
+
+    fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_meter_counts_by_the_second() {
+        let meter = Meter::default();
+        assert!(meter.take(2, 3, 7) && meter.take(2, 3, 7) && !meter.take(1, 3, 7));
+        assert!(meter.take(9, 3, 8) && !meter.take(1, 3, 8));
+        assert!(meter.take(1, u64::MAX, 8));
+        assert!(!Meter::default().take(1, 0, 8));
+    }
+}

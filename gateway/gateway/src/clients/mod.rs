@@ -1,0 +1,7 @@
+//! Clients: by address, with what each may take of what all share; and by token, with rights and budgets.
+
+pub(crate) mod admission;
+pub(crate) mod client;
+pub(crate) mod identity;
+pub(crate) mod settings;
+pub(crate) mod turns;
