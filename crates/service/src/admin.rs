@@ -1,15 +1,18 @@
 //! The admin listener: it answers probes and metrics alone, independently of the load on the main listener.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::VecDeque, time::Duration};
 
 use axum::{Router, routing::get};
 use hyper::{header, server::conn::http1};
 use hyper_util::{rt::TokioIo, service::TowerToHyperService};
-use tokio::{net::TcpListener, sync::Semaphore};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    task::{AbortHandle, JoinSet},
+};
 
 use crate::{log, metrics::MEDIA_TYPE};
 
-/// Most connections at once; further ones wait to be accepted.
+/// Most connections at once; a further one takes the place of the oldest.
 const CONNECTIONS_MAX: usize = 64;
 /// Timeout of a connection, which has one request.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -29,36 +32,59 @@ pub async fn serve(listener: TcpListener, router: Router) {
 
 /// Answers one request on each connection until `shutdown`; then returns when the open connections have ended.
 pub async fn serve_until(listener: TcpListener, router: Router, shutdown: impl Future) {
-    let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let mut open = Open::default();
     tokio::select! {
-        () = accept(&listener, &router, &room) => {}
+        () = accept(&listener, &router, &mut open) => {}
         _ = shutdown => {}
     }
     drop(listener);
-    let all = u32::try_from(CONNECTIONS_MAX).expect("a small number");
-    // It is never closed.
-    let _ = room.acquire_many(all).await;
+    while open.connections.join_next().await.is_some() {}
 }
 
-async fn accept(listener: &TcpListener, router: &Router, room: &Arc<Semaphore>) {
-    // It is never closed.
-    while let Ok(permit) = Arc::clone(room).acquire_owned().await {
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
+/// The open connections.
+#[derive(Default)]
+struct Open {
+    connections: JoinSet<()>,
+    /// The same, the oldest first; some may have ended.
+    order: VecDeque<AbortHandle>,
+}
+
+impl Open {
+    /// Adds a connection. The oldest one makes room for it: connections that say nothing must not keep probes away.
+    fn add(&mut self, connection: impl Future<Output = ()> + Send + 'static) {
+        if self.order.len() >= CONNECTIONS_MAX {
+            self.order.retain(|connection| !connection.is_finished());
+        }
+        if self.order.len() >= CONNECTIONS_MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            oldest.abort();
+        }
+        self.order.push_back(self.connections.spawn(connection));
+    }
+}
+
+async fn accept(listener: &TcpListener, router: &Router, open: &mut Open) {
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            Some(_) = open.connections.join_next() => continue,
+        };
+        match accepted {
+            Ok((stream, _)) => open.add(answer(stream, router.clone())),
             Err(error) => {
                 log::warn(format_args!("accepting an admin connection: {error}"));
                 tokio::time::sleep(ACCEPT_PAUSE).await;
-                continue;
             }
-        };
-        let service = TowerToHyperService::new(router.clone());
-        tokio::spawn(async move {
-            let _permit = permit;
-            let serving = http1::Builder::new()
-                .keep_alive(false)
-                .serve_connection(TokioIo::new(stream), service);
-            // A client that is too slow, or disconnects, retries.
-            let _ = tokio::time::timeout(ANSWER_TIMEOUT, serving).await;
-        });
+        }
     }
+}
+
+/// Answers the request of a connection.
+async fn answer(stream: TcpStream, router: Router) {
+    let serving = http1::Builder::new()
+        .keep_alive(false)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    // A client that is too slow, or disconnects, retries.
+    let _ = tokio::time::timeout(ANSWER_TIMEOUT, serving).await;
 }

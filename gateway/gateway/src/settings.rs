@@ -19,8 +19,8 @@ pub struct Settings {
     /// Address and port to listen on; port 0 selects a free one. An address that other hosts can reach needs --clients or --insecure
     #[arg(long, default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,
-    /// A second address, for /healthz, /readyz and /metrics only. Its connections do not count towards --connections-max; port 0
-    /// selects a free one
+    /// A second address, for /healthz, /readyz and /metrics, which are not at --listen then. Its connections do not count towards
+    /// --connections-max; port 0 selects a free one
     #[arg(long, value_name = "ADDRESS")]
     pub admin_listen: Option<SocketAddr>,
     /// Storage of records: a file of the gateway, or a Kafka cluster

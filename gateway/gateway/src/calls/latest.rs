@@ -177,6 +177,7 @@ fn decode(raw: &[u8], out: &mut Vec<u8>) -> bool {
         ),
         (status = 400, description = "A parameter is wrong", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 404, description = "No reading of this series is kept", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 429, description = "This client has not read too many answers", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
         (status = 503, description = "After a start: the readings are still being restored from the store; or clients have not read too many answers", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
     )
 )]

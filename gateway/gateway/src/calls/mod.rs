@@ -77,10 +77,11 @@ fn documented_routes(settings: &Settings) -> OpenApiRouter<Arc<Shared>> {
     if is_served(OptionalCall::PassQuery) {
         router = router.routes(routes!(query::pass_query));
     }
+    // They have a listener of their own.
+    if settings.admin_listen.is_none() {
+        router = router.merge(admin_routes());
+    }
     router = router
-        .routes(routes!(admin::healthz))
-        .routes(routes!(admin::readyz))
-        .routes(routes!(admin::metrics))
         .routes(routes!(documentation::page))
         .routes(routes!(documentation::json))
         .routes(routes!(documentation::yaml));
@@ -114,8 +115,13 @@ fn remove_answers(api: &mut utoipa::openapi::OpenApi, settings: &Settings) {
     };
     for (path, item) in &mut api.paths.paths {
         let is_query = path == QUERY_PATH;
-        let statuses = if is_query { of_queries } else { of_writes };
-        for operation in [&mut item.get, &mut item.put, &mut item.post] {
+        let of_others = if is_query { of_queries } else { of_writes };
+        let of_get = if is_query { of_queries } else { &[] };
+        for (operation, statuses) in [
+            (&mut item.get, of_get),
+            (&mut item.put, of_others),
+            (&mut item.post, of_others),
+        ] {
             let Some(operation) = operation else { continue };
             let answers = &mut operation.responses.responses;
             answers.retain(|status, _| !statuses.contains(&status.as_str()));
@@ -167,13 +173,16 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .with_state(Arc::clone(shared))
 }
 
-/// The router of the admin calls alone.
-pub(crate) fn admin_router(shared: &Arc<Shared>) -> Router {
-    let (router, _) = OpenApiRouter::new()
+fn admin_routes() -> OpenApiRouter<Arc<Shared>> {
+    OpenApiRouter::new()
         .routes(routes!(admin::healthz))
         .routes(routes!(admin::readyz))
         .routes(routes!(admin::metrics))
-        .split_for_parts();
+}
+
+/// The router of the admin calls alone.
+pub(crate) fn admin_router(shared: &Arc<Shared>) -> Router {
+    let (router, _) = admin_routes().split_for_parts();
     router
         .method_not_allowed_fallback(method_not_allowed)
         .fallback(not_found)

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Read, Write};
 
-use crate::support::{Client, Gateway, command, put, store};
+use crate::support::{Client, Gateway, command, put, store, wait_until};
 
 /// Sends the bytes on one connection and collects the answers until the gateway closes it, as "status status …".
 #[track_caller]
@@ -200,6 +200,20 @@ fn admin_listener_answers_while_clients_use_all_connections() {
     for target in ["/healthz", "/readyz", "/metrics"].repeat(30) {
         assert_eq!(ask(target).status, 200, "{target}");
     }
+    // Silent ones do not keep a further one waiting until they are given up: it takes the place of the oldest alone.
+    let mut silent: Vec<Client> = (0..64)
+        .map(|_| Client::connect(address.parse().unwrap()).unwrap())
+        .collect();
+    assert_eq!(ask("/healthz").status, 200);
+    silent[40].send(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(silent[40].answer().expect("it is open").status, 200);
+    drop(open);
+    wait_until("there is room for a connection", || {
+        let mut client = gateway.client();
+        let request = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+        let is_sent = client.socket().write_all(request).is_ok();
+        is_sent && client.answer().is_some_and(|answer| answer.status == 404)
+    });
     assert_eq!(ask("/api/v1/topics/t/records").status, 404);
     assert_eq!(ask("/documentation").status, 404);
 }
