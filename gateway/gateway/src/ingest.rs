@@ -5,7 +5,7 @@
 use std::{
     borrow::Cow,
     sync::atomic::{AtomicI64, AtomicU64, Ordering},
-    time::Duration,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use waggle_record::{
@@ -69,20 +69,42 @@ const AHEAD_MAX_NS: i64 = 1_000_000_000;
 /// Times are multiples of this, plus the number of times that the clock was set back, modulo this.
 const STEP_NS: i64 = 8;
 
+/// What is wrong with a time that is too far ahead.
+const AHEAD: &str = "expected a time that is not further ahead of the gateway's clock than it allows (--time-ahead-max)";
+
 /// Times for records without one: the server's clock, each value once.
 ///
 /// Under a burst they run ahead of the clock. If the clock is set back by more than a second, they follow it; the remainder
 /// of the division by [`STEP_NS`] then changes, so that they differ from those that were given before.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct UniqueClock {
     last: AtomicI64,
     set_back: AtomicU64,
+    /// Latest time that a record may bring.
+    latest: AtomicI64,
+}
+
+impl Default for UniqueClock {
+    fn default() -> Self {
+        Self {
+            last: AtomicI64::new(0),
+            set_back: AtomicU64::new(0),
+            latest: AtomicI64::new(i64::MAX),
+        }
+    }
 }
 
 impl UniqueClock {
+    /// Refuses times of records that are further ahead of `now`, until the next call.
+    pub(crate) fn allow_ahead(&self, now: SystemTime, ahead: Duration) {
+        let latest = now.duration_since(UNIX_EPOCH).unwrap_or_default() + ahead;
+        let latest = i64::try_from(latest.as_nanos()).unwrap_or(i64::MAX);
+        self.latest.store(latest, Ordering::Relaxed);
+    }
+
     fn next(&self) -> i64 {
-        let now = std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
             .map_or(0, |since| {
                 i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
             });
@@ -194,9 +216,13 @@ impl Body<'_> {
     ) -> Result<u32, Problem> {
         let mut mistakes = Vec::new();
         let mut count = 0;
+        let latest = clock.latest.load(Ordering::Relaxed);
         for line in line_protocol::lines(&self.text) {
             let read = line.and_then(|line| line.time_ns(self.precision).map(|time| (line, time)));
             match read {
+                Ok((line, Some(time))) if time > latest => {
+                    mistakes.push(Mistake::new(line.number, 1, AHEAD.to_owned()));
+                }
                 Ok((line, time)) if mistakes.is_empty() => {
                     intake.add(&line, time.unwrap_or_else(|| clock.next()))?;
                     count += 1;

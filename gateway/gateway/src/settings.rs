@@ -79,6 +79,10 @@ pub struct Settings {
     /// Maximum size of the file of the store, in bytes; above it 503; 0 disables the limit
     #[arg(long, default_value_t = 0, requires = "store")]
     pub store_max_bytes: u64,
+    /// Maximum time that a record may be ahead of the gateway's clock; above it 400. A record of a far future hides all later ones of its
+    /// series from the latest readings [default: any]
+    #[arg(long, value_name = "DURATION", value_parser = positive_duration)]
+    pub time_ahead_max: Option<Duration>,
     /// Maximum number of topics
     #[arg(long, default_value_t = 10_000, value_parser = size(1..=crate::log::store::TOPICS_MAX as u64))]
     pub topics_max: usize,

@@ -51,6 +51,9 @@ impl Worker {
     /// Renews what all requests of a second share.
     fn begin_second(&self, now: SystemTime) {
         self.canned.borrow_mut().renew(now);
+        if let Some(ahead) = self.shared.settings.time_ahead_max {
+            self.shared.clock.allow_ahead(now, ahead);
+        }
         let second = now
             .duration_since(UNIX_EPOCH)
             .map_or(0, |since| since.as_secs());

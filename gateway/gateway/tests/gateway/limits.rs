@@ -448,3 +448,29 @@ fn an_answer_stops_at_its_limits_with_the_next_offset() {
         sum.body
     );
 }
+
+#[test]
+fn a_record_of_a_far_future_hides_no_later_ones() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &["--time-ahead-max=1h"]);
+    let hour = 3_600_000_000_000;
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = i64::try_from(now.unwrap().as_nanos()).unwrap();
+    let (soon, late) = (now + hour / 2, now + 2 * hour);
+    let body = format!("m f=1 {soon}\nm f=2 {late}");
+    let refused = gateway.put("t", &body);
+    assert_eq!(refused.status, 400);
+    assert!(refused.body.contains("\"line\":2"), "{}", refused.body);
+    assert!(
+        refused.body.contains("--time-ahead-max"),
+        "{}",
+        refused.body
+    );
+    let json = format!("{{\"measurement\":\"m\",\"fields\":{{\"f\":1}},\"time\":{late}}}");
+    let request = put("t", &json).replace("Host", "Content-Type: application/json\r\nHost");
+    assert_eq!(gateway.ask(&request).status, 400);
+    assert_eq!(gateway.put("t", &format!("m f=3 {soon}")).status, 204);
+    assert_eq!(gateway.put("t", "m f=4").status, 204);
+    let latest = gateway.get("/api/v1/topics/t/latest?series=m");
+    assert!(latest.body.contains("\"f\":3"), "{}", latest.body);
+}
