@@ -1,7 +1,7 @@
 //! Who sends a request, and what that client may do: tokens, rights by topic and budgets, from the file of `--clients`.
 //!
-//! [`file`] reads it, [`token`] makes and checks tokens, [`rights`] judges topics, [`pages`] web pages, [`Identities`] is what is in force, and [`watch`] reads the
-//! file again. Without a file nothing of this is used.
+//! `file` reads it, `token` makes and checks tokens, `rights` judges topics, `pages` web pages, `audit` writes down who was refused,
+//! [`Identities`] is what is in force, and [`watch()`] reads the file again. Without a file nothing of this is used.
 
 pub(crate) mod audit;
 pub(crate) mod caller;

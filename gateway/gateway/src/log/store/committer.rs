@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, ErrorCode, ffi, params};
 use tokio::sync::Notify;
 use waggle_service::log::warn;
 
@@ -42,11 +42,15 @@ struct Reason<'a>(&'a rusqlite::Error);
 impl fmt::Display for Reason<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(formatter)?;
-        match self.0.sqlite_error() {
-            Some(error) => write!(formatter, " (SQLite's code {})", error.extended_code),
+        match extended_code(self.0) {
+            Some(code) => write!(formatter, " (SQLite's code {code})"),
             None => Ok(()),
         }
     }
+}
+
+fn extended_code(error: &rusqlite::Error) -> Option<i32> {
+    error.sqlite_error().map(|error| error.extended_code)
 }
 
 /// Why a batch was not written.
@@ -55,6 +59,16 @@ enum Failure {
     BeforeCommit(rusqlite::Error),
     /// All of it may be in the write-ahead log: SQLite wrote it there, and failed after that.
     DuringCommit(rusqlite::Error),
+}
+
+impl Failure {
+    /// On a full disk the last page of the transaction, which makes it valid, was not written.
+    fn from_commit(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::BeforeCommit(error),
+            _ => Self::DuringCommit(error),
+        }
+    }
 }
 
 impl From<rusqlite::Error> for Failure {
@@ -194,6 +208,8 @@ impl Committer {
         }
         match self.overwrite_tail() {
             Ok(()) => Fate::Absent,
+            // The index of the write-ahead log cannot grow, which comes after the write and its sync.
+            Err(error) if extended_code(&error) == Some(ffi::SQLITE_IOERR_SHMSIZE) => Fate::Absent,
             Err(error) => {
                 if is_due {
                     let reason = Reason(&error);
@@ -263,7 +279,7 @@ impl Committer {
             self.changes.push((slot, log));
         }
         let mut commit = self.connection.prepare_cached("COMMIT")?;
-        commit.execute([]).map_err(Failure::DuringCommit)?;
+        commit.execute([]).map_err(Failure::from_commit)?;
         Ok(())
     }
 
