@@ -5,6 +5,7 @@ import (
 	"context"
 	"debug/elf"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -71,9 +72,10 @@ func TestProgramsStart(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(folder, "clients.yaml"), []byte("clients: []\n"), 0o400); err != nil {
 			t.Fatal(err)
 		}
+		admin := freeAddress(t)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
-		command := exec.CommandContext(ctx, gateway(t), onThisMachine(container, folder)...)
+		command := exec.CommandContext(ctx, gateway(t), onThisMachine(container, folder, admin)...)
 		command.Stderr = os.Stderr
 		out, err := command.StdoutPipe()
 		if err != nil {
@@ -82,10 +84,11 @@ func TestProgramsStart(t *testing.T) {
 		if err := command.Start(); err != nil {
 			t.Fatal(err)
 		}
-		address := listening(out)
-		if address == "" {
+		if listening(out) == "" {
 			t.Fatalf("it ended before it listened: %v", command.Wait())
 		}
+		// Probes go to the port of the admin calls.
+		address := "http://" + admin
 		if status := get(t, ctx, address+container.LivenessProbe.HTTPGet.Path); status != http.StatusOK {
 			t.Errorf("liveness probe: expected 200, found %d", status)
 		}
@@ -121,11 +124,22 @@ func stop(t *testing.T, command *exec.Cmd, grace time.Duration) {
 	}
 }
 
+// An address on which nothing listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
 // The arguments of a container, with folders and addresses of the machine that the test runs on.
-func onThisMachine(container corev1.Container, folder string) []string {
+func onThisMachine(container corev1.Container, folder, admin string) []string {
 	instead := map[string]string{
 		"listen":              "127.0.0.1:0",
-		"admin-listen":        "127.0.0.1:0",
+		"admin-listen":        admin,
 		"influxdb-token-file": filepath.Join(folder, "token"),
 		"clients":             filepath.Join(folder, "clients.yaml"),
 		"store":               filepath.Join(folder, "store.db"),
