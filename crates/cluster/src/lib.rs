@@ -29,7 +29,8 @@ pub use job::{
 pub use labels::{APP_LABEL, COMPONENT_LABEL, PART_LABEL, RUN_LABEL, START_LABEL, TRIAL_LABEL};
 pub use manifests::{Manifest, ManifestError, read_manifests};
 pub use objects::{
-    Created, Ledger, LeftBehind, LeftBehindError, ObjectError, Place, StillThere, left_behind,
+    CordonError, Created, Ledger, LeftBehind, LeftBehindError, ObjectError, Place, StillThere,
+    left_behind,
 };
 pub use placement::{
     Behind, Capacity, Closed, NodeCapacity, NodeFacts, PodPlace, PodSize, SystemPod, Unknown,
@@ -39,8 +40,8 @@ pub use pods::{
     ContainerState, ContainerStatus, Event, ExecEnd, ExecError, LogLines, NotRunning, PodPort,
     PodStatus, Reason, Streams, Stuck, WaitLimits,
 };
-pub use rights::{KindRight, guess_kind, network_policy, rbac};
+pub use rights::{ClusterRight, KindRight, guess_kind, network_policy, rbac};
 pub use workloads::{
-    ApiKind, Awaited, EndError, NotReady, PodUsage, Scope, Service, ServicePort, TargetPort,
-    selector_of,
+    ApiKind, Awaited, EndError, EvictionError, NotReady, PodUsage, Scope, Service, ServicePort,
+    TargetPort, selector_of,
 };

@@ -25,6 +25,9 @@ pub(crate) struct RightsOf {
     /// `waggle plan` cannot say what is free
     #[arg(long)]
     pub(crate) nodes: bool,
+    /// Also a right to evict pods, and a ClusterRole that allows to cordon nodes: for studies whose faults drain nodes
+    #[arg(long)]
+    pub(crate) drain: bool,
     /// The file of a system that is manifests or a chart: also the rights for the kinds of its objects, as they are with the defaults of
     /// its parameters
     #[arg(long, value_name = "FILE")]

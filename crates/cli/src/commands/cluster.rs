@@ -3,6 +3,8 @@
 use anyhow::Result;
 #[cfg(feature = "cluster")]
 use anyhow::{Context, anyhow, bail};
+#[cfg(feature = "cluster")]
+use waggle_cluster::ClusterRight;
 
 #[cfg(feature = "cluster")]
 use crate::commands::system::shared::runtime;
@@ -17,7 +19,10 @@ pub(crate) fn run(arguments: &Cluster) -> Result<Exit> {
                 Some(file) => kinds_of(file, &rights.namespace)?,
                 None => Vec::new(),
             };
-            waggle_cluster::rbac(&rights.namespace, rights.nodes, &kinds)
+            let nodes = rights.nodes.then_some(ClusterRight::NodeFacts);
+            let drain = rights.drain.then_some(ClusterRight::Drains);
+            let cluster_rights: Vec<ClusterRight> = nodes.into_iter().chain(drain).collect();
+            waggle_cluster::rbac(&rights.namespace, &cluster_rights, &kinds)
         }
         Cluster::NetworkPolicy(traffic) => {
             let system = traffic.system_namespace.as_deref();

@@ -39,6 +39,8 @@ pub(crate) struct Call<'a> {
     pub subresource: Option<&'a str>,
     pub query: Vec<(&'a str, String)>,
     pub body: Option<Value>,
+    /// How often it is sent until there is an answer that counts.
+    pub attempts_max: u32,
 }
 
 /// An answer, and the instant that the server's clock showed.
@@ -64,6 +66,7 @@ impl<'a> Call<'a> {
             subresource: None,
             query: Vec::new(),
             body: None,
+            attempts_max: ATTEMPTS_MAX,
         }
     }
 
@@ -84,6 +87,12 @@ impl<'a> Call<'a> {
 
     pub(crate) fn body(mut self, body: Value) -> Self {
         self.body = Some(body);
+        self
+    }
+
+    /// Who asks repeats it, by what the answer says.
+    pub(crate) fn single_attempt(mut self) -> Self {
+        self.attempts_max = 1;
         self
     }
 
@@ -158,7 +167,7 @@ pub(crate) async fn send_text(client: &Client, call: &Call<'_>) -> Result<Sent, 
         let wait = match sent {
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(Problem::Answer(failure))) => {
-                if !is_worth_repeating(failure.code) || attempts == ATTEMPTS_MAX {
+                if !is_worth_repeating(failure.code) || attempts == call.attempts_max {
                     return Err(failure.into_error(call.target(), attempts));
                 }
                 failure.retry_after.unwrap_or(pause)
@@ -179,7 +188,7 @@ pub(crate) async fn send_text(client: &Client, call: &Call<'_>) -> Result<Sent, 
 }
 
 fn check_attempts(call: &Call<'_>, attempts: u32, why: String) -> Result<(), ApiError> {
-    if attempts < ATTEMPTS_MAX {
+    if attempts < call.attempts_max {
         return Ok(());
     }
     Err(ApiError::Unreachable {
@@ -249,6 +258,14 @@ fn failure(code: u16, retry_after: Option<Duration>, text: &str) -> Failure {
     if message.is_empty() {
         let shown = text.floor_char_boundary(SHOWN_BYTES);
         text[..shown].trim().clone_into(&mut message);
+    }
+    // Which disruption budget it was, for one.
+    let causes = status["details"]["causes"].as_array();
+    let causes = causes.into_iter().flatten();
+    for cause in causes.filter_map(|cause| cause["message"].as_str()) {
+        if !message.contains(cause) {
+            message = format!("{message} {cause}");
+        }
     }
     Failure {
         code,

@@ -6,6 +6,7 @@ use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 
 use super::{
+    cordons::{Cordons, uncordon_all},
     notes::{Made, MadeKind, Noted, Notes, Place},
     removal::{StillThere, remove},
 };
@@ -26,6 +27,7 @@ pub struct Ledger {
     notes: Option<Notes>,
     made: Vec<Made>,
     anchor: Option<Created>,
+    pub(super) cordons: Cordons,
 }
 
 /// An object that is there.
@@ -64,6 +66,7 @@ impl Ledger {
             notes: place.map(Notes::new),
             made: Vec::new(),
             anchor: None,
+            cordons: Cordons::None,
         }
     }
 
@@ -104,8 +107,9 @@ impl Ledger {
         self.anchor = Some(anchor);
     }
 
-    /// The anchor of this run and a Job, which another process made, are removed with all that is made here.
+    /// The anchor of this run and a Job, which another process made, are removed with all that is made here, and so are cordons.
     pub fn take_over(&mut self, namespace: &str, job: &str) {
+        self.cordons = Cordons::Possible;
         let anchor = self.anchor_name();
         for (kind, name) in [(Kind::ConfigMap, anchor.as_str()), (Kind::Job, job)] {
             self.made.push(Made {
@@ -206,6 +210,39 @@ impl Ledger {
             }),
             Err(why) => Err(why.into()),
         }
+    }
+
+    /// Applies an object of this run again with other fields, and those that it lacks now are removed. Returns it as the API has it.
+    ///
+    /// # Errors
+    /// The API does not take it.
+    pub async fn change(
+        &self,
+        kind: &ForeignKind,
+        namespace: &str,
+        manifest: &Value,
+        part: &str,
+    ) -> Result<Value, ObjectError> {
+        let name = text(&manifest["metadata"]["name"]);
+        let call = application(kind, namespace, &name, self.with_labels(manifest, part));
+        Ok(self.access.call(call).await?.value)
+    }
+
+    /// Asks whether an object of this run may get other fields; it is not changed.
+    ///
+    /// # Errors
+    /// The API does not take it.
+    pub async fn check_change(
+        &self,
+        kind: &ForeignKind,
+        namespace: &str,
+        manifest: &Value,
+        part: &str,
+    ) -> Result<(), ObjectError> {
+        let name = text(&manifest["metadata"]["name"]);
+        let call = application(kind, namespace, &name, self.with_labels(manifest, part));
+        self.access.call(call.option("dryRun", "All")).await?;
+        Ok(())
     }
 
     /// A manifest with what every object of a run has.
@@ -334,9 +371,14 @@ impl Ledger {
         Ok(problems)
     }
 
-    /// Removes all, the last first, with this limit for each. Returns what is still there, which stays noted.
+    /// Removes all, the last first, with this limit for each, and before that the cordons of nodes. Returns what is still there, which
+    /// stays noted.
     pub async fn delete_all(&mut self, limit: Duration) -> Vec<StillThere> {
         let mut problems = Vec::new();
+        match uncordon_all(&self.access, &self.run, self.cordons).await {
+            Ok(()) => self.cordons = Cordons::None,
+            Err(left) => problems.extend(left),
+        }
         for place in (0..self.made.len()).rev() {
             match remove(&self.access, &self.run, &self.made[place], limit).await {
                 Ok(()) => drop(self.made.remove(place)),
@@ -345,12 +387,15 @@ impl Ledger {
             // What is noted and gone is found to be gone later.
             let _ = self.write();
         }
+        // There may have been nothing but cordons.
+        let _ = self.write();
         problems
     }
 
     /// Keeps what is there, and notes nothing of it any more: somebody else removes it.
     pub fn forget(mut self) {
         self.made.clear();
+        self.cordons = Cordons::None;
         // What stays noted is found by `waggle system down`.
         let _ = self.write();
     }
@@ -385,7 +430,7 @@ impl Ledger {
         }
     }
 
-    fn write(&mut self) -> io::Result<()> {
+    pub(super) fn write(&mut self) -> io::Result<()> {
         let Some(notes) = &mut self.notes else {
             return Ok(());
         };
@@ -396,6 +441,7 @@ impl Ledger {
             server: origin.server.clone(),
             run: self.run.clone(),
             pid: std::process::id(),
+            has_cordons: self.cordons == Cordons::Expected,
             made: self.made.clone(),
         })
     }

@@ -7,6 +7,7 @@ use std::{
 };
 
 use super::{
+    cordons::{Cordons, uncordon_all},
     notes::{self, Noted, Place},
     removal::remove,
 };
@@ -80,7 +81,12 @@ impl LeftBehind {
     /// A line for each object.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
-        self.noted.made.iter().map(ToString::to_string).collect()
+        let cordons = self
+            .noted
+            .has_cordons
+            .then(|| "cordons of nodes".to_owned());
+        let made = self.noted.made.iter().map(ToString::to_string);
+        cordons.into_iter().chain(made).collect()
     }
 
     /// Removes it with the credentials of its kubeconfig, the last object first, and the file if nothing is left. Returns a sentence for
@@ -92,6 +98,15 @@ impl LeftBehind {
         let access = self.access().await?;
         let mut noted = self.noted.clone();
         let mut problems = Vec::new();
+        if noted.has_cordons {
+            match uncordon_all(&access, &noted.run, Cordons::Expected).await {
+                Ok(()) => {
+                    noted.has_cordons = false;
+                    problems.extend(self.note(&noted));
+                }
+                Err(left) => problems.extend(left.iter().map(ToString::to_string)),
+            }
+        }
         for place in (0..noted.made.len()).rev() {
             match remove(&access, &noted.run, &noted.made[place], limit).await {
                 Ok(()) => drop(noted.made.remove(place)),
@@ -100,15 +115,19 @@ impl LeftBehind {
                     continue;
                 }
             }
-            let kept = match noted.made[..] {
-                [] => fs::remove_file(&self.file),
-                _ => notes::replace(&self.file, &noted).map(drop),
-            };
-            if let Err(why) = kept {
-                problems.push(format!("cannot write {}: {why}", self.file.display()));
-            }
+            problems.extend(self.note(&noted));
         }
         Ok(problems)
+    }
+
+    /// Notes what is left, or removes the file; returns why that is not done.
+    fn note(&self, noted: &Noted) -> Option<String> {
+        let kept = match noted.is_empty() {
+            true => fs::remove_file(&self.file),
+            false => notes::replace(&self.file, noted).map(drop),
+        };
+        let why = kept.err()?;
+        Some(format!("cannot write {}: {why}", self.file.display()))
     }
 
     async fn access(&self) -> Result<Access, AccessError> {

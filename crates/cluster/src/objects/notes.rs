@@ -41,7 +41,16 @@ pub(crate) struct Noted {
     pub run: String,
     /// ID of the process that made it.
     pub pid: u32,
+    /// Nodes may have cordons of the run, by whose label they are found.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_cordons: bool,
     pub made: Vec<Made>,
+}
+
+impl Noted {
+    pub(super) fn is_empty(&self) -> bool {
+        self.made.is_empty() && !self.has_cordons
+    }
 }
 
 /// An object.
@@ -115,7 +124,7 @@ impl Notes {
 
     /// Replaces the file in one step, or removes it if nothing is noted.
     pub(super) fn write(&mut self, noted: &Noted) -> io::Result<()> {
-        if noted.made.is_empty() {
+        if noted.is_empty() {
             return match self.file.take() {
                 Some(_) => fs::remove_file(&self.path),
                 None => Ok(()),

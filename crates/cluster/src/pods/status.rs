@@ -40,6 +40,8 @@ pub struct PodStatus {
     pub qos_class: Option<String>,
     /// It is being deleted.
     pub is_terminating: bool,
+    /// A `DaemonSet` has made it, which makes it again on the same node.
+    pub is_of_daemon_set: bool,
     /// Why no node takes it, in the scheduler's words.
     pub unschedulable: Option<String>,
     /// That it was or is to be moved away, in the words of who does that.
@@ -210,6 +212,13 @@ struct RawMetadata {
     #[serde(default)]
     creation_timestamp: String,
     deletion_timestamp: Option<String>,
+    #[serde(default)]
+    owner_references: Vec<RawOwner>,
+}
+
+#[derive(Deserialize)]
+struct RawOwner {
+    kind: String,
 }
 
 #[derive(Deserialize, Default)]
@@ -325,6 +334,10 @@ impl From<RawPod> for PodStatus {
             start_time: status.start_time,
             qos_class: status.qos_class,
             is_terminating: metadata.deletion_timestamp.is_some(),
+            is_of_daemon_set: {
+                let mut owners = metadata.owner_references.iter();
+                owners.any(|owner| owner.kind == "DaemonSet")
+            },
             containers: statuses(status.container_statuses),
             init_containers: statuses(status.init_container_statuses),
         }

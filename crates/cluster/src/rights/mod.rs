@@ -4,4 +4,4 @@ mod network;
 mod role;
 
 pub use network::network_policy;
-pub use role::{KindRight, guess_kind, rbac};
+pub use role::{ClusterRight, KindRight, guess_kind, rbac};

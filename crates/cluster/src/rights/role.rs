@@ -117,7 +117,21 @@ const SYSTEM_RIGHTS: [Right; 3] = [
         &[Verb::List, Verb::Delete],
     ),
 ];
-/// In the whole cluster, for such a system.
+/// Within the namespace, for faults that drain nodes.
+const EVICTION_RIGHT: Right = (
+    "pods that leave a node that a fault of a study drains",
+    Kind::Pod,
+    "eviction",
+    &[Verb::Create],
+);
+/// In the whole cluster, for such faults.
+const CORDON_RIGHT: Right = (
+    "nodes that a fault of a study drains: they are cordoned, and uncordoned at the end",
+    Kind::Node,
+    "",
+    &[Verb::Get, Verb::List, Verb::Patch],
+);
+/// In the whole cluster, for a system of manifests.
 const USAGE_RIGHT: Right = (
     "CPU and memory of the system's pods, which only kubelets know; it allows all that kubelets do, so leave it out if that is too much",
     Kind::Node,
@@ -158,10 +172,19 @@ pub fn guess_kind(api_version: &str, kind: &str) -> ForeignKind {
     }
 }
 
-/// The manifests of a service account with all rights that a run needs in this namespace; `nodes`: and of a ClusterRole for facts of
-/// nodes, without which they are unknown; `kinds`: those of the objects of the system, if it is manifests or a chart.
+/// What is allowed in the whole cluster, if it is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClusterRight {
+    /// To read nodes and what runs on them; without it these facts are unknown.
+    NodeFacts,
+    /// To drain nodes as a fault of a study.
+    Drains,
+}
+
+/// The manifests of a service account with all rights that a run needs in this namespace; `cluster_rights`: each as a `ClusterRole`;
+/// `kinds`: those of the objects of the system, if it is manifests or a chart.
 #[must_use]
-pub fn rbac(namespace: &str, nodes: bool, kinds: &[KindRight]) -> String {
+pub fn rbac(namespace: &str, cluster_rights: &[ClusterRight], kinds: &[KindRight]) -> String {
     let mut text = format!(
         "# What waggle needs in namespace {namespace}. A run uses it from within the cluster, and so may whoever starts runs.\n\
          apiVersion: v1\n\
@@ -182,6 +205,9 @@ pub fn rbac(namespace: &str, nodes: bool, kinds: &[KindRight]) -> String {
             .iter()
             .for_each(|kind| text.push_str(&object_rule(kind)));
     }
+    if cluster_rights.contains(&ClusterRight::Drains) {
+        text.push_str(&rule(&EVICTION_RIGHT));
+    }
     text.push_str(&format!(
         "---\n\
          apiVersion: rbac.authorization.k8s.io/v1\n\
@@ -190,15 +216,25 @@ pub fn rbac(namespace: &str, nodes: bool, kinds: &[KindRight]) -> String {
          roleRef: {{ apiGroup: rbac.authorization.k8s.io, kind: Role, name: {ACCOUNT} }}\n\
          subjects: [{{ kind: ServiceAccount, name: {ACCOUNT}, namespace: {namespace} }}]\n"
     ));
-    if nodes {
-        text.push_str(&node_rights(namespace, !kinds.is_empty()));
+    for right in cluster_rights {
+        text.push_str(&match right {
+            ClusterRight::NodeFacts => {
+                let usage = (!kinds.is_empty()).then_some(&USAGE_RIGHT);
+                cluster_role("nodes", namespace, NODE_RIGHTS.iter().chain(usage))
+            }
+            ClusterRight::Drains => cluster_role("drain", namespace, [&CORDON_RIGHT]),
+        });
     }
     text
 }
 
 /// Names of the cluster's objects have the namespace: another one has its own binding.
-fn node_rights(namespace: &str, has_usage: bool) -> String {
-    let name = format!("{ACCOUNT}-nodes-{namespace}");
+fn cluster_role<'a>(
+    what: &str,
+    namespace: &str,
+    rights: impl IntoIterator<Item = &'a Right>,
+) -> String {
+    let name = format!("{ACCOUNT}-{what}-{namespace}");
     let mut text = format!(
         "---\n\
          apiVersion: rbac.authorization.k8s.io/v1\n\
@@ -206,11 +242,8 @@ fn node_rights(namespace: &str, has_usage: bool) -> String {
          metadata:\n  name: {name}\n\
          rules:\n"
     );
-    NODE_RIGHTS
-        .iter()
-        .for_each(|right| text.push_str(&rule(right)));
-    if has_usage {
-        text.push_str(&rule(&USAGE_RIGHT));
+    for right in rights {
+        text.push_str(&rule(right));
     }
     text.push_str(&format!(
         "---\n\

@@ -1,6 +1,7 @@
 //! Workloads of others: the kinds that a cluster has, whether an object is ready, why it is not, its pods, what they use, and how they
 //! are reached.
 
+mod evictions;
 mod kinds;
 mod pods;
 mod readiness;
@@ -8,6 +9,7 @@ mod service;
 mod usage;
 mod wait;
 
+pub use evictions::EvictionError;
 pub use kinds::ApiKind;
 pub use pods::EndError;
 pub use readiness::selector_of;

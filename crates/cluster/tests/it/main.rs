@@ -5,6 +5,7 @@
 
 mod access;
 mod claims;
+mod drains;
 mod manifests;
 mod objects;
 mod placement;

@@ -3,8 +3,8 @@
 use std::{path::Path, time::Duration};
 
 use waggle_cluster::{
-    IndexedJob, KindRight, MountedSecret, PodShape, PullPolicy, ReplicaSet, Resources, RunnerJob,
-    Spread, Toleration, network_policy, rbac,
+    ClusterRight, IndexedJob, KindRight, MountedSecret, PodShape, PullPolicy, ReplicaSet,
+    Resources, RunnerJob, Spread, Toleration, network_policy, rbac,
 };
 
 /// Compares a text with its file in `tests/golden`. With `UPDATE_GOLDEN` set it is written first.
@@ -153,13 +153,21 @@ fn the_runner() {
 
 #[test]
 fn rights_and_traffic() {
-    check("rbac.yaml", &rbac("bench", false, &[]));
-    check("rbac-nodes.yaml", &rbac("bench", true, &[]));
+    check("rbac.yaml", &rbac("bench", &[], &[]));
+    check(
+        "rbac-nodes.yaml",
+        &rbac("bench", &[ClusterRight::NodeFacts], &[]),
+    );
     let kinds = [("", "services"), ("apps", "deployments")].map(|(group, resource)| KindRight {
         group: group.into(),
         resource: resource.into(),
     });
-    check("rbac-system.yaml", &rbac("bench", true, &kinds));
+    let drains = [ClusterRight::Drains];
+    check("rbac-drain.yaml", &rbac("bench", &drains, &[]));
+    check(
+        "rbac-system.yaml",
+        &rbac("bench", &[ClusterRight::NodeFacts], &kinds),
+    );
     check(
         "network-policy.yaml",
         &network_policy("bench", Some("shop"), 7411),

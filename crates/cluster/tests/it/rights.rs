@@ -5,8 +5,8 @@ use std::time::Duration;
 use http::Method;
 use serde_json::{Value, json};
 use waggle_cluster::{
-    Access, ApiError, Claim, ClaimError, Holder, Kind, Ledger, Namespace, ObjectError, Reason,
-    Spread, Streams, WaitLimits, WantedNodes, rbac,
+    Access, ApiError, Claim, ClaimError, ClusterRight, Holder, Kind, Ledger, Namespace,
+    ObjectError, Reason, Spread, Streams, WaitLimits, WantedNodes, rbac,
 };
 
 use crate::{manifests, server::Lab};
@@ -14,7 +14,7 @@ use crate::{manifests, server::Lab};
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Applies the manifests, as `kubectl apply` does.
-async fn apply(lab: &Lab, text: &str) {
+pub(crate) async fn apply(lab: &Lab, text: &str) {
     for document in text.split("---\n") {
         let manifest: Value = serde_saphyr::from_str(document).unwrap();
         let path = match manifest["kind"].as_str().unwrap() {
@@ -30,7 +30,7 @@ async fn apply(lab: &Lab, text: &str) {
 }
 
 /// A token of the service account.
-async fn account(lab: &Lab) -> Access {
+pub(crate) async fn account(lab: &Lab) -> Access {
     let asked = json!({ "spec": { "expirationSeconds": 3600 } });
     let answer = lab
         .request(Method::POST, "serviceaccounts/waggle/token", &asked)
@@ -141,7 +141,7 @@ async fn renewal(lab: &Lab, claim: &Claim) -> Result<(), String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_role_is_enough_and_facts_of_nodes_are_unknown() {
     let lab = Lab::new("role").await;
-    apply(&lab, &rbac(&lab.namespace, false, &[])).await;
+    apply(&lab, &rbac(&lab.namespace, &[], &[])).await;
     let access = account(&lab).await;
     assert_eq!(whole_run(&lab, &access).await, Ok(()));
     let hint = "not allowed; `waggle cluster rbac --nodes` prints a ClusterRole that allows it";
@@ -174,7 +174,7 @@ async fn the_role_is_enough_and_facts_of_nodes_are_unknown() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_cluster_role_is_enough_for_facts_of_nodes() {
     let lab = Lab::new("nodes").await;
-    apply(&lab, &rbac(&lab.namespace, true, &[])).await;
+    apply(&lab, &rbac(&lab.namespace, &[ClusterRight::NodeFacts], &[])).await;
     let access = account(&lab).await;
     let name = lab.namespace.clone();
     let manifest = json!({ "metadata": { "name": name } });
@@ -190,7 +190,7 @@ async fn the_cluster_role_is_enough_for_facts_of_nodes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nodes_without_pods_are_shown_as_far_as_they_are_known() {
     let lab = Lab::new("half").await;
-    apply(&lab, &rbac(&lab.namespace, true, &[])).await;
+    apply(&lab, &rbac(&lab.namespace, &[ClusterRight::NodeFacts], &[])).await;
     let access = account(&lab).await;
     let role = format!(
         "/apis/rbac.authorization.k8s.io/v1/clusterroles/waggle-nodes-{}",
@@ -230,7 +230,7 @@ async fn nodes_without_pods_are_shown_as_far_as_they_are_known() {
 #[tokio::test(flavor = "multi_thread")]
 async fn each_verb_is_needed_and_is_named_if_it_is_missing() {
     let lab = Lab::new("verbs").await;
-    apply(&lab, &rbac(&lab.namespace, false, &[])).await;
+    apply(&lab, &rbac(&lab.namespace, &[], &[])).await;
     let access = account(&lab).await;
     let path = "rbac.authorization.k8s.io/v1/roles/waggle";
     let role = lab.request(Method::GET, path, &Value::Null).await;

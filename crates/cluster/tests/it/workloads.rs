@@ -152,6 +152,40 @@ async fn manifests_are_applied_labelled_and_removed_in_reverse() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn objects_of_the_run_get_other_fields() {
+    let lab = Lab::new("changed").await;
+    let mut ledger = lab.ledger().await;
+    let objects = apply(&lab, &mut ledger).await;
+    let (kind, deployment) = &objects[1];
+    let mut object = deployment.object.clone();
+    object["spec"]["template"]["spec"]["containers"][0]["image"] = json!("lab/shop:2");
+    if let Some(spec) = object["spec"].as_object_mut() {
+        spec.remove("replicas");
+    }
+    let namespace = &lab.namespace;
+    let checked = ledger.check_change(kind, namespace, &object, PART);
+    checked.await.unwrap();
+    let seen = async || {
+        let path = "apps/v1/deployments/shop";
+        let object = lab.request(Method::GET, path, &Value::Null).await;
+        let image = &object["spec"]["template"]["spec"]["containers"][0]["image"];
+        (image.clone(), object["spec"]["replicas"].clone())
+    };
+    assert_eq!(seen().await, (json!("lab/shop:1"), json!(2)), "only asked");
+    let changed = ledger.change(kind, namespace, &object, PART).await.unwrap();
+    assert_eq!(changed["metadata"]["labels"]["waggle/run"], lab.run);
+    // What it lacks now has Kubernetes' default.
+    assert_eq!(seen().await, (json!("lab/shop:2"), json!(1)));
+    object["spec"]["selector"] = json!({ "matchLabels": { "app": "other" } });
+    let checked = ledger.check_change(kind, namespace, &object, PART);
+    let why = checked.await.unwrap_err().to_string();
+    assert!(why.contains("field is immutable"), "{why}");
+    let left = left_behind(&lab.place()).unwrap();
+    assert_eq!(left[0].lines().len(), 3, "noted once each");
+    let (_, ()) = tokio::join!(ledger.delete_all(LIMIT), release(&lab));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_object_of_others_is_refused_and_kept() {
     let lab = Lab::new("theirs").await;
     let ledger = lab.ledger().await;
