@@ -78,7 +78,7 @@ pub use run::{
     conclusion::{Conclusion, Doubtful, conclusion_of_search, expected_verdict},
     drift::{DriftModel, RepetitionDrift, SentinelModel, SentinelPoint},
     ended_load::EndedLoad,
-    faults::{CellFaults, Kill},
+    faults::{CellFaults, Fault},
     left_out::{LeftOutGroup, left_out_groups, left_out_of_run},
     operating_points::{OperatingCell, OperatingPointModel},
     placement::{NodeUse, Placement, placement},

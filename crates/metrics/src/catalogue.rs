@@ -274,7 +274,7 @@ pub const CATALOGUE: &[Row] = &[
         wish: Wish::Less, over_trials: OverTrials::Mean, column: "system_rss" },
     Row { metric: Metric::RecoveryTime, subject: Subject::Recovery, name: "recovery_time", statistics: NONE, unit: Unit::Time, heading: "Recovery time",
         wish: Wish::Less, over_trials: OverTrials::MeanOfAll, column: "recovery_time_s" },
-    Row { metric: Metric::TimeToReady, subject: Subject::Fault, name: "time_to_ready", statistics: NONE, unit: Unit::Time, heading: "Time to ready after a kill",
+    Row { metric: Metric::TimeToReady, subject: Subject::Fault, name: "time_to_ready", statistics: NONE, unit: Unit::Time, heading: "Time to ready after a fault",
         wish: Wish::Less, over_trials: OverTrials::MaxOfAll, column: "time_to_ready_s" },
     Row { metric: Metric::LongestOutage, subject: Subject::Fault, name: "longest_outage", statistics: NONE, unit: Unit::Time, heading: "Longest outage",
         wish: Wish::Less, over_trials: OverTrials::Max, column: "longest_outage_s" },

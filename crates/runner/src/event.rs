@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use waggle_analysis::{SearchStep, Shortfall};
 use waggle_load::Interval;
 use waggle_results::{AddedTrial, MachineInfo, PhaseName, TrialKey};
+use waggle_spec::FaultKind;
 use waggle_stats::Answer;
 
 /// One event. Live figures are for display only; results come from disk.
@@ -58,9 +59,9 @@ pub enum Event {
     /// Use of this machine's CPUs in the measured phase so far, and how many waggle may use.
     Machine { used: MachineInfo, cpus: u32 },
     /// A replica was killed because the study asks for it.
-    Killed { replica: String },
+    FaultBegan { kind: FaultKind, name: String },
     /// A killed replica is ready again; `after` counts from the kill.
-    UpAgain { replica: String, after: Duration },
+    UpAgain { name: String, after: Duration },
     /// What a load of the preparation has done so far.
     Preparing {
         load: String,

@@ -7,6 +7,7 @@ mod compared_count;
 mod conditions;
 mod derived_level;
 mod expected_verdict;
+mod fault_kind;
 mod feeds;
 mod image_contents;
 mod load;
@@ -29,6 +30,7 @@ pub use compared_count::{ComparedCount, CountComparison};
 pub use conditions::{Comparison, Threshold};
 pub use derived_level::DerivedLevel;
 pub use expected_verdict::ExpectedVerdict;
+pub use fault_kind::{FaultKind, fault_target};
 pub use feeds::{FeedOrder, GeneratedRows, RowValue};
 pub use image_contents::{IMAGE_CONTENTS_FILE, IMAGE_CONTENTS_FORMAT, ImageContents};
 pub use load::{

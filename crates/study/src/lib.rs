@@ -72,7 +72,7 @@ pub use manifests::{
     Workload,
 };
 pub use mistake::{Mistake, Mistakes, Problem, Source};
-pub use model::{Cell, Delivery, Fault, HeaderLimits, Study, What};
+pub use model::{Cell, Delivery, Fault, FaultAction, HeaderLimits, Study, What};
 pub use network::Network;
 pub use oauth2::{Credential, Oauth2, TokenEndpoint};
 pub use origin::{GivenSecret, Origin, TakenValue};

@@ -4,8 +4,9 @@ use std::{collections::BTreeMap, net::IpAddr, sync::Arc, time::Duration};
 
 use waggle_metrics::Unit;
 use waggle_spec::{
-    Agents, BestAndWorst, DerivedLevel, ExpectedVerdict, LoadModel, LoadStage, Protocol, Reference,
-    Restart, RunnerPod, Scaling, Search, Selection, SystemPods, Threshold, TrialOrder,
+    Agents, BestAndWorst, DerivedLevel, ExpectedVerdict, FaultKind, LoadModel, LoadStage, Protocol,
+    Reference, Restart, RunnerPod, Scaling, Search, Selection, SystemPods, Threshold, TrialOrder,
+    fault_target,
 };
 use waggle_units::format_size;
 
@@ -181,24 +182,66 @@ pub struct Cell {
     pub delivery: Option<Delivery>,
 }
 
-/// A replica that is killed in mid-trial and restarted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What is done to a component in mid-trial.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
     /// Of the system; it exists in the cell's configuration and is started by waggle.
     pub component: String,
-    /// Counted from 0.
-    pub replica: u32,
+    /// Counted from 0; `None`: all of them.
+    pub replica: Option<u32>,
     /// From the start of the measured phase, within it.
     pub at: Duration,
-    /// From the kill to the next start.
-    pub restart_after: Duration,
+    pub action: FaultAction,
+}
+
+/// What a fault does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FaultAction {
+    Kill {
+        /// From the kill to the next start.
+        restart_after: Duration,
+    },
+    /// What the parameters change is applied, and rolled out.
+    Upgrade {
+        /// What it sets; empty: the pods are replaced by others that are the same.
+        set: BTreeMap<String, Level>,
+        /// Of all parameters, from then on.
+        levels: BTreeMap<String, Level>,
+    },
+    /// The system's pods have to leave the node of the replica.
+    Drain,
 }
 
 impl Fault {
-    /// The replica's name: `orders-0`.
+    /// What it is of: a replica, `orders-0`, or the whole component.
     #[must_use]
     pub fn name(&self) -> String {
-        format!("{}-{}", self.component, self.replica)
+        fault_target(&self.component, self.replica)
+    }
+
+    #[must_use]
+    pub fn kind(&self) -> FaultKind {
+        match self.action {
+            FaultAction::Kill { .. } => FaultKind::Kill,
+            FaultAction::Upgrade { .. } => FaultKind::Upgrade,
+            FaultAction::Drain => FaultKind::Drain,
+        }
+    }
+
+    /// From a kill to the next start.
+    #[must_use]
+    pub fn restart_after(&self) -> Duration {
+        match self.action {
+            FaultAction::Kill { restart_after } => restart_after,
+            FaultAction::Upgrade { .. } | FaultAction::Drain => Duration::ZERO,
+        }
+    }
+
+    /// Whether the faults of a cell come one after the other: how long an upgrade or a drain takes, and what it changes, is up to
+    /// Kubernetes. Kills of different replicas may overlap.
+    pub fn are_in_sequence<'a>(faults: impl IntoIterator<Item = &'a Self>) -> bool {
+        let mut faults = faults.into_iter();
+        faults.any(|fault| fault.kind() != FaultKind::Kill)
     }
 }
 
@@ -226,14 +269,33 @@ impl Cell {
         }
     }
 
-    /// When the last component that is killed is restarted, from the start of the measured phase; `None`: nothing is killed.
+    /// When the last fault begins, or the replica that it has killed is restarted, from the start of the measured phase; `None`: there
+    /// is none.
     #[must_use]
     pub fn last_restart(&self) -> Option<Duration> {
         let restarts = self
             .faults
             .iter()
-            .map(|fault| fault.at + fault.restart_after);
+            .map(|fault| fault.at + fault.restart_after());
         restarts.max()
+    }
+
+    /// The levels of all parameters after each upgrade, in the order of the upgrades.
+    #[must_use]
+    pub fn upgraded_levels(&self) -> Vec<&BTreeMap<String, Level>> {
+        let faults = self.faults.iter();
+        let levels = faults.filter_map(|fault| match &fault.action {
+            FaultAction::Upgrade { set, levels } if !set.is_empty() => Some(levels),
+            _ => None,
+        });
+        levels.collect()
+    }
+
+    /// Whether a node is drained in it.
+    #[must_use]
+    pub fn has_drains(&self) -> bool {
+        let mut faults = self.faults.iter();
+        faults.any(|fault| fault.kind() == FaultKind::Drain)
     }
 
     /// The longest time that an answer is waited for.

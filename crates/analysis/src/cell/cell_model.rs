@@ -147,7 +147,7 @@ pub struct CellModel {
     pub recovery: Option<CellRecovery>,
     /// The background loads of the study that are absent in it.
     pub absent_loads: Vec<String>,
-    /// Trials came to their end, and nothing was killed in any.
+    /// Trials came to their end, and none has a fault.
     pub is_without_faults: bool,
     /// Every number that a condition or a column of reference results names, where the cell has it.
     pub numbers: Vec<CellNumber>,

@@ -1,14 +1,14 @@
-//! How long it took until all was well again: after a kill, and after the load dropped.
+//! How long it took until all was well again: after a fault, and after the load dropped.
 
 use waggle_stats::Recovery;
 
 use crate::trial::{outage::TrialFaults, recovery::TrialRecovery};
 
-/// The longest, where several were killed; nothing where one did not come back.
+/// The longest, over several faults; nothing where one did not come to its end.
 pub(super) fn time_to_ready_us(faults: &TrialFaults) -> Option<f64> {
-    let each = faults.kills.iter();
+    let each = faults.each.iter();
     let each: Option<Vec<f64>> = each
-        .map(|kill| Some(kill.ready_s? - kill.killed_s))
+        .map(|fault| Some(fault.ready_s? - fault.begun_s))
         .collect();
     Some(each?.into_iter().reduce(f64::max)? * 1e6)
 }

@@ -1,7 +1,8 @@
-//! What was killed in mid-trial, how long that took, and what it cost: the values of a cell over its trials.
+//! What was done to components in mid-trial, how long that took, and what it cost: the values of a cell over its trials.
 
 use waggle_metrics::{Metric, NamedMetric};
 use waggle_results::{FailureKind, FaultInfo};
+use waggle_spec::FaultKind;
 use waggle_stats::{Estimate, Scale};
 
 use crate::{
@@ -11,12 +12,12 @@ use crate::{
     trial::{outage::TrialFaults, trial_model::TrialModel},
 };
 
-/// A cell in whose trials something was killed.
+/// A cell whose trials have faults.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellFaults {
     pub cell: u32,
     /// In the order of their instants; none where no trial of it counts.
-    pub kills: Vec<Kill>,
+    pub each: Vec<Fault>,
     /// The longest of all trials.
     pub outage_us: Option<Estimate>,
     /// The outage of one trial at least lasted to the end of its measured phase.
@@ -28,19 +29,20 @@ pub struct CellFaults {
     pub other_failures: Vec<(FailureKind, u64)>,
 }
 
-/// One kill over the trials of a cell.
+/// One fault over the trials of a cell.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Kill {
-    /// `orders-0`.
-    pub replica: String,
+pub struct Fault {
+    pub kind: FaultKind,
+    /// What it was of: a replica, `orders-0`, or a component.
+    pub name: String,
     /// From the start of the measured phase.
     pub at_us: Option<Estimate>,
-    /// From the kill until it was ready again, the longest of all trials; nothing where it did not come back in one.
+    /// From its begin until all was ready again, the longest of all trials; nothing where that did not come in one.
     pub ready_after_us: Option<Estimate>,
 }
 
 /// Every cell with faults, in the order of the trials. Its figures are of the trials that its other numbers rest on: of a
-/// search, those at the highest level that holds, for a kill under less load costs less.
+/// search, those at the highest level that holds, for a fault under less load costs less.
 pub(crate) fn cells(trials: &[TrialModel], search: Option<&SearchModel>) -> Vec<CellFaults> {
     let mut numbers: Vec<u32> = trials
         .iter()
@@ -69,7 +71,7 @@ fn of_cell(cell: u32, counted: &[&TrialFaults]) -> CellFaults {
     let longest = NamedMetric::of_all(Metric::LongestOutage);
     CellFaults {
         cell,
-        kills: kills(counted),
+        each: faults(counted),
         outage_us: aggregate::estimate_of(&longest, &lengths, Scale::default()),
         outage_to_the_end: outages().flatten().any(|outage| outage.to_the_end),
         failed: counted.iter().map(|trial| trial.failed).sum(),
@@ -78,17 +80,15 @@ fn of_cell(cell: u32, counted: &[&TrialFaults]) -> CellFaults {
     }
 }
 
-/// Each kill of a replica with the same one in the other trials: its first, its second, and so on.
-fn kills(counted: &[&TrialFaults]) -> Vec<Kill> {
+/// Each fault of a replica with the same one in the other trials: its first, its second, and so on.
+fn faults(counted: &[&TrialFaults]) -> Vec<Fault> {
     let mut groups: Vec<((String, usize), Vec<&FaultInfo>)> = Vec::new();
     for trial in counted {
-        for (place, fault) in trial.kills.iter().enumerate() {
+        for (place, fault) in trial.each.iter().enumerate() {
             let name = fault.name();
-            let before = trial.kills[..place].iter();
-            let key = (
-                name.clone(),
-                before.filter(|other| other.name() == name).count(),
-            );
+            let before = trial.each[..place].iter();
+            let before = before.filter(|other| other.kind == fault.kind && other.name() == name);
+            let key = (format!("{} {name}", fault.kind.name()), before.count());
             match groups.iter_mut().find(|(known, _)| *known == key) {
                 Some((_, same)) => same.push(fault),
                 None => groups.push((key, vec![fault])),
@@ -97,21 +97,23 @@ fn kills(counted: &[&TrialFaults]) -> Vec<Kill> {
     }
     groups
         .into_iter()
-        .map(|((replica, _), same)| kill(replica, &same))
+        .filter_map(|(_, same)| fault(&same))
         .collect()
 }
 
-/// One kill in each trial.
-fn kill(replica: String, faults: &[&FaultInfo]) -> Kill {
-    let times: Vec<f64> = faults.iter().map(|fault| fault.killed_s * 1e6).collect();
+/// One fault in each trial.
+fn fault(faults: &[&FaultInfo]) -> Option<Fault> {
+    let first = faults.first()?;
+    let times: Vec<f64> = faults.iter().map(|fault| fault.begun_s * 1e6).collect();
     let ready: Vec<Option<f64>> = faults
         .iter()
-        .map(|fault| Some((fault.ready_s? - fault.killed_s) * 1e6))
+        .map(|fault| Some((fault.ready_s? - fault.begun_s) * 1e6))
         .collect();
     let time_to_ready = NamedMetric::of_all(Metric::TimeToReady);
-    Kill {
-        replica,
+    Some(Fault {
+        kind: first.kind,
+        name: first.name(),
         at_us: waggle_stats::estimate(&times, Scale::default()),
         ready_after_us: aggregate::estimate_of(&time_to_ready, &ready, Scale::default()),
-    }
+    })
 }

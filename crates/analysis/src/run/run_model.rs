@@ -63,7 +63,7 @@ pub struct Model {
     /// By cell, then by repetition; only trials that have run.
     pub trials: Vec<TrialModel>,
     pub thresholds: Vec<ThresholdOutcome>,
-    /// Cells in whose trials something was killed on purpose; none in most studies.
+    /// Cells whose trials have faults; none in most studies.
     pub faults: Vec<CellFaults>,
     /// Where a level is searched for; the cells then rest on the trials at the highest level that holds.
     pub search: Option<SearchModel>,

@@ -75,7 +75,7 @@ pub(crate) struct Judged {
 pub(crate) fn trial(view: &TrialView<'_>, info: &RunInfo, machine: Option<MachineInfo>) -> Judged {
     let TrialView { trial, times, .. } = view;
     let course = course(view);
-    let disturbances = killed_replicas(&trial.info.faults);
+    let disturbances = injected_faults(&trial.info.faults);
     let delivery = delivery(view);
     let of_load = LoadFacts {
         model: load_model(info.load_model),
@@ -375,10 +375,11 @@ fn is_of_answer_time(condition: &Threshold) -> bool {
     )
 }
 
-fn killed_replicas(faults: &[FaultInfo]) -> Vec<InjectedFault> {
+fn injected_faults(faults: &[FaultInfo]) -> Vec<InjectedFault> {
     let injected_fault = |fault: &FaultInfo| InjectedFault {
         name: fault.name(),
-        at_s: fault.killed_s,
+        kind: fault.kind.name(),
+        at_s: fault.begun_s,
     };
     faults.iter().map(injected_fault).collect()
 }

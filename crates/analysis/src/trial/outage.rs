@@ -1,12 +1,12 @@
-//! What was killed in mid-trial, how long that took, and what it cost: a trial's own values.
+//! What was done to components in mid-trial, how long that took, and what it cost: a trial's own values.
 
 use waggle_results::{FailureCount, FaultInfo, PhaseName, Trial};
 
-/// One trial in which something was killed.
+/// One trial with faults.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialFaults {
-    /// In the order of the kills; seconds count from the start of the measured phase.
-    pub kills: Vec<FaultInfo>,
+    /// In the order in which they began; seconds count from the start of the measured phase.
+    pub each: Vec<FaultInfo>,
     /// Start of the measured phase, in seconds since the start of the load.
     pub measured_from_s: f64,
     /// `None`: the measured phase did not come to its end.
@@ -18,7 +18,7 @@ pub struct TrialFaults {
     pub other_failures: Vec<FailureCount>,
 }
 
-/// The longest time without a success from the first kill to the end of the measured phase, in whole intervals.
+/// The longest time without a success from the first fault to the end of the measured phase, in whole intervals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outage {
     pub us: f64,
@@ -26,7 +26,7 @@ pub struct Outage {
     pub to_the_end: bool,
 }
 
-/// `None` where nothing was killed.
+/// `None` where there was none.
 pub(crate) fn of_trial(trial: &Trial) -> Option<TrialFaults> {
     let first = trial.info.faults.first()?;
     let measure = trial.info.phase(PhaseName::Measure);
@@ -34,10 +34,10 @@ pub(crate) fn of_trial(trial: &Trial) -> Option<TrialFaults> {
     let measured = measure.filter(|_| trial.info.measured.seconds > 0.0);
     let totals = &trial.info.totals;
     Some(TrialFaults {
-        kills: trial.info.faults.clone(),
+        each: trial.info.faults.clone(),
         measured_from_s,
         outage: measured
-            .map(|measure| outage_of(trial, measured_from_s + first.killed_s, measure.end_s)),
+            .map(|measure| outage_of(trial, measured_from_s + first.begun_s, measure.end_s)),
         failed: totals.failed,
         failures: totals.failures.clone(),
         other_failures: totals.other_failures.clone(),

@@ -54,7 +54,7 @@ pub struct TrialModel {
     pub remarks: Vec<TrialRemark>,
     /// The generator came late, and idle polling may help it.
     pub awake_may_help: bool,
-    /// What was killed on purpose; `None`: nothing.
+    /// What was done to components on purpose; `None`: nothing.
     pub faults: Option<TrialFaults>,
     /// The loads that are not the measured one, in the order of the study.
     pub side_loads: Vec<TrialSideLoad>,

@@ -155,7 +155,7 @@ impl Totals {
             | Event::Partner(_)
             | Event::Machine { .. }
             | Event::WaitingForQuiet { .. }
-            | Event::Killed { .. }
+            | Event::FaultBegan { .. }
             | Event::UpAgain { .. }
             | Event::Searched(_)
             | Event::Notice(_)

@@ -25,15 +25,15 @@ function phaseBands(look, trial, named) {
   };
 }
 
-/** Faults: the kill and the instant at which the replica was ready again; and the end of the recovery after the load drop. */
+/** Faults: each with the instant at which all was ready again; and the end of the recovery after the load drop. */
 function instantLines(look, trial) {
-  const kills = (trial.faults || []).flatMap(([replica, killed, ready]) => [
-    { xAxis: killed, name: `${replica} killed`, lineStyle: { color: look.bad, type: 'solid' } },
+  const faults = (trial.faults || []).flatMap(([what, begun, ready]) => [
+    { xAxis: begun, name: what, lineStyle: { color: look.bad, type: 'solid' } },
     ...(ready === null ? [] : [{ xAxis: ready, name: 'ready again', lineStyle: { color: look.soft, type: 'dashed' } }]),
   ]);
   const recovered = trial.recovered === null ? [] : [{ xAxis: trial.recovered, name: 'recovered', lineStyle: { color: look.soft, type: 'dashed' } }];
   return {
-    silent: true, symbol: 'none', animation: false, data: [...kills, ...recovered],
+    silent: true, symbol: 'none', animation: false, data: [...faults, ...recovered],
     lineStyle: { width: 1.2 },
     label: { formatter: (line) => line.name, position: 'insideEndTop', color: look.soft, fontSize: 10 },
   };

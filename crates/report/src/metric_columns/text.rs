@@ -91,7 +91,7 @@ pub(super) fn after_numbers(model: &Model) -> Columns<'_> {
         all.extend(text_columns(&BUSIEST));
     }
     if !model.faults.is_empty() {
-        all.extend(text_columns(&KILLED));
+        all.extend(text_columns(&FAULTS));
     }
     if let Some(recovery) = model.info.schedule.recovery {
         all.extend(text_columns(&RECOVERED));
@@ -184,18 +184,19 @@ fn busiest(trial: &TrialModel) -> Option<(String, f64)> {
     bottleneck_of_trial(trial.numbers.as_ref()?)
 }
 
-/// What was killed on purpose and when, and what failed in the whole load.
-const KILLED: [Named; 4] = [
-    ("killed", |_, trial| {
+/// What was done to components on purpose and when, and what failed in the whole load.
+const FAULTS: [Named; 4] = [
+    ("faults", |_, trial| {
         faults_text(trial, |faults| {
-            let names = faults.kills.iter().map(|kill| kill.name());
-            names.collect::<Vec<_>>().join(" ")
+            let each = faults.each.iter();
+            let each = each.map(|fault| labels::fault(fault.kind.name(), &fault.name()));
+            each.collect::<Vec<_>>().join("; ")
         })
     }),
-    ("killed_s", |_, trial| {
+    ("faults_s", |_, trial| {
         faults_text(trial, |faults| {
-            let instants = faults.kills.iter();
-            let instants = instants.map(|kill| number(kill.killed_s));
+            let instants = faults.each.iter();
+            let instants = instants.map(|fault| number(fault.begun_s));
             instants.collect::<Vec<_>>().join(" ")
         })
     }),

@@ -82,3 +82,8 @@ pub fn unit(unit: waggle_metrics::Unit) -> &'static str {
         Unit::ByteRate => "byte_rate",
     }
 }
+/// `kill of orders-0`: what a fault does, as a study names it, and to what.
+#[must_use]
+pub fn fault(kind: &str, name: &str) -> String {
+    format!("{kind} of {name}")
+}

@@ -803,6 +803,7 @@ fn silences() {
 
 fn test_killed(name: &str) -> InjectedFault {
     InjectedFault {
+        kind: "kill",
         name: name.to_owned(),
         at_s: 5.0,
     }
@@ -832,7 +833,7 @@ fn a_system_that_is_disturbed_on_purpose_is_not_asked_to_be_steady() {
     assert_eq!(outcome.reasons, []);
     let remarks = [
         "at least once only 0 of 50 connections were open",
-        "steadiness and backlogs were not judged: orders-0 was killed at 5.00 s of the measured phase",
+        "steadiness and backlogs were not judged: kill of orders-0 at 5.00 s of the measured phase",
         "no request succeeded for 2.00 s of 10.0 s, from 5.00 s of the measured phase, although requests were waiting",
     ];
     assert_eq!(remark_texts(&outcome.remarks), remarks);
@@ -907,7 +908,8 @@ fn what_piles_up_while_something_is_down_is_no_overload() {
     );
     let killed = outcome(&[test_killed("store-0")]);
     assert_eq!(killed.reasons, []);
-    let remark = "steadiness and backlogs were not judged: store-0 was killed at 5.00 s of the measured phase";
+    let remark =
+        "steadiness and backlogs were not judged: kill of store-0 at 5.00 s of the measured phase";
     assert_eq!(remark_texts(&killed.remarks), [remark]);
 }
 

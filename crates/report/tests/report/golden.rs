@@ -115,14 +115,14 @@ fn a_gateway_that_is_killed_on_purpose() {
     let [faults] = &model.faults[..] else {
         panic!("{:?}", model.faults);
     };
-    assert_eq!((faults.cell, faults.kills.len()), (2, 1));
+    assert_eq!((faults.cell, faults.each.len()), (2, 1));
     let outage_us = faults.outage_us.as_ref().map(|outage| outage.point.round());
     assert_eq!(outage_us, Some(750e3));
     assert!(!faults.outage_to_the_end);
     // The table shows what a condition is held against.
     for (metric, shown) in [
         (Metric::LongestOutage, faults.outage_us),
-        (Metric::TimeToReady, faults.kills[0].ready_after_us),
+        (Metric::TimeToReady, faults.each[0].ready_after_us),
     ] {
         let held = model.number_of_cell(&NamedMetric::of_all(metric), faults.cell);
         assert_eq!(shown.map(|one| one.point), held.map(Number::point));

@@ -30,7 +30,7 @@ pub use sums::{IntervalSums, add_failures, note_failure};
 pub use waits::{CoolDownInfo, QuietWaitInfo};
 
 use serde::{Deserialize, Serialize};
-use waggle_spec::{LoadRole, LoadStage};
+use waggle_spec::{FaultKind, LoadRole, LoadStage, fault_target};
 
 use crate::{
     FORMAT, FailureKind, ImportedTrialInfo, LimitInfo, RecoveryInfo, TrialKey, count::count,
@@ -85,7 +85,7 @@ pub struct TrialInfo {
     /// Probes on the records' way to where they must arrive, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intermediate_probes: Vec<ProbeInfo>,
-    /// What was killed in mid-trial because the study asks for it, in the order of its instants.
+    /// What was done to components in mid-trial because the study asks for it, in the order of its instants.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultInfo>,
     /// How the load dropped after the measured phase; `None`: it did not, or the trial did not get that far.
@@ -193,25 +193,34 @@ pub struct MachineInfo {
     pub other_cores: Option<f64>,
 }
 
-/// A replica that was killed and started again. Seconds count from the start of the measured phase.
+/// What was done to a component in mid-trial. Seconds count from the start of the measured phase.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FaultInfo {
+    #[serde(default, skip_serializing_if = "is_kill")]
+    pub kind: FaultKind,
     pub component: String,
-    /// Counted from 0.
-    pub replica: u32,
-    pub killed_s: f64,
-    /// Its next process was started; `None`: the trial ended before.
+    /// Counted from 0; `None`: all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replica: Option<u32>,
+    #[serde(alias = "killed_s")]
+    pub begun_s: f64,
+    /// Of a kill: its next process was started; `None`: the trial ended before.
     pub started_s: Option<f64>,
-    /// It was ready again, as when a system is brought up; `None`: the trial ended before.
+    /// All was ready again, as when a system is brought up; `None`: the trial ended before.
     pub ready_s: Option<f64>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_kill(kind: &FaultKind) -> bool {
+    *kind == FaultKind::Kill
+}
+
 impl FaultInfo {
-    /// The replica's name: `orders-0`.
+    /// What it was of: a replica, `orders-0`, or the whole component.
     #[must_use]
     pub fn name(&self) -> String {
-        format!("{}-{}", self.component, self.replica)
+        fault_target(&self.component, self.replica)
     }
 }
 

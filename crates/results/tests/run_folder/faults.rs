@@ -2,6 +2,8 @@
 
 use waggle_results::{FaultInfo, Run, TrialInfo};
 
+use waggle_spec::FaultKind;
+
 use crate::sample;
 
 #[test]
@@ -10,9 +12,10 @@ fn faults_are_read_back() {
     let run = sample::create(folder.path());
     let key = sample::key(2, 1);
     let killed = FaultInfo {
+        kind: FaultKind::Kill,
         component: "orders".to_owned(),
-        replica: 1,
-        killed_s: 0.501,
+        replica: Some(1),
+        begun_s: 0.501,
         started_s: Some(0.75),
         ready_s: None,
     };

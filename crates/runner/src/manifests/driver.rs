@@ -1,20 +1,19 @@
 //! Brings a system of manifests up and down, for one trial after another.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     collections::BTreeMap,
     path::PathBuf,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use tokio::{
-    sync::watch,
+    sync::{Mutex, watch},
     task::JoinHandle,
     time::{Instant, timeout},
 };
 use waggle_cluster::{
-    Access, Claim, Created, Holder, Ledger, Namespace, Place, PodPlace, PodStatus, PodUsage, Scope,
-    selector_of,
+    Access, Claim, Created, Holder, Ledger, Namespace, Place, PodUsage, Scope, selector_of,
 };
 use waggle_results::ReplicaPod;
 use waggle_study::{Level, Manifests, System};
@@ -36,7 +35,7 @@ use super::{
     source::{Rendered, read_rendered},
     watch::{Known, KnownPod, State, USAGE_INTERVAL, Watched},
 };
-use crate::run::pod_places::{Nodes, pod_info, read_nodes};
+use crate::run::pod_places::{Nodes, read_nodes};
 
 /// How long an object may take to be gone.
 const REMOVAL_TIMEOUT: Duration = Duration::from_secs(90);
@@ -68,7 +67,8 @@ pub(crate) struct ManifestParts {
 pub(crate) struct ManifestDriver {
     pub(super) parts: ManifestParts,
     rendered: Option<Rendered>,
-    ledger: Ledger,
+    /// Faults note in it, too.
+    pub(super) ledger: Mutex<Ledger>,
     claim: Option<Claim>,
     /// The system that is up, or was brought up in part.
     pub(super) up: Up,
@@ -82,20 +82,23 @@ pub(crate) struct ManifestDriver {
 /// What was applied, and what is known of it.
 #[derive(Debug, Default)]
 pub(super) struct Up {
-    pub(super) objects: Vec<SystemObject>,
+    /// As they were applied last.
+    pub(super) objects: RefCell<Vec<SystemObject>>,
+    /// Upgrades that were begun.
+    pub(super) upgrades: Cell<usize>,
     /// As configured.
-    system: Option<System>,
-    folder: PathBuf,
+    pub(super) system: Option<System>,
+    pub(super) folder: PathBuf,
     /// Secrets in all their forms, each with what stands in its place.
     hidden: RefCell<Vec<(String, String)>>,
     pub(super) addresses: Addresses,
     /// The pods of each component when it was ready.
-    pub(super) wanted: BTreeMap<String, usize>,
+    pub(super) wanted: RefCell<BTreeMap<String, usize>>,
     /// By which components find their pods.
-    selectors: BTreeMap<String, BTreeMap<String, String>>,
+    pub(super) selectors: BTreeMap<String, BTreeMap<String, String>>,
     pub(super) known: Known,
     /// Of the pods that were ready at the start.
-    nodes: Nodes,
+    pub(super) nodes: Nodes,
 }
 
 impl ManifestDriver {
@@ -109,7 +112,7 @@ impl ManifestDriver {
             ledger.adopt(anchor.clone());
         }
         Ok(Self {
-            ledger,
+            ledger: Mutex::new(ledger),
             rendered,
             claim: None,
             up: Up::default(),
@@ -129,7 +132,7 @@ impl ManifestDriver {
         self.reading().manifests(levels).await.map(drop)
     }
 
-    fn reading(&self) -> Reading<'_> {
+    pub(super) fn reading(&self) -> Reading<'_> {
         Reading {
             system: &self.parts.system,
             folder: &self.parts.system_folder,
@@ -175,7 +178,7 @@ impl ManifestDriver {
             lease: LEASE,
         };
         let namespace = Namespace::Given(self.parts.namespace.clone());
-        let claim = Claim::acquire(&mut self.ledger, &namespace, &holder).await;
+        let claim = Claim::acquire(self.ledger.get_mut(), &namespace, &holder).await;
         self.claim = Some(claim.map_err(|why| Failure::new(why.to_string()))?);
         Ok(())
     }
@@ -186,15 +189,16 @@ impl ManifestDriver {
         let objects = with_kinds(&self.parts.access, manifests).await?;
         let (namespace, part) = (self.parts.namespace.clone(), self.part().to_owned());
         for SystemObject { manifest, kind } in &objects {
-            let checked = self
-                .ledger
-                .check_new(kind, &namespace, &manifest.object, &part);
+            let ledger = self.ledger.get_mut();
+            let checked = ledger.check_new(kind, &namespace, &manifest.object, &part);
             checked.await?;
         }
-        write_applied(&self.up.folder, &objects).map_err(waggle_cluster::ObjectError::Note)?;
-        self.up.objects.clone_from(&objects);
+        write_applied(&self.up.folder, &objects, None)
+            .map_err(waggle_cluster::ObjectError::Note)?;
+        *self.up.objects.get_mut() = objects.clone();
         for SystemObject { manifest, kind } in &objects {
-            let applied = self.ledger.apply(kind, &namespace, &manifest.object, &part);
+            let ledger = self.ledger.get_mut();
+            let applied = ledger.apply(kind, &namespace, &manifest.object, &part);
             let object = applied.await?;
             self.note_selector(&manifest.kind, &manifest.name, &object);
         }
@@ -219,7 +223,7 @@ impl ManifestDriver {
         let Some(manifests) = self.manifests() else {
             return Ok(());
         };
-        let awaited = to_await(&self.up.objects, manifests);
+        let awaited = to_await(self.up.objects.borrow().iter(), manifests);
         let waiting = self
             .parts
             .access
@@ -233,64 +237,14 @@ impl ManifestDriver {
         let reading = read_nodes(&self.parts.access, &self.parts.run, names);
         self.up.nodes = timeout(NODES_TIMEOUT, reading).await.unwrap_or_default();
         self.note_pods(&pods);
+        self.note_wanted(&pods);
         let Some(system) = &self.up.system else {
             return Ok(());
         };
-        for component in &system.components {
-            let count = self.ready_pods(&component.name, &pods).len();
-            self.up.wanted.insert(component.name.clone(), count);
-        }
         let pods_of = |component: &str| self.ready_pods(component, &pods);
         let addresses = find_addresses(&self.parts.access, &self.parts.namespace, system, pods_of);
         self.up.addresses = addresses.await?;
         Ok(())
-    }
-
-    /// The pods of a component that are ready and not being ended, by their names.
-    pub(super) fn ready_pods(&self, component: &str, pods: &[PodStatus]) -> Vec<PodStatus> {
-        let Some(selector) = self.up.selectors.get(component) else {
-            return Vec::new();
-        };
-        let state = self.up.known.state();
-        let serving = pods.iter().filter(|pod| serves(pod, selector));
-        let serving = serving.filter(|pod| !state.ended.contains(&pod.uid));
-        serving.cloned().collect()
-    }
-
-    /// Watches these pods from now on. Replicas have the numbers of their names in order.
-    pub(super) fn note_pods(&self, pods: &[PodStatus]) {
-        let mut replicas = BTreeMap::new();
-        for component in self.up.selectors.keys() {
-            for (number, pod) in self.ready_pods(component, pods).iter().enumerate() {
-                replicas.insert(pod.uid.clone(), format!("{component}-{number}"));
-            }
-        }
-        let mut state = self.up.known.state();
-        let living = pods
-            .iter()
-            .filter(|pod| !pod.is_terminating && pod.phase == "Running");
-        let living: Vec<&PodStatus> = living.collect();
-        for pod in living {
-            if state.ended.contains(&pod.uid) {
-                continue;
-            }
-            let replica = replicas.get(&pod.uid).cloned();
-            let known = KnownPod {
-                name: pod.name.clone(),
-                replica: replica.unwrap_or_else(|| pod.name.clone()),
-                restarts: pod.restarts(),
-                node: pod.node.clone(),
-            };
-            if !state.pods.contains_key(&pod.uid) {
-                let place = PodPlace::from(pod.clone());
-                let place = pod_info(place, &self.parts.namespace, &self.up.nodes);
-                let replica = known.replica.clone();
-                state
-                    .places
-                    .extend(place.map(|pod| ReplicaPod { replica, pod }));
-            }
-            state.pods.insert(pod.uid.clone(), known);
-        }
     }
 
     pub(super) fn redact(&self, text: &str) -> String {
@@ -303,13 +257,13 @@ impl ManifestDriver {
             namespace: &self.parts.namespace,
             folder: &self.up.folder,
             hidden: self.up.hidden.borrow().clone(),
-            objects: &self.up.objects,
+            objects: self.up.objects.borrow().clone(),
         }
     }
 
     /// Keeps what there is to see of the system.
     async fn keep_evidence(&self) -> Vec<String> {
-        if self.up.objects.is_empty() {
+        if self.up.objects.borrow().is_empty() {
             return Vec::new();
         }
         match self.to_watch().pods().await {
@@ -320,19 +274,21 @@ impl ManifestDriver {
 
     async fn remove(&mut self) -> Vec<String> {
         let mut problems: Vec<String> = Vec::new();
-        let left = self.ledger.delete_all(REMOVAL_TIMEOUT).await;
+        let left = self.ledger.get_mut().delete_all(REMOVAL_TIMEOUT).await;
         problems.extend(left.iter().map(ToString::to_string));
         // The lease is renewed until it is deleted.
         self.claim = None;
         let has_claims = self
             .up
             .objects
+            .borrow()
             .iter()
             .any(|object| object.manifest.kind == "StatefulSet");
         if has_claims {
             let (namespace, part) = (&self.parts.namespace, &self.parts.system.name);
             match self
                 .ledger
+                .get_mut()
                 .delete_claims(namespace, part, REMOVAL_TIMEOUT)
                 .await
             {
@@ -358,14 +314,6 @@ impl ManifestDriver {
     }
 }
 
-/// Whether a pod with these labels is ready, and not being ended.
-fn serves(pod: &PodStatus, selector: &BTreeMap<String, String>) -> bool {
-    let mut labels = selector.iter();
-    labels.all(|(name, value)| pod.labels.get(name) == Some(value))
-        && pod.is_ready
-        && !pod.is_terminating
-}
-
 fn pod_usage(known: &KnownPod, used: &PodUsage) -> Usage {
     let read_at = SystemTime::from(used.time).duration_since(UNIX_EPOCH);
     Usage {
@@ -381,7 +329,7 @@ impl Driver for ManifestDriver {
     async fn start_all(&mut self, setup: Setup<'_>) -> Result<(), Failure> {
         self.deaths.send_replace(Vec::new());
         // Of a tear-down that was too slow.
-        if !self.up.objects.is_empty() {
+        if !self.up.objects.get_mut().is_empty() {
             let left = self.remove().await;
             if let Some(first) = left.into_iter().next() {
                 return Err(Failure::new(first));
@@ -394,7 +342,10 @@ impl Driver for ManifestDriver {
             ..Up::default()
         };
         self.claim().await?;
-        let applied = self.apply(setup.parameters).await;
+        let applied = match self.apply(setup.parameters).await {
+            Ok(()) => self.check_upgrades(setup.upgrades).await,
+            Err(why) => Err(why),
+        };
         applied.map_err(|why| Failure::new(self.redact(&why.to_string())))
     }
 
@@ -464,6 +415,24 @@ impl Driver for ManifestDriver {
         deadline: Instant,
     ) -> Result<(), Failure> {
         self.wait_for_pods(component, deadline).await
+    }
+
+    async fn upgrade(
+        &self,
+        component: &str,
+        levels: Option<&BTreeMap<String, Level>>,
+        deadline: Instant,
+    ) -> Result<Vec<String>, Failure> {
+        self.upgrade_component(component, levels, deadline).await
+    }
+
+    async fn drain(
+        &self,
+        component: &str,
+        replica: u32,
+        deadline: Instant,
+    ) -> Result<Vec<String>, Failure> {
+        self.drain_node(component, replica, deadline).await
     }
 
     async fn stop_all(&mut self) -> Vec<String> {

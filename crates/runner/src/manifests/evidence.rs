@@ -27,17 +27,25 @@ pub(super) struct Keeping<'a> {
     pub(super) folder: &'a Path,
     /// Secrets in all their forms, each with what stands in its place.
     pub(super) hidden: Vec<(String, String)>,
-    pub(super) objects: &'a [SystemObject],
+    pub(super) objects: Vec<SystemObject>,
 }
 
-/// Writes what is to be applied, without the values of secrets.
-pub(super) fn write_applied(folder: &Path, objects: &[SystemObject]) -> io::Result<()> {
+/// Writes what is to be applied, without the values of secrets; `upgrade`: by which upgrade of the trial, counted from 1.
+pub(super) fn write_applied(
+    folder: &Path,
+    objects: &[SystemObject],
+    upgrade: Option<usize>,
+) -> io::Result<()> {
     private_file::create_folder(folder)?;
+    let name = match upgrade {
+        None => APPLIED.to_owned(),
+        Some(number) => format!("upgrade-{number}.yaml"),
+    };
     let texts: Vec<String> = objects
         .iter()
         .map(|object| object.manifest.yaml())
         .collect();
-    private_file::write_file(&folder.join(APPLIED), texts.join("---\n"))
+    private_file::write_file(&folder.join(name), texts.join("---\n"))
 }
 
 impl Keeping<'_> {

@@ -16,7 +16,7 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(300);
 
 impl ManifestDriver {
-    fn component(&self, name: &str) -> Option<&Component> {
+    pub(super) fn component(&self, name: &str) -> Option<&Component> {
         let mut components = self.parts.system.components.iter();
         components.find(|known| known.name == name)
     }
@@ -32,26 +32,45 @@ impl ManifestDriver {
         places.any(|((known, _), addresses)| known == component && addresses.iter().any(is_of_pod))
     }
 
-    pub(super) async fn kill_pod(&self, component: &str, replica: u32) -> Result<(), Failure> {
-        let failed = |why: String| Failure::new(why);
+    /// The pods of the system, if those of these components may be replaced by others.
+    pub(super) async fn replaceable_pods(
+        &self,
+        components: &[String],
+    ) -> Result<Vec<PodStatus>, Failure> {
         let pods = self.to_watch().pods().await;
-        let pods = pods.map_err(|why| failed(why.to_string()))?;
-        if self.is_reached_by_pods(component, &pods) {
-            return Err(failed(format!(
-                "{component} is reached by the addresses of its pods, and the pod that replaces a killed one has another: give the \
+        let pods = pods.map_err(|why| Failure::new(why.to_string()))?;
+        let mut reached = components.iter();
+        if let Some(component) = reached.find(|name| self.is_reached_by_pods(name, &pods)) {
+            return Err(Failure::new(format!(
+                "{component} is reached by the addresses of its pods, and the pod that takes the place of one has another: give the \
                  component a service that has an address"
             )));
         }
-        let ready = self.ready_pods(component, &pods);
-        let Some(pod) = ready.get(replica as usize) else {
-            return Err(failed(format!(
-                "{component} has {} pods that are ready, and the one with number {replica} was to be killed",
+        Ok(pods)
+    }
+
+    /// A pod of a component by its number among those that are ready.
+    pub(super) fn ready_pod(
+        &self,
+        component: &str,
+        replica: u32,
+        pods: &[PodStatus],
+    ) -> Result<PodStatus, Failure> {
+        let ready = self.ready_pods(component, pods);
+        ready.get(replica as usize).cloned().ok_or_else(|| {
+            Failure::new(format!(
+                "{component} has {} pods that are ready, and there is none with number {replica}",
                 ready.len()
-            )));
-        };
+            ))
+        })
+    }
+
+    pub(super) async fn kill_pod(&self, component: &str, replica: u32) -> Result<(), Failure> {
+        let pods = self.replaceable_pods(&[component.to_owned()]).await?;
+        let pod = self.ready_pod(component, replica, &pods)?;
         self.up.known.state().ended.insert(pod.uid.clone());
-        let ended = (self.parts.access).end_pod(&self.parts.namespace, pod, KILL_TIMEOUT);
-        ended.await.map_err(|why| failed(why.to_string()))
+        let ended = (self.parts.access).end_pod(&self.parts.namespace, &pod, KILL_TIMEOUT);
+        ended.await.map_err(|why| Failure::new(why.to_string()))
     }
 
     /// Waits until a component has as many pods that are ready as it had.
@@ -60,7 +79,8 @@ impl ManifestDriver {
         component: &str,
         deadline: Instant,
     ) -> Result<(), Failure> {
-        let wanted = self.up.wanted.get(component).copied().unwrap_or_default();
+        let wanted = self.up.wanted.borrow().get(component).copied();
+        let wanted = wanted.unwrap_or_default();
         loop {
             let pods = self.to_watch().pods().await.unwrap_or_default();
             let ready = self.ready_pods(component, &pods).len();
@@ -79,14 +99,18 @@ impl ManifestDriver {
         let workload = self
             .component(component)
             .and_then(|known| known.workload.as_ref());
-        let objects = self.up.objects.iter().filter(|object| {
-            let manifest = &object.manifest;
-            workload.is_some_and(|known| manifest.is_named(&known.object.kind, &known.object.name))
-        });
-        let objects: Vec<SystemObject> = objects.cloned().collect();
+        let objects: Vec<SystemObject> = {
+            let objects = self.up.objects.borrow();
+            let of_component = objects.iter().filter(|object| {
+                let manifest = &object.manifest;
+                workload
+                    .is_some_and(|known| manifest.is_named(&known.object.kind, &known.object.name))
+            });
+            of_component.cloned().collect()
+        };
         let mut why = format!("{ready} of {wanted} pods of {component} are ready again");
         if let Some(manifests) = self.manifests() {
-            let awaited = to_await(&objects, manifests);
+            let awaited = to_await(objects.iter(), manifests);
             let access = &self.parts.access;
             let looked = access.watch_workloads(self.scope(), &awaited, Instant::now());
             if let Err(reason) = looked.await {

@@ -2,12 +2,15 @@
 //! asked by `waggle-cluster`, which knows neither systems nor trials.
 
 mod addresses;
+mod drains;
 mod driver;
 mod evidence;
 mod kills;
 mod objects;
 mod patch;
+mod pods;
 mod source;
+mod upgrades;
 mod watch;
 
 pub(crate) use driver::{ManifestDriver, ManifestParts};

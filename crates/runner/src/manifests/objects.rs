@@ -186,8 +186,10 @@ pub(super) async fn with_kinds(
 }
 
 /// What is waited for: every object, and the named conditions.
-pub(super) fn to_await(objects: &[SystemObject], manifests: &Manifests) -> Vec<Awaited> {
-    let objects = objects.iter();
+pub(super) fn to_await<'o>(
+    objects: impl Iterator<Item = &'o SystemObject>,
+    manifests: &Manifests,
+) -> Vec<Awaited> {
     objects.map(|object| object.to_await(manifests)).collect()
 }
 

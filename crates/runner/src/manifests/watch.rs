@@ -39,6 +39,8 @@ pub(super) struct State {
     pub(super) places: Vec<ReplicaPod>,
     /// UIDs of pods that were ended on purpose.
     pub(super) ended: BTreeSet<String>,
+    /// UIDs of pods that may be replaced at any moment: what ends them is an upgrade that is under way.
+    pub(super) replaced: BTreeSet<String>,
     /// Of pods that are known to kubelets, by UID.
     pub(super) usage: BTreeMap<String, PodUsage>,
     /// Why that is not known.
@@ -94,7 +96,10 @@ impl Watched {
     fn deaths_among(&self, pods: &[PodStatus]) -> Vec<(Option<PodStatus>, Death)> {
         let mut state = self.known.state();
         let State {
-            pods: known, ended, ..
+            pods: known,
+            ended,
+            replaced,
+            ..
         } = &mut *state;
         known.retain(|uid, _| !ended.contains(uid));
         let mut deaths = Vec::new();
@@ -104,8 +109,10 @@ impl Watched {
             let Some(how) = death(pod, known) else {
                 continue;
             };
-            let replica = known.replica.clone();
-            deaths.push((pod.cloned(), Death { replica, how }));
+            if !replaced.contains(uid) {
+                let replica = known.replica.clone();
+                deaths.push((pod.cloned(), Death { replica, how }));
+            }
             known.restarts = pod.map_or(0, PodStatus::restarts);
             if pod.is_none_or(|pod| pod.is_terminating || pod.phase != "Running") {
                 gone.push(uid.clone());
@@ -169,7 +176,10 @@ impl Watched {
 
 /// How a pod died; `None`: it lives, or has ended well.
 fn death(pod: Option<&PodStatus>, known: &KnownPod) -> Option<String> {
-    let name = &known.name;
+    let name = match &known.node {
+        Some(node) => format!("{} on node {node}", known.name),
+        None => known.name.clone(),
+    };
     let Some(pod) = pod else {
         return Some(format!("because its pod {name} was deleted"));
     };
@@ -258,5 +268,12 @@ mod tests {
             Some(leaving),
             Some("because its pod shop-a is being deleted"),
         );
+        let known = KnownPod {
+            node: Some("n1".to_owned()),
+            ..known
+        };
+        let how = death(None, &known);
+        let expected = "because its pod shop-a on node n1 was deleted";
+        assert_eq!(how.as_deref(), Some(expected));
     }
 }

@@ -73,8 +73,11 @@ pub(crate) async fn manifest_driver(
     );
     let driver = driver.map_err(|why| failed(&why))?;
     for cell in &request.study.cells {
-        let checked = driver.check(&cell.parameters).await;
-        checked.map_err(|why| failed(&why))?;
+        let levels = std::iter::once(&cell.parameters);
+        for levels in levels.chain(cell.upgraded_levels()) {
+            let checked = driver.check(levels).await;
+            checked.map_err(|why| failed(&why))?;
+        }
     }
     Ok(driver)
 }

@@ -1,6 +1,10 @@
 //! Fault injection: a replica is killed at its instant, started again after its time, and things go wrong in between.
 
+use std::time::Duration;
+
 use waggle_results::{PhaseName, TrialEnd, TrialInfo};
+use waggle_spec::FaultKind;
+use waggle_study::{Fault as Asked, FaultAction, Level};
 
 use super::{
     Bench, STUDY, SYSTEM, Then, phases, world,
@@ -75,7 +79,7 @@ async fn it_is_killed_at_its_instant_and_up_again_after_its_time() {
     assert_eq!(world.borrow().done, done);
     let shown: Vec<&Event> = events
         .iter()
-        .filter(|event| matches!(event, Event::Killed { .. } | Event::UpAgain { .. }))
+        .filter(|event| matches!(event, Event::FaultBegan { .. } | Event::UpAgain { .. }))
         .collect();
     assert_eq!(shown.len(), 2, "{shown:?}");
     let info = &bench.results().trials[0].info;
@@ -84,7 +88,7 @@ async fn it_is_killed_at_its_instant_and_up_again_after_its_time() {
         panic!("{:?}", info.faults);
     };
     assert_eq!(disturbance.name(), "fake-0");
-    assert_at(Some(disturbance.killed_s), 0.6);
+    assert_at(Some(disturbance.begun_s), 0.6);
     assert_at(disturbance.started_s, 0.85);
     assert_at(disturbance.ready_s, 0.86);
 }
@@ -153,9 +157,9 @@ async fn several_kills_come_in_the_order_of_their_instants() {
     let [first, second] = &info.faults[..] else {
         panic!("{:?}", info.faults);
     };
-    assert_at(Some(first.killed_s), 0.1);
+    assert_at(Some(first.begun_s), 0.1);
     assert_at(first.started_s, 1.1);
-    assert_at(Some(second.killed_s), 1.4);
+    assert_at(Some(second.begun_s), 1.4);
     // It has ended before it is started again.
     assert_at(second.started_s, 1.41);
 }
@@ -202,6 +206,93 @@ async fn what_is_not_up_when_it_is_to_be_killed_again_fails_the_trial() {
     let why =
         "fake-0 was to be killed again 1 s into the measured phase, and was ready only 1.2 s later";
     assert_failed(&info, PhaseName::Finish, why);
+}
+
+/// What only a system of manifests can have: the fake driver carries it out for any.
+fn bench_of_actions(actions: &[(u64, FaultAction)]) -> Bench {
+    let mut bench = bench(&[ONCE]);
+    for cell in &mut bench.study.cells {
+        let faults = actions.iter().map(|(at_ms, action)| Asked {
+            component: "fake".to_owned(),
+            replica: (!matches!(action, FaultAction::Upgrade { .. })).then_some(0),
+            at: Duration::from_millis(*at_ms),
+            action: action.clone(),
+        });
+        cell.faults = faults.collect();
+    }
+    bench
+}
+
+fn upgrade(tag: &str) -> FaultAction {
+    let tag = || ("tag".to_owned(), Level::Text(tag.to_owned()));
+    FaultAction::Upgrade {
+        set: [tag()].into(),
+        levels: [tag()].into(),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn upgrades_and_drains_come_one_after_the_other() {
+    let world = world(None);
+    let bench = bench_of_actions(&[(200, upgrade("2")), (900, FaultAction::Drain)]);
+    let info = run_trial(&bench, &world, Then::Nothing).await;
+    assert_eq!(info.end, TrialEnd::Completed);
+    let done = world.borrow().done.clone();
+    let done: Vec<&str> = done.iter().map(String::as_str).collect();
+    let faults = ["upgrade fake to tag=2", "drain the node of fake-0"];
+    assert!(done.windows(2).any(|pair| pair == faults), "{done:?}");
+    let [first, second] = &info.faults[..] else {
+        panic!("{:?}", info.faults);
+    };
+    assert_eq!(
+        (first.kind, first.name()),
+        (FaultKind::Upgrade, "fake".into())
+    );
+    assert_eq!(
+        (second.kind, second.name()),
+        (FaultKind::Drain, "fake-0".into())
+    );
+    assert_at(Some(first.begun_s), 0.2);
+    assert_at(first.ready_s, 0.21);
+    assert_eq!(first.started_s, None);
+    assert_at(Some(second.begun_s), 0.9);
+    for words in [
+        "fake was upgraded, and its records",
+        "fake was moved to another node, and",
+    ] {
+        assert!(
+            info.remarks.iter().any(|found| found.starts_with(words)),
+            "{:?}",
+            info.remarks
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fault_that_must_wait_for_an_upgrade_fails_the_trial() {
+    let slow = world(Some(Fault::RisesSlowly));
+    let kill = FaultAction::Kill {
+        restart_after: Duration::ZERO,
+    };
+    let bench = bench_of_actions(&[(100, upgrade("2")), (1000, kill)]);
+    let info = run_trial(&bench, &slow, Then::Nothing).await;
+    let TrialEnd::Failed { reason, .. } = &info.end else {
+        panic!("it went unnoticed");
+    };
+    let words = "the kill of fake-0 was to begin 1 s into the measured phase, and the upgrade of fake was over only 1.";
+    assert!(reason.starts_with(words), "{reason}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_upgrade_that_does_not_come_up_fails_the_trial() {
+    let dead = world(Some(Fault::StaysDead));
+    let bench = bench_of_actions(&[(200, upgrade("2"))]);
+    let info = run_trial(&bench, &dead, Then::Nothing).await;
+    let TrialEnd::Failed { reason, .. } = &info.end else {
+        panic!("it went unnoticed");
+    };
+    assert_eq!(reason, "fake was not ready in time");
+    assert_eq!(info.faults[0].ready_s, None);
 }
 
 #[tokio::test(start_paused = true)]

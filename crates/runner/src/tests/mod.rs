@@ -213,7 +213,7 @@ impl Bench {
                     (Event::Phase { phase, .. }, Then::Die(last_phase)) if *phase == last_phase => {
                         world.borrow().die()
                     }
-                    (Event::Killed { .. }, Then::DieWhenKilled) => world.borrow().die(),
+                    (Event::FaultBegan { .. }, Then::DieWhenKilled) => world.borrow().die(),
                     _ => wishes.on_event(&event, then, (begun, measured)),
                 }
                 seen.borrow_mut().push(event);
@@ -320,7 +320,7 @@ impl Wishes {
         let (at_once, of_load) = match then {
             Then::Shutdown(phase) => (event_phase == Some(phase), false),
             Then::ShutdownIn(trial, phase) => (event_phase == Some(phase) && begun == trial, false),
-            Then::ShutdownWhenKilled => (matches!(event, Event::Killed { .. }), false),
+            Then::ShutdownWhenKilled => (matches!(event, Event::FaultBegan { .. }), false),
             Then::EndLoad(phase) => (false, event_phase == Some(phase)),
             Then::EndLoadAfter(intervals) => (false, measured == intervals),
             Then::EndLoadThenShutdown(intervals) => (

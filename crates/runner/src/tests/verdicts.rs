@@ -224,6 +224,7 @@ async fn what_a_kill_does_to_the_level_is_no_reason_but_what_is_lost_is() {
     let model = judge_run(&bench(), Some(Fault::Remembers), Course::default()).await;
     assert_eq!(reasons(&model), (Verdict::Valid, Vec::new()));
     let killed = InjectedFault {
+        kind: "kill",
         name: "fake-0".to_owned(),
         at_s: 0.5,
     };

@@ -185,6 +185,7 @@ impl<'a> Trial<'a> {
             None => None,
         };
         let at_most = cell.schedule.ready_timeout;
+        let upgrades = cell.upgraded_levels();
         let setup = Setup {
             parameters: &cell.parameters,
             limits: &cell.limits,
@@ -193,6 +194,7 @@ impl<'a> Trial<'a> {
             logs,
             cpus: &self.context.shares.system,
             is_restored,
+            upgrades: &upgrades,
             deadline: Instant::now() + at_most,
         };
         // The driver checks the deadline itself and can say what was not ready; the phase's own limit is for a driver that hangs.

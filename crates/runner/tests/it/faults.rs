@@ -38,7 +38,7 @@ fn a_store_is_killed_and_comes_back_while_load_goes_on() {
         panic!("{:?}", info.faults);
     };
     let (killed, started, ready) = (
-        disturbance.killed_s,
+        disturbance.begun_s,
         disturbance.started_s.unwrap(),
         disturbance.ready_s.unwrap(),
     );
@@ -101,7 +101,7 @@ fn an_end_between_two_lives_leaves_nothing_behind() {
     for (signal, code) in [(Signal::INT, Some(130)), (Signal::KILL, None)] {
         let study = study_with_faults("60s", "{ kill: store, at: 300ms, restart_after: 30s }");
         let bench = Bench::new(&system(FAMILY), &study);
-        let (mut child, _lines) = started_until(&bench, "Killed {");
+        let (mut child, _lines) = started_until(&bench, "FaultBegan {");
         kill_process(pid_of(&child), signal).unwrap();
         assert_eq!(child.wait().unwrap().code(), code);
         assert_all_gone(&bench);
@@ -116,7 +116,7 @@ fn an_end_in_a_second_life_that_is_not_ready_leaves_nothing_behind() {
         "test -e lived && { sleep 600 & touch again; exec sleep 601; }; touch lived; exec STORE $0";
     let study = study_with_faults("60s", "{ kill: store, at: 300ms, restart_after: 0s }");
     let bench = Bench::new(&system(never_ready), &study);
-    let (mut child, _lines) = started_until(&bench, "Killed {");
+    let (mut child, _lines) = started_until(&bench, "FaultBegan {");
     let again = bench.path("run/.system/store-0/again");
     wait_until("its second life has begun", || again.exists());
     kill_process(pid_of(&child), Signal::INT).unwrap();

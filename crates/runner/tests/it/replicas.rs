@@ -215,6 +215,7 @@ impl Up {
     async fn bring_up(&mut self, is_restored: bool) -> Result<(), Failure> {
         let logs = self.folder.path().join("logs");
         let setup = Setup {
+            upgrades: &[],
             parameters: &self.parameters,
             limits: &self.limits,
             secrets: &self.secrets,

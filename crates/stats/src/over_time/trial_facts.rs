@@ -78,7 +78,7 @@ pub struct TrialFacts<'a> {
     pub warm_up_steady: Option<bool>,
     /// Whether the load kept its level in the measured phase.
     pub profile: LoadProfile,
-    /// Replicas that were killed in the measured phase.
+    /// What was done to components in the measured phase.
     pub faults: &'a [InjectedFault],
 }
 
@@ -91,10 +91,12 @@ pub enum Sender {
     OtherTool,
 }
 
-/// A replica that was killed, and when, in seconds of the measured phase.
+/// What was done to a replica or a component, and when, in seconds of the measured phase.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InjectedFault {
     pub name: String,
+    /// As the study names it: `kill`.
+    pub kind: &'static str,
     pub at_s: f64,
 }
 

@@ -30,7 +30,7 @@ pub(crate) use known_metrics::Known;
 pub(crate) use prepare::preparation;
 pub(crate) use server::server;
 pub(crate) use server_url::{parse as parse_url, parse_target};
-pub(crate) use set::{parameters, refusal};
+pub(crate) use set::{check_set, parameters, refusal};
 pub(crate) use study::{study_without_cells, system_at_most};
 pub(crate) use system::{MAX_REPLICAS, system};
 pub use threshold::read_threshold;

@@ -22,23 +22,7 @@ pub(crate) fn parameters(
     factors: &[(String, Level, Position)],
     system: &System,
 ) -> BTreeMap<String, Level> {
-    for (name, level) in set.into_iter().flat_map(Entries::iter) {
-        let names = || {
-            system
-                .parameters
-                .iter()
-                .map(|parameter| parameter.name.as_str())
-        };
-        if !names().any(|known| known == name) {
-            let what = format!("system {} has no parameter {name:?}", system.name);
-            let position = level.place.key;
-            checker.report(
-                Finding::new(position, what)
-                    .with_expected(list(names()))
-                    .with_suggestion(nearest_word(name, names())),
-            );
-        }
-    }
+    refuse_unknown(checker, set, system);
     let mut values = BTreeMap::new();
     for parameter in &system.parameters {
         let by_set = set
@@ -53,25 +37,86 @@ pub(crate) fn parameters(
         } else {
             by_set.or_else(by_factor)
         };
-        if let Some((level, position)) = given
-            && let Some((expected, near)) = refusal(parameter, level)
-        {
-            let what = format!(
-                "parameter {} of system {} is {}",
-                parameter.name,
-                system.name,
-                level_text(level)
-            );
-            checker.report(
-                Finding::new(position, what)
-                    .with_expected(expected)
-                    .with_suggestion(near),
-            );
+        if let Some((level, position)) = given {
+            check_level(checker, parameter, system, level, position);
         }
         let level = given.map_or(&parameter.default, |(level, _)| level);
         values.insert(parameter.name.clone(), level.clone());
     }
     values
+}
+
+/// The values that a mapping sets, each checked against its parameter; `None`: one has a mistake.
+pub(crate) fn check_set(
+    checker: &mut Checker<'_>,
+    set: &Entries<Level>,
+    system: &System,
+) -> Option<BTreeMap<String, Level>> {
+    let mut is_complete = refuse_unknown(checker, Some(set), system).is_some();
+    let mut values = BTreeMap::new();
+    for parameter in &system.parameters {
+        is_complete &= !set.is_invalid(&parameter.name);
+        if let Some(given) = set.get(&parameter.name) {
+            let position = given.place.value;
+            let checked = check_level(checker, parameter, system, &given.value, position);
+            is_complete &= checked.is_some();
+            values.insert(parameter.name.clone(), given.value.clone());
+        }
+    }
+    is_complete.then_some(values)
+}
+
+/// Reports names that are no parameter; `None`: there are some.
+fn refuse_unknown(
+    checker: &mut Checker<'_>,
+    set: Option<&Entries<Level>>,
+    system: &System,
+) -> Option<()> {
+    let mut is_complete = true;
+    for (name, level) in set.into_iter().flat_map(Entries::iter) {
+        let names = || {
+            system
+                .parameters
+                .iter()
+                .map(|parameter| parameter.name.as_str())
+        };
+        if !names().any(|known| known == name) {
+            is_complete = false;
+            let what = format!("system {} has no parameter {name:?}", system.name);
+            let position = level.place.key;
+            checker.report(
+                Finding::new(position, what)
+                    .with_expected(list(names()))
+                    .with_suggestion(nearest_word(name, names())),
+            );
+        }
+    }
+    is_complete.then_some(())
+}
+
+/// Reports a level that a parameter does not accept.
+fn check_level(
+    checker: &mut Checker<'_>,
+    parameter: &Parameter,
+    system: &System,
+    level: &Level,
+    position: Position,
+) -> Option<()> {
+    let Some((expected, near)) = refusal(parameter, level) else {
+        return Some(());
+    };
+    let what = format!(
+        "parameter {} of system {} is {}",
+        parameter.name,
+        system.name,
+        level_text(level)
+    );
+    checker.report(
+        Finding::new(position, what)
+            .with_expected(expected)
+            .with_suggestion(near),
+    );
+    None
 }
 
 fn level_text(level: &Level) -> String {

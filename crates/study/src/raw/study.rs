@@ -81,7 +81,7 @@ pub(crate) struct Study {
     /// The phases of a trial, and how often each cell is tried.
     #[schemars(required)]
     pub schedule: Key<Schedule>,
-    /// Faults: components that are killed in mid-trial and restarted.
+    /// Faults: components that are killed and restarted, upgraded, or moved away from their nodes, in mid-trial.
     pub faults: Key<Vec<At<Fault>>>,
     /// Delivery accounting: accepted records are followed until a probe sees them.
     pub delivery: Key<Delivery>,

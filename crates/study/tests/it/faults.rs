@@ -45,7 +45,7 @@ fn what_is_killed_is_in_the_order_of_its_instants() {
     let killed = |cell: usize| -> Vec<(String, Duration, Duration)> {
         let faults = study.cells[cell].faults.iter();
         faults
-            .map(|fault| (fault.name(), fault.at, fault.restart_after))
+            .map(|fault| (fault.name(), fault.at, fault.restart_after()))
             .collect()
     };
     let (first, half) = (Duration::from_secs(1), Duration::from_millis(500));

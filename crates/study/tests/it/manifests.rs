@@ -1,8 +1,10 @@
 //! A system that is manifests or a chart: read without a mistake, filled with levels, and every mistake.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
-use waggle_study::{Level, ManifestSource, System, parameter_levels, read_study, read_system};
+use waggle_study::{
+    FaultAction, Level, ManifestSource, System, parameter_levels, read_study, read_system,
+};
 
 use super::{STUDY, change_text, headlines, mistakes::answered_table, source};
 
@@ -97,6 +99,75 @@ fn every_mistake_of_manifests() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/manifests-mistakes.txt");
     answered_table(&path, SHOP, &|text| {
         read_system(&source("system.yaml", text)).err()
+    });
+}
+
+const FAULTS: &str = "faults:
+  - { upgrade: front, at: 2s, set: { tag: '2' } }
+  - { upgrade: front, at: 1s, set: { workers: '${connections}' } }
+  - { drain: store, replica: 1, at: 1500ms }
+  - { upgrade: store, at: 2500ms }
+delivery: {";
+
+fn text_with_faults() -> String {
+    let changes = [
+        ("connections: [2, 10]", "connections: [2, 5]"),
+        ("delivery: {", FAULTS),
+    ];
+    change_text(STUDY, &changes)
+}
+
+#[test]
+fn an_upgrade_keeps_what_earlier_ones_have_set() {
+    let study = read_study(&source("study.yaml", text_with_faults()), &system());
+    let study = study.unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    let cell = &study.cells[0];
+    let names: Vec<String> = cell
+        .faults
+        .iter()
+        .map(|fault| format!("{} {}", fault.kind().name(), fault.name()))
+        .collect();
+    let expected = [
+        "upgrade front",
+        "drain store-1",
+        "upgrade front",
+        "upgrade store",
+    ];
+    assert_eq!(names, expected);
+    assert!(cell.has_drains());
+    let level = |levels: &BTreeMap<String, Level>, name: &str| levels[name].to_string();
+    let levels = cell.upgraded_levels();
+    // The last one replaces pods by others that are the same.
+    let [first, second] = levels[..] else {
+        panic!("{levels:?}");
+    };
+    assert_eq!(
+        (level(first, "workers"), level(first, "tag")),
+        ("2".into(), "1.2".into())
+    );
+    assert_eq!(
+        (level(second, "workers"), level(second, "tag")),
+        ("2".into(), "2".into())
+    );
+    let FaultAction::Upgrade { set, .. } = &cell.faults[2].action else {
+        panic!("{:?}", cell.faults);
+    };
+    assert_eq!(set.keys().collect::<Vec<_>>(), ["tag"]);
+}
+
+#[test]
+fn every_mistake_of_faults_of_manifests() {
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/faults-of-manifests-mistakes.txt");
+    let text = SHOP
+        .replace("tag: {", "kind: { summary: which, one_of: [plain, full], default: plain }\n  tag: {")
+        .replace(
+            "  store: {",
+            "  each: { workload: daemonset/each, ports: [tcp] }\n  late: { when: { kind: full }, workload: deployment/late, ports: [tcp] }\n  store: {",
+        );
+    let system = read_system(&source("system.yaml", text)).unwrap();
+    answered_table(&path, &text_with_faults(), &|text| {
+        read_study(&source("study.yaml", text), &system).err()
     });
 }
 

@@ -180,6 +180,7 @@ async fn stay_up(
     let limits = system.limits(&request.parameters);
     let setup = Setup {
         is_restored: false,
+        upgrades: &[],
         parameters: &request.parameters,
         limits: &limits,
         secrets,

@@ -16,7 +16,7 @@ use waggle_report::wording::{
 };
 use waggle_runner::RecordFiles;
 use waggle_spec::{LoadModel, Restart, Search, TrialOrder, WarmUpUntil};
-use waggle_study::{Cell, Fault, Study, System};
+use waggle_study::{Cell, Fault, FaultAction, Study, System};
 use waggle_units::format_duration;
 
 use self::words::range;
@@ -314,12 +314,23 @@ fn cells(text: &mut String, study: &Study) {
 
 /// `orders-0 is killed 5s into the measured phase and restarted 2s later`.
 fn fault_text(fault: &Fault) -> String {
-    format!(
-        "{} is killed {} into the measured phase and restarted {} later",
-        fault.name(),
-        format_duration(fault.at),
-        format_duration(fault.restart_after)
-    )
+    let name = fault.name();
+    let moment = format!("{} into the measured phase", format_duration(fault.at));
+    match &fault.action {
+        FaultAction::Kill { restart_after } => format!(
+            "{name} is killed {moment} and restarted {} later",
+            format_duration(*restart_after)
+        ),
+        FaultAction::Upgrade { set, .. } if set.is_empty() => {
+            format!("the pods of {name} are replaced {moment}")
+        }
+        FaultAction::Upgrade { set, .. } => {
+            let set = set.iter().map(|(name, level)| format!("{name}={level}"));
+            let set = set.collect::<Vec<_>>().join(" ");
+            format!("{name} is upgraded {moment}: {set}")
+        }
+        FaultAction::Drain => format!("the node of {name} is drained {moment}"),
+    }
 }
 
 /// `, then 100/s for 30 s (control of 20 s in the warm-up)`, if the cell has a recovery phase.

@@ -120,8 +120,10 @@ impl State {
             }
             Progress::Phase { phase, expected } => self.begin_phase(side, *phase, *expected),
             Progress::Interval { interval, .. } => self.add_interval(side, interval),
-            Progress::Killed { replica } => self.figures(side, format!("{replica} is killed")),
-            Progress::UpAgain { replica, after } => self.figures(side, up_again(replica, *after)),
+            Progress::FaultBegan { kind, name } => {
+                self.figures(side, labels::fault(kind.name(), name));
+            }
+            Progress::UpAgain { name, after } => self.figures(side, up_again(name, *after)),
             Progress::Preparing {
                 load,
                 done,
@@ -277,11 +279,8 @@ fn preparing(load: &str, (done, sessions): (u64, u64), retries: u64) -> String {
     format!("{load}: {done} of {sessions} sessions ({percent} %){retries}")
 }
 
-fn up_again(replica: &str, after: Duration) -> String {
-    format!(
-        "{replica} is ready again after {:.1} s",
-        after.as_secs_f64()
-    )
+fn up_again(name: &str, after: Duration) -> String {
+    format!("{name} is ready again after {:.1} s", after.as_secs_f64())
 }
 
 #[cfg(test)]

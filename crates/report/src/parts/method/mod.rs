@@ -3,6 +3,7 @@
 mod agents;
 mod artifacts;
 mod design;
+mod faults;
 pub mod network;
 mod pods;
 pub(crate) mod section;

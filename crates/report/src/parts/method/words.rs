@@ -7,7 +7,7 @@ use waggle_results::{
 use waggle_spec::{LevelKind, LoadKind, Restart, Search, TrialOrder, WarmUpUntil};
 use waggle_stats::OTHER_CPU_MAX;
 
-use super::{agents, artifacts, design, network, pods, tls};
+use super::{agents, artifacts, design, faults, network, pods, tls};
 use crate::{
     parts::{
         capacity::{
@@ -72,9 +72,7 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
             ));
         }
     }
-    if !model.faults.is_empty() {
-        facts.push(("Fault injection", fault_injection().to_owned()));
-    }
+    facts.extend(faults::fact(model));
     facts.extend(tls::fact(model).into_iter().chain(network::fact(model)));
     facts.extend(cool_down(model));
     facts.extend([
@@ -213,12 +211,6 @@ fn quiet_waits(trials: &[TrialModel]) -> Option<Fact> {
         format::time_s(waited_s)
     );
     (!waits.is_empty()).then_some(("Waits for a quiet machine", text))
-}
-
-fn fault_injection() -> &'static str {
-    "SIGKILL to the replica and to every process that it had started; restart with the same command, ports, folder, files and CPUs, \
-     without its setup; ready by the same check as at the first start; a probe of a killed component reads its store again from the \
-     beginning, so delivered means visible at the end; steadiness, outages and backlog growth are not judged in such a trial"
 }
 
 fn search(asked: &Search) -> String {

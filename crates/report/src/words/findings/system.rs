@@ -4,7 +4,10 @@ use waggle_stats::{
     Backlog, CellFinding, Change, FullInFlight, Growth, InjectedFault, Series, Stall, SystemFinding,
 };
 
-use crate::words::format::{self, count, plain, set_share, three_digits, time_s, time_us};
+use crate::words::{
+    format::{self, count, plain, set_share, three_digits, time_s, time_us},
+    labels,
+};
 
 /// Why an open load could not send more, and what would show more.
 fn full_in_flight(full: &FullInFlight) -> String {
@@ -65,11 +68,11 @@ pub(super) fn system(finding: &SystemFinding) -> String {
             }
         ),
         SystemFinding::Grew { what, growth } => grew(*what, growth),
-        SystemFinding::NotJudged(killed) => {
-            let killed: Vec<String> = killed.iter().map(self::killed_text).collect();
+        SystemFinding::NotJudged(faults) => {
+            let faults: Vec<String> = faults.iter().map(fault_text).collect();
             format!(
                 "steadiness and backlogs were not judged: {}",
-                killed.join(", ")
+                faults.join(", ")
             )
         }
         SystemFinding::Ending => {
@@ -125,11 +128,11 @@ pub(super) fn cell(finding: &CellFinding) -> String {
     }
 }
 
-fn killed_text(killed: &InjectedFault) -> String {
+fn fault_text(fault: &InjectedFault) -> String {
     format!(
-        "{} was killed at {} of the measured phase",
-        killed.name,
-        time_s(killed.at_s)
+        "{} at {} of the measured phase",
+        labels::fault(fault.kind, &fault.name),
+        time_s(fault.at_s)
     )
 }
 

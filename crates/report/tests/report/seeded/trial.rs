@@ -585,10 +585,11 @@ fn faults(made: &Made) -> Vec<FaultInfo> {
     let is_killed = made.has_fault(Wrong::Killed) || made.has_fault(Wrong::DiesWhenKilled);
     let killed = is_killed.then(|| FaultInfo {
         component: "gateway".to_owned(),
-        replica: 0,
-        killed_s: 1.001,
+        replica: Some(0),
+        begun_s: 1.001,
         started_s: Some(1.502),
         ready_s: made.has_fault(Wrong::Killed).then_some(1.7 + late),
+        ..FaultInfo::default()
     });
     killed.into_iter().collect()
 }

@@ -76,11 +76,16 @@ impl ExecOpener {
         if pod.uid != self.uid {
             return PodState::Lost(format!("pod {} was replaced by another one", self.pod));
         }
+        let place = match &pod.node {
+            Some(node) => format!("pod {} on node {node}", self.pod),
+            None => format!("pod {}", self.pod),
+        };
         match loss(pod) {
-            Some(why) => PodState::Lost(format!("pod {} {why}", self.pod)),
+            Some(why) => PodState::Lost(format!("{place} {why}")),
             None => {
                 let problem = self.problem.lock().unwrap_or_else(PoisonError::into_inner);
-                PodState::Unknown(problem.clone())
+                let why = problem.as_deref().unwrap_or("there is no answer");
+                PodState::Unknown(Some(format!("{place}: {why}")))
             }
         }
     }

@@ -6,7 +6,12 @@ mod fake_http;
 pub(super) mod fake_load;
 pub(super) mod fake_run;
 
-use std::{cell::RefCell, collections::VecDeque, rc::Rc, time::Duration};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, VecDeque},
+    rc::Rc,
+    time::Duration,
+};
 
 use rustix::param::clock_ticks_per_second;
 use tokio::{
@@ -15,6 +20,7 @@ use tokio::{
 };
 use waggle_load::{Job, RequestOutcomes, What};
 use waggle_results::PhaseName;
+use waggle_study::Level;
 use waggle_system::{
     components::{
         driver::{Death, Deaths, Driver, Failure, LimitReading, Setup},
@@ -231,6 +237,24 @@ impl Fake {
     }
 }
 
+impl Fake {
+    /// Becomes ready again after some time, or whatever the fault has in its place.
+    async fn rise(&self, name: &str, done: String, deadline: Instant) -> Result<(), Failure> {
+        self.0.borrow_mut().done.push(done);
+        let fault = self.0.borrow().fault;
+        match fault {
+            Some(Fault::StaysDead) => {
+                sleep_until(deadline).await;
+                return Err(Failure::new(format!("{name} was not ready in time")));
+            }
+            Some(Fault::HangsDead) => std::future::pending().await,
+            Some(Fault::RisesSlowly) => sleep(Duration::from_secs(2)).await,
+            _ => sleep(STEP).await,
+        }
+        Ok(())
+    }
+}
+
 impl Driver for Fake {
     async fn start_all(&mut self, _: Setup<'_>) -> Result<(), Failure> {
         {
@@ -340,23 +364,38 @@ impl Driver for Fake {
         deadline: Instant,
     ) -> Result<(), Failure> {
         let name = format!("{component}-{replica}");
-        let fault = {
-            let mut world = self.0.borrow_mut();
-            assert!(world.is_dead, "{name} was not killed");
-            world.done.push(format!("start {name} again"));
-            world.fault
-        };
-        match fault {
-            Some(Fault::StaysDead) => {
-                sleep_until(deadline).await;
-                return Err(Failure::new(format!("{name} was not ready in time")));
-            }
-            Some(Fault::HangsDead) => std::future::pending().await,
-            Some(Fault::RisesSlowly) => sleep(Duration::from_secs(2)).await,
-            _ => sleep(STEP).await,
-        }
+        assert!(self.0.borrow().is_dead, "{name} was not killed");
+        self.rise(&name, format!("start {name} again"), deadline)
+            .await?;
         self.0.borrow_mut().is_dead = false;
         Ok(())
+    }
+
+    async fn upgrade(
+        &self,
+        component: &str,
+        levels: Option<&BTreeMap<String, Level>>,
+        deadline: Instant,
+    ) -> Result<Vec<String>, Failure> {
+        let levels = levels.into_iter().flatten();
+        let levels: Vec<String> = levels
+            .map(|(name, level)| format!("{name}={level}"))
+            .collect();
+        let done = format!("upgrade {component} to {}", levels.join(" "));
+        self.rise(component, done, deadline).await?;
+        Ok(vec![component.to_owned()])
+    }
+
+    async fn drain(
+        &self,
+        component: &str,
+        replica: u32,
+        deadline: Instant,
+    ) -> Result<Vec<String>, Failure> {
+        let name = format!("{component}-{replica}");
+        let done = format!("drain the node of {name}");
+        self.rise(&name, done, deadline).await?;
+        Ok(vec![component.to_owned()])
     }
 
     async fn stop_all(&mut self) -> Vec<String> {

@@ -1,13 +1,15 @@
-//! Fault injection: each replica is killed at its instant of the measured phase, and started again after its time.
+//! Fault injection: at its instant of the measured phase each replica is killed, and started again after its time; components are
+//! upgraded, and nodes drained.
 //!
-//! The driver kills and starts replicas. The usual observers measure the effects on the load and on records.
+//! The driver does all of it. The usual observers measure the effects on the load and on records.
 
-use std::{cell::RefCell, future::pending, rc::Rc, time::Duration};
+use std::{cell::RefCell, fmt, future::pending, rc::Rc, time::Duration};
 
 use futures_util::future::try_join_all;
 use tokio::time::{Instant, sleep_until};
 use waggle_results::{FaultInfo, TrialInfo};
-use waggle_study::{Cell, Fault, Probe};
+use waggle_spec::FaultKind;
+use waggle_study::{Cell, Fault, FaultAction, Probe};
 use waggle_system::components::driver::{Driver, Failure};
 
 use crate::{
@@ -19,23 +21,48 @@ use crate::{
     },
 };
 
-/// A repeated kill that is later than this fails the trial.
+/// A fault that is later than this, because the one before it was not over, fails the trial.
 const LATE_AT_MOST: Duration = Duration::from_millis(500);
 
-/// Which components were killed and are ready again, for the probes that read them.
+/// Which components were restarted by faults and are ready again, for the probes that read them.
 #[derive(Debug, Clone, Default)]
-pub(in crate::trial) struct Restarts(Rc<RefCell<Vec<String>>>);
+pub(in crate::trial) struct Restarts(Rc<RefCell<Vec<Restart>>>);
+
+/// A component that is ready again, and what a sentence says of it.
+#[derive(Debug, Clone)]
+struct Restart {
+    component: String,
+    kind: FaultKind,
+}
 
 impl Restarts {
-    /// Restarted components whose data a probe shows, one entry for each restart of a replica.
+    /// Restarts of components whose data a probe shows, one entry for each restart of a replica: `store was killed`.
     pub(crate) fn restarts_behind(&self, probe: &Probe) -> Vec<String> {
-        let names = self.0.borrow();
-        let shown = |name: &&String| probe.sources().any(|source| source == name.as_str());
-        names.iter().filter(shown).cloned().collect()
+        let restarts = self.0.borrow();
+        let is_shown = |restart: &&Restart| {
+            let mut sources = probe.sources();
+            sources.any(|source| source == restart.component)
+        };
+        let shown = restarts.iter().filter(is_shown);
+        shown.map(ToString::to_string).collect()
     }
 
-    fn add(&self, component: &str) {
-        self.0.borrow_mut().push(component.to_owned());
+    fn add(&self, component: &str, kind: FaultKind) {
+        self.0.borrow_mut().push(Restart {
+            component: component.to_owned(),
+            kind,
+        });
+    }
+}
+
+impl fmt::Display for Restart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let how = match self.kind {
+            FaultKind::Kill => "killed",
+            FaultKind::Upgrade => "upgraded",
+            FaultKind::Drain => "moved to another node",
+        };
+        write!(f, "{} was {how}", self.component)
     }
 }
 
@@ -59,83 +86,119 @@ impl<'a> FaultInjector<'a> {
         }
     }
 
-    /// Carries out all faults; returns when the last killed replica is ready again.
+    /// Carries out all faults; returns when the last one is over, and all is ready again.
     async fn carry_out<D: Driver>(&self, driver: &D, load: &LoadCourse) -> Result<(), Abort> {
         let measured = measured_start(load).await;
-        let replicas = self.replicas().into_iter();
-        let each = replicas.map(|name| self.of_replica(driver, name, measured));
+        let sequences = self.sequences().into_iter();
+        let each = sequences.map(|faults| self.carry_out_sequence(driver, faults, measured));
         try_join_all(each).await.map(|_| ())
     }
 
-    fn replicas(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.cell.faults.iter().map(Fault::name).collect();
+    /// Faults that come one after the other: all of them, or those of one replica.
+    fn sequences(&self) -> Vec<Vec<&'a Fault>> {
+        let faults = &self.cell.faults;
+        if Fault::are_in_sequence(faults) {
+            return vec![faults.iter().collect()];
+        }
+        let mut names: Vec<String> = faults.iter().map(Fault::name).collect();
         names.sort();
         names.dedup();
-        names
+        let of_replica = |name: &String| {
+            let faults = faults.iter().filter(|asked| asked.name() == *name);
+            faults.collect()
+        };
+        names.iter().map(of_replica).collect()
     }
 
-    /// All faults of one replica, one after the other.
-    async fn of_replica<D: Driver>(
+    async fn carry_out_sequence<D: Driver>(
         &self,
         driver: &D,
-        name: String,
+        faults: Vec<&Fault>,
         measured: Instant,
     ) -> Result<(), Abort> {
-        let of_it = self.cell.faults.iter().filter(|asked| asked.name() == name);
-        for (before, asked) in of_it.enumerate() {
+        let mut before: Option<&Fault> = None;
+        for asked in faults {
             let late = Instant::now().saturating_duration_since(measured + asked.at);
-            if before > 0 && late > LATE_AT_MOST {
-                let why = format!(
-                    "{name} was to be killed again {} s into the measured phase, and was ready only {} s later",
-                    asked.at.as_secs_f64(),
-                    late.as_secs_f64()
-                );
-                return Err(Failure::new(why).into());
+            if let Some(before) = before.filter(|_| late > LATE_AT_MOST) {
+                return Err(Failure::new(late_text(before, asked, late)).into());
             }
             sleep_until(measured + asked.at).await;
-            self.kill_and_restart(driver, asked, measured).await?;
+            self.carry_out_fault(driver, asked, measured).await?;
+            before = Some(asked);
         }
         Ok(())
     }
 
-    async fn kill_and_restart<D: Driver>(
+    async fn carry_out_fault<D: Driver>(
         &self,
         driver: &D,
         asked: &Fault,
         measured: Instant,
     ) -> Result<(), Abort> {
-        let (component, replica) = (&asked.component, asked.replica);
+        let kind = asked.kind();
         let seconds = |instant: Instant| instant.saturating_duration_since(measured).as_secs_f64();
-        let killed = Instant::now();
+        let begun = Instant::now();
         let index = {
             let mut carried_out = self.carried_out.borrow_mut();
             carried_out.push(FaultInfo {
-                component: component.clone(),
-                replica,
-                killed_s: seconds(killed),
+                kind,
+                component: asked.component.clone(),
+                replica: asked.replica,
+                begun_s: seconds(begun),
                 started_s: None,
                 ready_s: None,
             });
             carried_out.len() - 1
         };
-        self.events.show(Event::Killed {
-            replica: asked.name(),
+        let name = asked.name();
+        self.events.show(Event::FaultBegan {
+            kind,
+            name: name.clone(),
         });
-        driver.kill(component, replica).await?;
-        sleep_until(killed + asked.restart_after).await;
-        let started = Instant::now();
-        self.carried_out.borrow_mut()[index].started_s = Some(seconds(started));
-        let deadline = started + self.cell.schedule.ready_timeout;
-        driver.start_again(component, replica, deadline).await?;
+        let (component, replica) = (&asked.component, asked.replica.unwrap_or_default());
+        let deadline = begun + self.cell.schedule.ready_timeout;
+        let restarted = match &asked.action {
+            FaultAction::Kill { restart_after } => {
+                driver.kill(component, replica).await?;
+                sleep_until(begun + *restart_after).await;
+                let started = Instant::now();
+                self.carried_out.borrow_mut()[index].started_s = Some(seconds(started));
+                let deadline = started + self.cell.schedule.ready_timeout;
+                driver.start_again(component, replica, deadline).await?;
+                vec![component.clone()]
+            }
+            FaultAction::Upgrade { set, levels } => {
+                let levels = (!set.is_empty()).then_some(levels);
+                driver.upgrade(component, levels, deadline).await?
+            }
+            FaultAction::Drain => driver.drain(component, replica, deadline).await?,
+        };
         let ready = Instant::now();
         self.carried_out.borrow_mut()[index].ready_s = Some(seconds(ready));
-        self.restarts.add(component);
-        self.events.show(Event::UpAgain {
-            replica: asked.name(),
-            after: ready - killed,
-        });
+        for component in restarted {
+            self.restarts.add(&component, kind);
+        }
+        let after = ready - begun;
+        self.events.show(Event::UpAgain { name, after });
         Ok(())
     }
+}
+
+/// Why a fault cannot be carried out at its instant: the one before it was not over.
+fn late_text(before: &Fault, asked: &Fault, late: Duration) -> String {
+    let (name, moment) = (asked.name(), asked.at.as_secs_f64());
+    let late = late.as_secs_f64();
+    let kinds = [before.kind(), asked.kind()];
+    if kinds == [FaultKind::Kill; 2] && before.name() == name {
+        return format!(
+            "{name} was to be killed again {moment} s into the measured phase, and was ready only {late} s later"
+        );
+    }
+    let [before_kind, kind] = kinds.map(FaultKind::name);
+    format!(
+        "the {kind} of {name} was to begin {moment} s into the measured phase, and the {before_kind} of {} was over only {late} s later",
+        before.name()
+    )
 }
 
 impl<D: Driver, L, W> Companion<D, L, W> for FaultInjector<'_> {
@@ -147,7 +210,7 @@ impl<D: Driver, L, W> Companion<D, L, W> for FaultInjector<'_> {
         })
     }
 
-    /// Killed components must be ready again before the drain.
+    /// All must be ready again before the drain.
     fn follow<'t>(&'t mut self, view: &'t View<'t, D, W>, part: Part<'t>) -> Follow<'t> {
         match part {
             Part::Load(load) if !self.cell.faults.is_empty() => {

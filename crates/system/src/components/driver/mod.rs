@@ -54,6 +54,8 @@ pub struct Setup<'a> {
     pub cpus: &'a [usize],
     /// The components start in folders that they left after a clean stop; their setup was carried out before.
     pub is_restored: bool,
+    /// The levels of all parameters after each upgrade to come, which can be checked now.
+    pub upgrades: &'a [&'a BTreeMap<String, Level>],
     /// Everything must be ready by then.
     pub deadline: Instant,
 }
@@ -169,6 +171,33 @@ pub trait Driver {
         replica: u32,
         deadline: Instant,
     ) -> Result<(), Failure>;
+
+    /// Gives a component that is up what changes if the system's parameters have these levels, and returns when all is ready again;
+    /// `None`: its replicas are replaced by others that are the same. [`Driver::deaths`] does not report those that end by that.
+    /// Returns the components whose replicas may have been replaced.
+    async fn upgrade(
+        &self,
+        component: &str,
+        levels: Option<&BTreeMap<String, Level>>,
+        deadline: Instant,
+    ) -> Result<Vec<String>, Failure> {
+        let (_, _) = (levels, deadline);
+        let why = "is no workload of manifests or a chart, which alone can be upgraded";
+        Err(Failure::new(format!("{component} {why}")))
+    }
+
+    /// Moves the system's replicas away from the node of this one, which nothing may be placed on any more until [`Driver::stop_all`], and
+    /// returns when all are ready elsewhere. [`Driver::deaths`] does not report those that end by that. Returns their components.
+    async fn drain(
+        &self,
+        component: &str,
+        replica: u32,
+        deadline: Instant,
+    ) -> Result<Vec<String>, Failure> {
+        let _ = deadline;
+        let why = "is no pod of manifests or a chart, which alone can leave its node";
+        Err(Failure::new(format!("{component}-{replica} {why}")))
+    }
 
     /// Stops everything that was started; returns remarks about what went wrong.
     async fn stop_all(&mut self) -> Vec<String>;

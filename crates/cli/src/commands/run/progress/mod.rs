@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use waggle_analysis::{CellSoFar, cell_so_far};
 use waggle_load::Interval;
 use waggle_results::{AddedTrial, MachineInfo, PhaseName, TrialKey};
+use waggle_spec::FaultKind;
 use waggle_stats::{Estimate, Evidence, Verdict};
 use waggle_study::Study;
 
@@ -105,11 +106,12 @@ pub(super) enum Progress {
         used: MachineInfo,
         cpus: u32,
     },
-    Killed {
-        replica: String,
+    FaultBegan {
+        kind: FaultKind,
+        name: String,
     },
     UpAgain {
-        replica: String,
+        name: String,
         after: Duration,
     },
     Preparing {

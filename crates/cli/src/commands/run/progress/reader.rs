@@ -193,8 +193,8 @@ fn unchanged_step(event: &Event) -> Option<Progress> {
             interval: Arc::clone(&interval),
         },
         Event::Machine { used, cpus } => Progress::Machine { used, cpus },
-        Event::Killed { replica } => Progress::Killed { replica },
-        Event::UpAgain { replica, after } => Progress::UpAgain { replica, after },
+        Event::FaultBegan { kind, name } => Progress::FaultBegan { kind, name },
+        Event::UpAgain { name, after } => Progress::UpAgain { name, after },
         Event::Preparing {
             load,
             done,

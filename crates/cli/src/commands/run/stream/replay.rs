@@ -72,7 +72,7 @@ impl Replay {
             Progress::Interval { phase, .. } => Kind::Interval(*phase),
             Progress::WaitingForQuiet { .. }
             | Progress::Machine { .. }
-            | Progress::Killed { .. }
+            | Progress::FaultBegan { .. }
             | Progress::UpAgain { .. }
             | Progress::Preparing { .. }
             | Progress::Draining { .. } => Kind::Latest(discriminant(step)),

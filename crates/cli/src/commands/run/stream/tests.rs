@@ -11,6 +11,7 @@ use std::{
 use proptest::prelude::*;
 use waggle_load::Interval;
 use waggle_results::{AddedReason, AddedTrial, MachineInfo, PhaseName, TrialKey};
+use waggle_spec::FaultKind;
 use waggle_stats::{Evidence, Verdict};
 
 use super::{
@@ -172,8 +173,11 @@ fn any_step_of_trial() -> impl Strategy<Value = Progress> {
             },
             cpus,
         }),
-        text().prop_map(|replica| Progress::Killed { replica }),
-        (text(), any_duration()).prop_map(|(replica, after)| Progress::UpAgain { replica, after }),
+        text().prop_map(|name| Progress::FaultBegan {
+            kind: FaultKind::Upgrade,
+            name,
+        }),
+        (text(), any_duration()).prop_map(|(name, after)| Progress::UpAgain { name, after }),
         (text(), any::<[u64; 3]>()).prop_map(|(load, [done, sessions, retries])| {
             Progress::Preparing {
                 load,

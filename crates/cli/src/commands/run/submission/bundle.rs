@@ -78,7 +78,10 @@ impl Bundle {
         let system = &loaded.system;
         let given = system.manifests.as_ref();
         let given = given.and_then(|manifests| manifests.namespace.as_deref());
-        let levels = loaded.study.cells.iter().map(|cell| &cell.parameters);
+        let levels = loaded.study.cells.iter().flat_map(|cell| {
+            let upgraded = cell.upgraded_levels().into_iter();
+            std::iter::once(&cell.parameters).chain(upgraded)
+        });
         let namespace = given.unwrap_or(namespace);
         self.rendered =
             waggle_runner::render_all(system, &loaded.system_folder, namespace, levels).await?;

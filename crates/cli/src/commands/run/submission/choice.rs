@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use anyhow::{Result, bail};
 use waggle_runner::path_beside;
 use waggle_spec::{AgentPods, AgentsStarted, PodOptions};
-use waggle_study::{Study, runner_objection};
+use waggle_study::{Cell, Study, runner_objection};
 
 use super::super::pod::submission::RUNS;
 use crate::{
@@ -34,6 +34,8 @@ pub(super) struct Choice {
     /// Where it is noted what is made, and under which name.
     pub(super) notes: Option<waggle_cluster::Place>,
     pub(super) keeps: bool,
+    /// The study drains nodes, whose cordons must go also if the runner's pod is lost.
+    pub(super) has_drains: bool,
 }
 
 /// A namespace of a cluster, as it is given.
@@ -87,6 +89,7 @@ impl Choice {
             flags: flags(arguments),
             notes: notes.map(|folder| waggle_cluster::Place { folder, system }),
             keeps: arguments.in_cluster.keep_pods,
+            has_drains: study.cells.iter().any(Cell::has_drains),
         })
     }
 }

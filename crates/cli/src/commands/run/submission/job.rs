@@ -88,6 +88,9 @@ impl Submitted {
     async fn begin(&mut self, choice: &Choice, bundle: &Bundle, run_folder: &Path) -> Result<()> {
         let facts = [("study", choice.study.as_str())];
         let anchor = self.ledger.anchor(&self.namespace, &facts).await?;
+        if choice.has_drains {
+            self.ledger.expect_cordons()?;
+        }
         let job = RunnerJob {
             name: self.job.clone(),
             pod: PodShape {

@@ -1,4 +1,4 @@
-//! Fault injection: which replicas were killed, and the consequences.
+//! Fault injection: what was done to components, and the consequences.
 
 pub(crate) mod section;
 pub(crate) mod table;

@@ -1,53 +1,58 @@
-//! Fault injection: what was killed, and the consequences.
+//! Fault injection: what was done to components, and the consequences.
 
-use waggle_results::{FailureKind, LedgerInfo};
+use waggle_results::{FailureKind, FaultInfo, LedgerInfo};
 
 use crate::{
     layout::table::{Column, Field, Table},
     parts::columns::{place, summed_over},
-    words::format::{self, NONE, Unit},
+    words::{
+        format::{self, NONE, Unit},
+        labels,
+    },
 };
 
-use waggle_analysis::{CellFaults, CellModel, Kill, Model, TrialFaults};
+use waggle_analysis::{CellFaults, CellModel, Fault, Model, TrialFaults};
 
-/// One kill of one cell.
+/// One fault of one cell.
 struct Row<'a> {
     cell: &'a CellModel,
-    kill: &'a Kill,
+    fault: &'a Fault,
     /// In the first row of a cell only.
     of_cell: Option<&'a CellFaults>,
 }
 
-/// A row for each kill of each cell. `None` also if every trial with a kill failed, or if no level of a search holds: the table of trials
+/// A row for each fault of each cell. `None` also if every trial with a fault failed, or if no level of a search holds: the table of trials
 /// shows those faults.
 pub(crate) fn faults(model: &Model) -> Option<Table> {
     let mut rows = Vec::new();
     for faults in &model.faults {
         let mut cells = model.cells.iter();
         let cell = cells.find(|cell| cell.cell == faults.cell)?;
-        let kills = faults.kills.iter().enumerate();
-        rows.extend(kills.map(|(number, kill)| Row {
+        let each = faults.each.iter().enumerate();
+        rows.extend(each.map(|(number, fault)| Row {
             cell,
-            kill,
+            fault,
             of_cell: (number == 0).then_some(faults),
         }));
     }
     let caption = format!(
-        "Kills, counted from the start of the measured phase; time from the kill to ready, and the longest time without a success between \
-         the kill and the end of the phase (in whole intervals), each the longest of all trials; failed requests, failed connections and \
+        "Faults, counted from the start of the measured phase; time from the begin of each until all was ready again, and the longest time \
+         without a success between the first one and the end of the phase (in whole intervals), each the longest of all trials; failed requests, failed connections and \
          records of the whole load, summed over {}",
         summed_over(model)
     );
     let mut columns = place(model, |row: &Row<'_>| row.cell);
     columns.extend([
-        Column::words("killed", |row: &Row<'_>| Field::plain(&*row.kill.replica)),
+        Column::words("fault", |row: &Row<'_>| {
+            Field::plain(labels::fault(row.fault.kind.name(), &row.fault.name))
+        }),
         // The study sets it: an interval would only show how well waggle keeps time.
         Column::numbers("at", |row: &Row<'_>| {
-            let time = row.kill.at_us.as_ref();
+            let time = row.fault.at_us.as_ref();
             Field::optional(time.map(|time| Unit::Time.show(time.point)))
         }),
         Column::numbers("time to ready", |row: &Row<'_>| {
-            Field::estimate(row.kill.ready_after_us.as_ref(), Unit::Time)
+            Field::estimate(row.fault.ready_after_us.as_ref(), Unit::Time)
         }),
         Column::numbers("longest outage", of_cell(outage)),
         Column::numbers("failed requests", of_cell(failed_requests)),
@@ -126,15 +131,17 @@ fn by_kind<'a>(all: u64, kinds: impl Iterator<Item = &'a (FailureKind, u64)>) ->
     Field::count(all).with_aside((!kinds.is_empty()).then(|| kinds.join(", ")))
 }
 
-/// The faults of a trial, each with its start and its end: `orders-0 5.00 s to 7.63 s`.
+/// The faults of a trial, each with its start and its end: `kill of orders-0 5.00 s to 7.63 s`.
 pub(crate) fn fault_field(faults: Option<&TrialFaults>) -> Field {
-    let text = |fault: &waggle_results::FaultInfo| {
-        let time = |seconds: f64| Unit::Time.show(seconds * 1e6);
-        let until = fault.ready_s.map_or_else(|| NONE.to_owned(), time);
-        format!("{} {} to {until}", fault.name(), time(fault.killed_s))
-    };
     faults.map_or_else(Field::empty, |faults| {
-        let all: Vec<String> = faults.kills.iter().map(text).collect();
+        let all: Vec<String> = faults.each.iter().map(fault_text).collect();
         Field::plain(all.join(", "))
     })
+}
+
+fn fault_text(fault: &FaultInfo) -> String {
+    let time = |seconds: f64| Unit::Time.show(seconds * 1e6);
+    let until = fault.ready_s.map_or_else(|| NONE.to_owned(), time);
+    let title = labels::fault(fault.kind.name(), &fault.name());
+    format!("{title} {} to {until}", time(fault.begun_s))
 }

@@ -30,7 +30,7 @@ pub(crate) struct Trial<'a> {
 type Point = (f64, f64, f64, f64, Option<f64>, Option<f64>, f64);
 /// Name and points.
 type Line<'a> = (&'a str, Vec<[f64; 2]>);
-/// Replica, when it was killed, when it was ready again: in seconds since the start of the load.
+/// What was done to what, when, and when all was ready again: in seconds since the start of the load.
 type Mark = (String, f64, Option<f64>);
 
 impl<'a> Trial<'a> {
@@ -84,7 +84,10 @@ fn named_lines(all: &[NamedSeries]) -> Vec<Line<'_>> {
 
 fn marks(faults: &TrialFaults) -> Vec<Mark> {
     let time = |seconds: f64| instant(faults.measured_from_s + seconds);
-    let each = faults.kills.iter();
-    each.map(|kill| (kill.name(), time(kill.killed_s), kill.ready_s.map(time)))
-        .collect()
+    let each = faults.each.iter();
+    let each = each.map(|fault| {
+        let what = labels::fault(fault.kind.name(), &fault.name());
+        (what, time(fault.begun_s), fault.ready_s.map(time))
+    });
+    each.collect()
 }

@@ -89,7 +89,7 @@ fn caption(model: &Model) -> String {
             .to_owned();
     if !model.faults.is_empty() {
         caption.push_str(
-            "; fault is what was killed, and when until it was ready again, from the start of the measured phase",
+            "; fault is what was done to what, and when until all was ready again, from the start of the measured phase",
         );
     }
     caption

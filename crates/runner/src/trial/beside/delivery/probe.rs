@@ -294,10 +294,10 @@ impl<'a, N: Connection> Delivery<'a, N> {
                 self.problems
             ));
         }
-        for (index, killed) in self.restarted_for.iter().enumerate() {
-            if !self.restarted_for[..index].contains(killed) {
+        for (index, restart) in self.restarted_for.iter().enumerate() {
+            if !self.restarted_for[..index].contains(restart) {
                 remarks.push(format!(
-                    "{killed} was killed, and its records were read again when it was ready: only records that are still there count as delivered"
+                    "{restart}, and its records were read again when it was ready: only records that are still there count as delivered"
                 ));
             }
         }
@@ -360,8 +360,8 @@ impl<'a, N: Connection> Delivery<'a, N> {
         Ok(false)
     }
 
-    /// A component that was killed may have lost records that were seen.
-    fn restart_if_killed(&mut self) {
+    /// A component that was restarted may have lost records that were seen.
+    fn begin_again_after_restart(&mut self) {
         let restarts = self.restarts.restarts_behind(self.probe);
         if restarts.len() > self.restarted_for.len() {
             self.restarted_for = restarts;
@@ -372,7 +372,7 @@ impl<'a, N: Connection> Delivery<'a, N> {
 
     /// One poll; a failed one is repeated at the next interval.
     async fn poll(&mut self, depth: Depth, writer: &RefCell<TrialWriter>) -> Result<bool, Abort> {
-        self.restart_if_killed();
+        self.begin_again_after_restart();
         match self.reader.poll(depth).await {
             Ok(has_more) => {
                 self.problem = None;
