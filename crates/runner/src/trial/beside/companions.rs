@@ -63,11 +63,14 @@ impl<'a, D: Driver, L: Load + 'a, W: HttpConnector + 'a> Companions<'a, D, L, W>
             (environment.load.reserve_files(&here)).map_err(start_failure)?;
         }
         let restarts = Restarts::default();
+        let mut deliveries = Deliveries::set_up(context, driver, before, restarts.clone()).await?;
+        // Each agent has sent the load's requests once, to show that it reaches the system.
+        deliveries.has_smoke_records = fleet.is_some();
         Ok(Self(vec![
             Box::new(AgentReadings::new(fleet, cell.generators)),
             Box::new(Samples::new(cell, before)),
             Box::new(SystemMetrics::set_up(trial, environment, before).await),
-            Box::new(Deliveries::set_up(context, driver, before, restarts.clone()).await?),
+            Box::new(deliveries),
             Box::new(FaultInjector::new(cell, trial.events, restarts)),
             Box::new(background),
             Box::new(TokenRenewal(resends.clone())),

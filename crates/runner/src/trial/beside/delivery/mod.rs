@@ -33,6 +33,8 @@ pub(in crate::trial) struct Deliveries<'a, N> {
     /// Before the first record was sent.
     before: Clock,
     restarts: Restarts,
+    /// Agents have tried the load's requests before it, with records that have other marks.
+    pub(in crate::trial) has_smoke_records: bool,
     /// With its stream, if it reads one; in the order of the records' path. Taken when the load has started.
     probes: Vec<(&'a Probe, Option<WatchStream>)>,
     /// In the same order.
@@ -57,6 +59,7 @@ impl<'a, N: Connection> Deliveries<'a, N> {
             context,
             before,
             restarts,
+            has_smoke_records: false,
             probes,
             followed: Vec::new(),
         })
@@ -97,7 +100,7 @@ impl<D: Driver, L, W: HttpConnector> Companion<D, L, W> for Deliveries<'_, W::Co
                 interval: cell.schedule.interval,
                 clock: load.clock,
                 since_ns: self.before.start_unix_ns(),
-                has_others: has_others(context, probe),
+                has_others: self.has_smoke_records || has_others(context, probe),
                 sample_limits: context.sample_limits,
                 secrets: context.secrets,
                 due_instants: load.due_instants.clone(),
