@@ -5,7 +5,7 @@
 use std::{
     fs,
     io::Write,
-    net::Ipv4Addr,
+    net::{Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
     time::Duration,
@@ -189,6 +189,11 @@ impl Cluster {
         script.arg(self.folder()).args(images);
         let output = output(&mut script);
         check(&script, &output);
+    }
+
+    /// Lets nodes pull images of a registry of this machine, at an address that they reach, without TLS.
+    pub fn allow_registry(&self, registry: SocketAddr) {
+        self.run("registry", &[&registry.to_string()]);
     }
 
     /// What a command in the namespaces of a node, or of the control plane `cp`, prints; panics if it fails.

@@ -1,7 +1,7 @@
 //! A registry of images: crane's own, which keeps them in memory. `tests/registry/fetch` builds it.
 
 use std::{
-    net::SocketAddr,
+    net::{Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -13,7 +13,7 @@ use crate::{
     servers::{process::free_port, server_folder::server_folder},
 };
 
-/// A running registry on 127.0.0.1, without TLS and without passwords.
+/// A running registry, without TLS and without passwords.
 #[derive(Debug)]
 pub struct Registry {
     _process: Process,
@@ -23,10 +23,16 @@ pub struct Registry {
 }
 
 impl Registry {
+    /// On 127.0.0.1.
     pub fn start() -> Self {
+        Self::start_on(Ipv4Addr::LOCALHOST)
+    }
+
+    /// On this address, such as that of this machine in a test's cluster.
+    pub fn start_on(host: Ipv4Addr) -> Self {
         let folder = server_folder("registry-");
         let crane = crane_program();
-        let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
+        let address = SocketAddr::from((host, free_port()));
         let listen = format!("--address={address}");
         let program = crane.to_str().expect("a path in UTF-8");
         let command = [program, "registry", "serve", &listen];

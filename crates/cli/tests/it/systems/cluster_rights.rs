@@ -45,7 +45,7 @@ fn rights_and_policies_are_printed() {
 
 /// The folder of the program helm, which is built if it is not there.
 #[cfg(feature = "cluster")]
-fn helm_folder() -> PathBuf {
+pub(super) fn helm_folder() -> PathBuf {
     let fetch = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/helm/fetch");
     assert!(Command::new(&fetch).status().unwrap().success());
     let folder = Command::new(&fetch).arg("--folder").output().unwrap();

@@ -8,7 +8,7 @@ use std::{
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
-    sync::LazyLock,
+    sync::{LazyLock, Mutex, MutexGuard, PoisonError},
 };
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -50,6 +50,8 @@ spec: { type: NodePort, selector: { app: gateway }, ports: [{ port: 80, targetPo
 ";
 pub(super) const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
+/// Held by a test that has the fourth node to itself.
+static FOURTH: Mutex<()> = Mutex::new(());
 static BENCH: LazyLock<Bench> = LazyLock::new(Bench::start);
 
 /// The bench, which the first test starts.
@@ -101,6 +103,31 @@ impl Bench {
             program,
             server,
         }
+    }
+
+    /// Node 4, which this test alone may end, start or drain until the guard is dropped; it is ready.
+    pub(super) fn take_fourth_node(&self) -> MutexGuard<'static, ()> {
+        let guard = FOURTH.lock().unwrap_or_else(PoisonError::into_inner);
+        // The test before may have failed.
+        self.start_fourth_node();
+        guard
+    }
+
+    /// Returns when node 4 is ready.
+    pub(super) fn start_fourth_node(&self) {
+        self.cluster.service("n4", "node", "start");
+        let node = format!("node/{}", self.cluster.node_name("n4"));
+        let wait = ["wait", "--for=condition=Ready", &node, "--timeout=180s"];
+        self.cluster.kubectl(&wait);
+    }
+
+    /// The gateway without symbols, beside the program.
+    pub(super) fn strip_gateway(&self) {
+        let gateway = Path::new(env!("CARGO_BIN_EXE_waggle")).with_file_name("waggle-gateway");
+        let stripped = self.program.with_file_name("waggle-gateway");
+        let mut strip = Command::new("strip");
+        let status = strip.args(["--strip-all", "-o"]).arg(stripped).arg(gateway);
+        assert!(status.status().unwrap().success());
     }
 
     /// A new one; its name is that of a test.
@@ -291,6 +318,7 @@ fn set_apart(cluster: &Cluster) {
     let [second, third, fourth] = ["n2", "n3", "n4"].map(|node| cluster.node_name(node));
     let label = ["label", "nodes", &second, &third, &fourth, "test=node-dies"];
     cluster.kubectl(&label);
+    cluster.kubectl(&["label", "nodes", &fourth, "place=fourth"]);
     cluster.kubectl(&["taint", "nodes", &fourth, "test=node-dies:NoSchedule"]);
 }
 

@@ -12,9 +12,14 @@ system: shop
 summary: A gateway that Kubernetes keeps up.
 parameters:
   replicas: { summary: how many, integer: { min: 1, max: 3 }, default: 2 }
+  tag: { summary: of the image, text: {}, default: '1' }
+  note: { summary: what another version has in its annotations, text: {}, default: first }
 manifests: [k8s/]
 patches:
-  deployment/gateway: { spec.replicas: '${replicas}' }
+  deployment/gateway:
+    spec.replicas: ${replicas}
+    'spec.template.spec.containers[name=gateway].image': 'localhost/waggle/gateway:${tag}'
+    spec.template.metadata.annotations.note: ${note}
 components:
   gateway: { workload: deployment/gateway, service: gateway, ports: [http] }
 endpoints:
@@ -69,6 +74,7 @@ fn study(bench: &Bench, namespace: &str, objects: &str, changes: &[(&str, &str)]
         "cluster",
         "rbac",
         "--nodes",
+        "--drain",
         "--namespace",
         namespace,
         "--system",
@@ -85,6 +91,24 @@ fn study(bench: &Bench, namespace: &str, objects: &str, changes: &[(&str, &str)]
 fn run_in_cluster(bench: &Bench, workspace: &Workspace) -> Output {
     let mut command = bench.waggle(workspace, &["run", "study.yaml", "--cluster"]);
     command.output().unwrap()
+}
+
+/// The only trial, which came to its end with these faults, each of which was over.
+#[track_caller]
+fn check_faults(said: &str, workspace: &Workspace, expected: &[&str]) {
+    let model = waggle_analysis::model(&Run::read(&workspace.run_folder()).unwrap());
+    let [trial] = &model.trials[..] else {
+        panic!("{said}");
+    };
+    assert_eq!(trial.failure, None, "{said}");
+    let faults = trial.info.faults.iter();
+    let faults: Vec<String> = faults
+        .map(|fault| {
+            assert!(fault.ready_s.is_some_and(|ready| ready > fault.begun_s));
+            format!("{} of {}", fault.kind.name(), fault.name())
+        })
+        .collect();
+    assert_eq!(faults, expected, "{said}");
 }
 
 /// What the system was made of.
@@ -104,36 +128,177 @@ fn system_objects(bench: &Bench, namespace: &str) -> String {
 #[test]
 fn a_system_of_manifests_is_measured_and_killed_in_cluster() {
     let bench = bench();
-    let fault = "repeat: 1 }\nfaults: [{ kill: gateway, replica: 1, at: 1s, restart_after: 0s }]";
-    let changes = [("measure: 2s", "measure: 4s"), ("repeat: 1 }", fault)];
+    let faults = "repeat: 1 }\nfaults:\n  - { kill: gateway, replica: 1, at: 500ms, restart_after: 0s }\n  \
+         - { upgrade: gateway, at: 8s, set: { note: second, replicas: 3 } }\n  - { upgrade: gateway, at: 22s }";
+    let changes = [
+        ("measure: 2s", "measure: 24s"),
+        ("repeat: 1 }", faults),
+        ("quiet_timeout: 0s", "quiet_timeout: 0s, ready_timeout: 3m"),
+    ];
     let workspace = study(bench, "manifests", OBJECTS, &changes);
     let ran = run_in_cluster(bench, &workspace);
     let said = output_text(&ran);
     let folder = workspace.run_folder();
-    let model = waggle_analysis::model(&Run::read(&folder).unwrap());
-    let [trial] = &model.trials[..] else {
-        panic!("{said}");
-    };
-    assert_eq!(trial.failure, None, "{said}");
-    let [fault] = &trial.info.faults[..] else {
-        panic!("{said}");
-    };
-    assert!(fault.ready_s.is_some_and(|ready| ready > fault.killed_s));
+    let faults = [
+        "kill of gateway-1",
+        "upgrade of gateway",
+        "upgrade of gateway",
+    ];
+    check_faults(&said, &workspace, &faults);
     let logs = find(&folder, "applied.yaml");
     let applied = fs::read_to_string(&logs).unwrap();
     assert!(applied.contains("replicas: 2"), "{applied}");
     assert!(!applied.contains("open-sesame-7"), "{applied}");
     let pods = fs::read_to_string(logs.with_file_name("pods.json")).unwrap();
-    assert!(pods.contains("\"image_id\": \""), "{pods}");
+    assert!(pods.matches("\"image_id\": \"").count() >= 3, "{pods}");
+    let upgrade = |number: u32| {
+        let file = logs.with_file_name(format!("upgrade-{number}.yaml"));
+        fs::read_to_string(file).unwrap()
+    };
+    let (first, second) = (upgrade(1), upgrade(2));
+    assert!(
+        first.contains("replicas: 3") && first.contains("note: second"),
+        "{first}"
+    );
+    assert!(!first.contains("kind: Service"), "{first}");
+    assert!(
+        second.contains("replicas: 3") && second.contains("restartedAt"),
+        "{second}"
+    );
     assert!(logs.with_file_name("events.txt").is_file());
     assert_eq!(system_objects(bench, "manifests"), "");
+}
+
+/// Nothing is lost with the node: its pod comes up on another one.
+#[test]
+fn a_node_is_drained_and_uncordoned_in_cluster() {
+    let bench = bench();
+    let _fourth = bench.take_fourth_node();
+    let fourth = bench.cluster.node_name("n4");
+    let on_fourth = format!(
+        "spec:\n      tolerations: [{{ key: test, value: node-dies, effect: NoSchedule }}]\n      affinity: {{ nodeAffinity: {{ \
+         preferredDuringSchedulingIgnoredDuringExecution: [{{ weight: 100, preference: {{ matchFields: [{{ key: metadata.name, \
+         operator: In, values: [{fourth}] }}] }} }}] }} }}\n      terminationGracePeriodSeconds: 1"
+    );
+    let objects = OBJECTS.replace("spec:\n      terminationGracePeriodSeconds: 1", &on_fourth)
+        + "---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: { name: gateway }\nspec: { maxUnavailable: 1, selector: { matchLabels: { app: gateway } } }\n";
+    let faults = "repeat: 1 }\nfaults: [{ drain: gateway, at: 500ms }]";
+    let changes = [
+        ("repeat: 1 }", faults),
+        ("quiet_timeout: 0s", "quiet_timeout: 0s, ready_timeout: 3m"),
+    ];
+    let workspace = study(bench, "drained", &objects, &changes);
+    let ran = run_in_cluster(bench, &workspace);
+    let said = output_text(&ran);
+    check_faults(&said, &workspace, &["drain of gateway-0"]);
+    let logs = find(&workspace.run_folder(), "applied.yaml");
+    let pods = fs::read_to_string(logs.with_file_name("pods.json")).unwrap();
+    assert_eq!(pods.matches("\"node\": ").count(), 2, "{pods}");
+    assert!(!pods.contains(&fourth), "{pods}");
+    let list = ["get", "nodes", "--selector=waggle/run", "--output=name"];
+    assert_eq!(bench.cluster.kubectl(&list), "");
+    let cordon = [
+        "get",
+        "node",
+        &fourth,
+        "--output=jsonpath={.spec.unschedulable}",
+    ];
+    assert_eq!(bench.cluster.kubectl(&cordon), "");
+    assert_eq!(system_objects(bench, "drained"), "");
+}
+
+/// Each way in which a system of manifests does not come up or is not upgraded, with what is said of it.
+#[track_caller]
+fn check_refused(namespace: &str, objects: &str, changes: &[(&str, &str)], words: &[&str]) {
+    let bench = bench();
+    let mut all = vec![("quiet_timeout: 0s", "quiet_timeout: 0s, ready_timeout: 40s")];
+    all.extend(changes);
+    let workspace = study(bench, namespace, objects, &all);
+    match namespace {
+        // The pods of the runner and of its agent are let in.
+        "few" => {
+            let quota = [
+                "create",
+                "quota",
+                "pods",
+                "--hard=pods=2",
+                "--namespace=few",
+            ];
+            bench.cluster.kubectl(&quota);
+        }
+        "verb" => {
+            let list = [
+                "get",
+                "role",
+                "waggle",
+                "--namespace=verb",
+                "--output=jsonpath={.rules[*].resources[0]}",
+            ];
+            let resources = bench.cluster.kubectl(&list);
+            let place = resources
+                .split(' ')
+                .position(|resource| resource == "deployments");
+            let change = format!(
+                r#"[{{ "op": "replace", "path": "/rules/{}/verbs", "value": ["get", "create", "delete"] }}]"#,
+                place.unwrap()
+            );
+            let patch = [
+                "patch",
+                "role",
+                "waggle",
+                "--namespace=verb",
+                "--type=json",
+                "--patch",
+            ];
+            bench.cluster.kubectl(&[&patch[..], &[&change]].concat());
+        }
+        _ => {}
+    }
+    let ran = run_in_cluster(bench, &workspace);
+    let said = output_text(&ran);
+    for words in words {
+        assert!(said.contains(words), "{words} in {said}");
+    }
+    assert_ne!(ran.status.code(), Some(0), "{said}");
+    assert_eq!(system_objects(bench, namespace), "");
+}
+
+#[test]
+fn an_upgrade_without_its_image_says_so_in_cluster() {
+    let fault = "repeat: 1 }\nfaults: [{ upgrade: gateway, at: 200ms, set: { tag: none } }]";
+    let words = [
+        "gateway is not upgraded: not ready after ",
+        "the node does not get the image localhost/waggle/gateway:none (ErrImageNeverPull)",
+    ];
+    check_refused("half", OBJECTS, &[("repeat: 1 }", fault)], &words);
+}
+
+#[test]
+fn pods_that_a_quota_refuses_are_named_in_cluster() {
+    let words = ["Deployment gateway: 0 of 2 pods are available", "quota"];
+    check_refused("few", OBJECTS, &[], &words);
+}
+
+#[test]
+fn a_verb_that_manifests_need_is_named_in_cluster() {
+    let words = ["the verb \"patch\" for \"deployments\" is missing"];
+    check_refused("verb", OBJECTS, &[], &words);
+}
+
+#[test]
+fn pods_that_no_node_takes_are_named_in_cluster() {
+    let nowhere =
+        "spec:\n      nodeSelector: { test: nowhere }\n      terminationGracePeriodSeconds: 1";
+    let objects = OBJECTS.replace("spec:\n      terminationGracePeriodSeconds: 1", nowhere);
+    let words = ["Deployment gateway: 0 of 2 pods are available", "node"];
+    check_refused("nowhere", &objects, &[], &words);
 }
 
 #[test]
 fn a_system_that_does_not_get_ready_says_why_and_is_removed_in_cluster() {
     let bench = bench();
-    let objects = OBJECTS.replace("localhost/waggle/gateway:1", "localhost/waggle/none:1");
-    let workspace = study(bench, "never-ready", &objects, &[]);
+    let tag = ("use: shop", "use: shop\n  set: { tag: missing }");
+    let workspace = study(bench, "never-ready", OBJECTS, &[tag]);
     let ran = run_in_cluster(bench, &workspace);
     let said = output_text(&ran);
     assert!(
@@ -142,7 +307,7 @@ fn a_system_that_does_not_get_ready_says_why_and_is_removed_in_cluster() {
     );
     assert!(
         said.contains(
-            "the node does not get the image localhost/waggle/none:1 (ErrImageNeverPull)"
+            "the node does not get the image localhost/waggle/gateway:missing (ErrImageNeverPull)"
         ),
         "{said}"
     );
@@ -150,7 +315,7 @@ fn a_system_that_does_not_get_ready_says_why_and_is_removed_in_cluster() {
 }
 
 /// The file of this name below a folder.
-fn find(folder: &std::path::Path, name: &str) -> std::path::PathBuf {
+pub(super) fn find(folder: &std::path::Path, name: &str) -> std::path::PathBuf {
     let mut folders = vec![folder.to_path_buf()];
     while let Some(next) = folders.pop() {
         for entry in fs::read_dir(next).unwrap() {

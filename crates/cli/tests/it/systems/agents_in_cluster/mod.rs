@@ -2,7 +2,9 @@
 //! ends in a sentence and an empty namespace.
 
 mod bench;
+mod chart;
 mod manifests;
+mod node_deaths;
 mod pods;
 mod runner;
 mod shipped;
@@ -319,6 +321,7 @@ fn an_agent_that_falls_silent_is_named() {
 #[test]
 fn an_agent_whose_node_dies_is_named() {
     let bench = bench();
+    let _fourth = bench.take_fourth_node();
     bench.namespace("node");
     let nodes = "pull: never\n    node_selector: { test: node-dies }\n    tolerations: [{ key: test, value: node-dies, effect: NoSchedule }]";
     let changes = [("measure: 2s", "measure: 5m"), ("pull: never", nodes)];
@@ -334,9 +337,6 @@ fn an_agent_whose_node_dies_is_named() {
     // Those of the others are not lost with it.
     let logs = fs::read_dir(workspace.run_folder().join("agents")).unwrap();
     assert_eq!(logs.count(), 4, "{said}");
-    bench.cluster.service("n4", "node", "start");
-    let node = format!("node/{}", bench.cluster.node_name("n4"));
-    let wait = ["wait", "--for=condition=Ready", &node, "--timeout=180s"];
-    bench.cluster.kubectl(&wait);
+    bench.start_fourth_node();
     remove_agents(bench, &workspace, "node");
 }

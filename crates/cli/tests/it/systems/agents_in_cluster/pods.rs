@@ -13,8 +13,8 @@ use super::{
 };
 use crate::workspace::{Workspace, output_text};
 
-const GATEWAY_IMAGE: &str = "localhost/waggle/ingest:1";
-const KAFKA_IMAGE: &str = "localhost/waggle/ingest-kafka:1";
+pub(super) const GATEWAY_IMAGE: &str = "localhost/waggle/ingest:1";
+pub(super) const KAFKA_IMAGE: &str = "localhost/waggle/ingest-kafka:1";
 
 /// An image of a system, and the nodes that have it.
 pub(super) struct SystemImage<'a> {
@@ -50,7 +50,7 @@ pub(super) fn import_image(bench: &Bench, workspace: &Workspace, image: &SystemI
 }
 
 /// An image of the system `ingest`. The fourth node may be dead.
-fn ingest_image<'a>(name: &'a str, levels: &'a [&'a str]) -> SystemImage<'a> {
+pub(super) fn ingest_image<'a>(name: &'a str, levels: &'a [&'a str]) -> SystemImage<'a> {
     SystemImage {
         system: "ingest",
         name,
@@ -60,7 +60,7 @@ fn ingest_image<'a>(name: &'a str, levels: &'a [&'a str]) -> SystemImage<'a> {
 }
 
 /// A study of records for a gateway that is a pod, in a namespace with the rights that it needs.
-fn study(bench: &Bench, namespace: &str, changes: &[(&str, &str)]) -> Workspace {
+pub(super) fn study(bench: &Bench, namespace: &str, changes: &[(&str, &str)]) -> Workspace {
     bench.namespace(namespace);
     let kubeconfig = bench.cluster.kubeconfig();
     let pods = format!(
@@ -111,7 +111,7 @@ fn check_fault(said: &str, model: &Model) {
         panic!("{said}");
     };
     let measure = trial.info.phase(PhaseName::Measure).unwrap();
-    assert!(fault.killed_s > 0.0 && measure.start_s > 0.0);
+    assert!(fault.begun_s > 0.0 && measure.start_s > 0.0);
     assert!(fault.ready_s > fault.started_s, "{fault:?}");
     let ledger = trial.info.ledger.as_ref().unwrap();
     assert!(ledger.accepted > 0, "{ledger:?}");
@@ -133,7 +133,7 @@ pub(super) fn wait_until_empty(bench: &Bench, namespace: &str) {
 }
 
 /// Text of a file among the logs of the first trial.
-fn log(workspace: &Workspace, name: &str) -> String {
+pub(super) fn log(workspace: &Workspace, name: &str) -> String {
     let trials = fs::read_dir(workspace.run_folder().join("trials")).unwrap();
     let trial = trials.map(|entry| entry.unwrap().path()).next().unwrap();
     fs::read_to_string(trial.join("logs").join(name)).unwrap_or_default()
@@ -141,13 +141,16 @@ fn log(workspace: &Workspace, name: &str) -> String {
 
 /// The load is made by the runner, in its pod.
 const NO_AGENTS: &str = "load:";
+/// It may have an image of its own.
+const RUNNER: &str = "runner:";
 
-fn without_agents(workspace: &Workspace) {
+pub(super) fn without_agents(workspace: &Workspace) {
     let file = workspace.path().join("study.yaml");
     let text = fs::read_to_string(&file).unwrap();
     let (before, rest) = text.split_once("agents:\n").unwrap();
-    let (_, load) = rest.split_once(NO_AGENTS).unwrap();
-    fs::write(&file, format!("{before}{NO_AGENTS}{load}")).unwrap();
+    let next = [RUNNER, NO_AGENTS].map(|key| rest.find(key));
+    let next = next.into_iter().flatten().min().unwrap();
+    fs::write(&file, format!("{before}{}", &rest[next..])).unwrap();
 }
 
 #[test]
@@ -328,6 +331,18 @@ fn a_quota_that_is_too_small_for_a_system_is_named_in_cluster() {
     ];
     bench.cluster.kubectl(&quota);
     check_failure(bench, &workspace, "no-quota", "quota");
+}
+
+#[test]
+fn a_pod_of_a_system_that_no_node_takes_is_named_in_cluster() {
+    let bench = bench();
+    let scratch = "scratch: 256MiB\n    node_selector: { test: nowhere }";
+    let changes = [
+        ("scratch: 256MiB", scratch),
+        ("ready_timeout: 3m", "ready_timeout: 30s"),
+    ];
+    let workspace = with_runner(bench, "no-node", &changes);
+    check_failure(bench, &workspace, "no-node", "nodes are available");
 }
 
 #[test]
