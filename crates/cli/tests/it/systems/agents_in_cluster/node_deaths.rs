@@ -87,15 +87,10 @@ verify:
 "#;
 
 /// Three brokers on three nodes, of which one is the fourth, and a gateway on the first.
-fn objects() -> String {
-    let server = "/opt/waggle/servers/kafka-4.1.2/bin";
-    let controllers = ["kafka-0", "kafka-1", "kafka-2"].map(|pod| format!("{pod}.kafka:9093"));
-    let brokers = ["kafka-0", "kafka-1", "kafka-2"].map(|pod| format!("{pod}.kafka:9092"));
-    let (controllers, brokers) = (controllers.join(","), brokers.join(","));
-    format!(
-        "apiVersion: v1
+const OBJECTS: &str = "
+apiVersion: v1
 kind: ConfigMap
-metadata: {{ name: kafka }}
+metadata: { name: kafka }
 data:
   server.properties: |
     process.roles=broker,controller
@@ -113,61 +108,71 @@ data:
 ---
 apiVersion: v1
 kind: Service
-metadata: {{ name: kafka }}
-spec: {{ clusterIP: None, publishNotReadyAddresses: true, selector: {{ app: kafka }}, ports: [{{ name: broker, port: 9092 }}] }}
+metadata: { name: kafka }
+spec: { clusterIP: None, publishNotReadyAddresses: true, selector: { app: kafka }, ports: [{ name: broker, port: 9092 }] }
 ---
 apiVersion: v1
 kind: Service
-metadata: {{ name: gateway }}
-spec: {{ selector: {{ app: gateway }}, ports: [{{ name: http, port: 80, targetPort: 8080 }}] }}
+metadata: { name: gateway }
+spec: { selector: { app: gateway }, ports: [{ name: http, port: 80, targetPort: 8080 }] }
 ---
 apiVersion: apps/v1
 kind: StatefulSet
-metadata: {{ name: kafka }}
+metadata: { name: kafka }
 spec:
   replicas: 3
   serviceName: kafka
   podManagementPolicy: Parallel
-  selector: {{ matchLabels: {{ app: kafka }} }}
+  selector: { matchLabels: { app: kafka } }
   template:
-    metadata: {{ labels: {{ app: kafka }} }}
+    metadata: { labels: { app: kafka } }
     spec:
       terminationGracePeriodSeconds: 1
-      nodeSelector: {{ test: node-dies }}
-      tolerations: {TOLERATED}
-      affinity: {{ podAntiAffinity: {{ requiredDuringSchedulingIgnoredDuringExecution: [{{ topologyKey: kubernetes.io/hostname, labelSelector: {{ matchLabels: {{ app: kafka }} }} }}] }} }}
+      nodeSelector: { test: node-dies }
+      tolerations: @TOLERATED@
+      affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: kubernetes.io/hostname, labelSelector: { matchLabels: { app: kafka } } }] } }
       containers:
         - name: kafka
-          image: {KAFKA_IMAGE}
+          image: @IMAGE@
           imagePullPolicy: Never
-          env: [{{ name: KAFKA_HEAP_OPTS, value: -Xms384m -Xmx384m }}]
+          env: [{ name: KAFKA_HEAP_OPTS, value: -Xms384m -Xmx384m }]
           command: [/bin/sh, -c]
           args:
-            - sed \"s/@REPLICA@/${{HOSTNAME##*-}}/g\" /config/server.properties > /tmp/server.properties &&
-              exec /opt/waggle/system/start-kafka {server}/kafka-storage.sh {server}/kafka-server-start.sh /tmp/server.properties {controllers} 3
-          ports: [{{ name: broker, containerPort: 9092 }}]
-          readinessProbe: {{ tcpSocket: {{ port: 9092 }}, periodSeconds: 1 }}
-          volumeMounts: [{{ name: config, mountPath: /config }}]
-      volumes: [{{ name: config, configMap: {{ name: kafka }} }}]
+            - sed \"s/@REPLICA@/${HOSTNAME##*-}/g\" /config/server.properties > /tmp/server.properties &&
+              exec /opt/waggle/system/start-kafka @SERVER@/kafka-storage.sh @SERVER@/kafka-server-start.sh /tmp/server.properties @CONTROLLERS@ 3
+          ports: [{ name: broker, containerPort: 9092 }]
+          readinessProbe: { tcpSocket: { port: 9092 }, periodSeconds: 1 }
+          volumeMounts: [{ name: config, mountPath: /config }]
+      volumes: [{ name: config, configMap: { name: kafka } }]
 ---
 apiVersion: apps/v1
 kind: Deployment
-metadata: {{ name: gateway }}
+metadata: { name: gateway }
 spec:
-  selector: {{ matchLabels: {{ app: gateway }} }}
+  selector: { matchLabels: { app: gateway } }
   template:
-    metadata: {{ labels: {{ app: gateway }} }}
+    metadata: { labels: { app: gateway } }
     spec:
       terminationGracePeriodSeconds: 1
-      nodeSelector: {{ topology.kubernetes.io/zone: zone-1 }}
+      nodeSelector: { topology.kubernetes.io/zone: zone-1 }
       containers:
         - name: gateway
           image: localhost/waggle/gateway:1
           imagePullPolicy: Never
-          args: [serve, '--listen=0.0.0.0:8080', '--workers=1', --backend=kafka, '--kafka-brokers={brokers}', --kafka-partitions=4, --kafka-acks=all]
-          readinessProbe: {{ httpGet: {{ path: /readyz, port: 8080 }}, periodSeconds: 1 }}
-"
-    )
+          args: [serve, '--listen=0.0.0.0:8080', '--workers=1', --backend=kafka, '--kafka-brokers=@BROKERS@', --kafka-partitions=4, --kafka-acks=all]
+          readinessProbe: { httpGet: { path: /readyz, port: 8080 }, periodSeconds: 1 }
+";
+const SERVER: &str = "/opt/waggle/servers/kafka-4.1.2/bin";
+
+fn objects() -> String {
+    let pods = ["kafka-0", "kafka-1", "kafka-2"];
+    let addresses = |port: u16| pods.map(|pod| format!("{pod}.kafka:{port}")).join(",");
+    OBJECTS
+        .replace("@IMAGE@", KAFKA_IMAGE)
+        .replace("@TOLERATED@", TOLERATED)
+        .replace("@SERVER@", SERVER)
+        .replace("@CONTROLLERS@", &addresses(9093))
+        .replace("@BROKERS@", &addresses(9092))
 }
 
 /// Accounts for what three agents send while a broker is lost with its node. Its pod is not dead to Kubernetes for some minutes.
