@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 
 use libfuzzer_sys::{Corpus, fuzz_target};
 
-#[allow(dead_code, reason = "the gateway uses more of it")]
+#[allow(dead_code, unused_imports, reason = "the gateway uses more of it")]
 #[path = "../../gateway/gateway/src/http1/mod.rs"]
 mod http1;
 

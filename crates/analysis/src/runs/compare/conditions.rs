@@ -84,19 +84,15 @@ pub(crate) fn conditions_changed(first_run: &Model, second_run: &Model) -> Vec<C
     let [first_hardware, second_hardware] =
         [&first_agents, &second_agents].map(|agents| agents.hardware().to_string());
     add(Condition::AgentHardware, first_hardware, second_hardware);
+    if let Some([first_nodes, second_nodes]) = nodes_of_both(first_run, second_run) {
+        add(Condition::SystemNodes, first_nodes, second_nodes);
+    }
     let mut host = |what, text: fn(&RunInfo) -> String| add(what, text(first), text(second));
     host(Condition::WaggleVersion, |info| info.waggle_version.clone());
     host(Condition::System, |info| info.system.clone());
     host(Condition::SystemPods, |info| {
         pods_text(info.system_pods.as_ref())
     });
-    let nodes = |run: &Model| placement(run).map(|placement| placement.hardware());
-    let [first_nodes, second_nodes] = [first_run, second_run].map(nodes);
-    // Between processes and pods the components differ, and that says it.
-    if let (Some(first_nodes), Some(second_nodes)) = (first_nodes, second_nodes) {
-        add(Condition::SystemNodes, first_nodes, second_nodes);
-    }
-    let mut host = |what, text: fn(&RunInfo) -> String| add(what, text(first), text(second));
     host(Condition::SystemImage, |info| {
         let pods = info.system_pods.as_ref();
         pods.map_or_else(String::new, |pods| pods.image.clone())
@@ -125,6 +121,12 @@ pub(crate) fn conditions_changed(first_run: &Model, second_run: &Model) -> Vec<C
     text(Condition::Study, |run| &run.study_text);
     text(Condition::SystemText, |run| &run.system_text);
     changes
+}
+
+/// What the nodes of both systems were. `None`: one was no pods; then the components differ, and that says it.
+fn nodes_of_both(first: &Model, second: &Model) -> Option<[String; 2]> {
+    let (first, second) = (placement(first)?, placement(second)?);
+    Some([first.hardware(), second.hardware()])
 }
 
 /// Where the pods of a system could be, whatever their namespace was called.

@@ -115,7 +115,6 @@ fn read_folder(mut from: impl Read, folder: &Path) -> io::Result<()> {
             return Err(io::Error::other(why));
         }
     }
-    drop(archive);
     frames.expect_end()
 }
 
