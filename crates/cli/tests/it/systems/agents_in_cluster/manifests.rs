@@ -51,7 +51,7 @@ spec:
         - name: gateway
           image: localhost/waggle/gateway:1
           imagePullPolicy: Never
-          args: [serve, '--listen=0.0.0.0:8080', '--workers=1', '--store=/tmp/store.db']
+          args: [serve, '--listen=0.0.0.0:8080', --insecure, '--workers=1', '--store=/tmp/store.db']
           readinessProbe: { httpGet: { path: /readyz, port: 8080 }, periodSeconds: 1 }
 ";
 

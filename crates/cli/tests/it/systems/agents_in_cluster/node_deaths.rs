@@ -159,7 +159,7 @@ spec:
         - name: gateway
           image: localhost/waggle/gateway:1
           imagePullPolicy: Never
-          args: [serve, '--listen=0.0.0.0:8080', '--workers=1', --backend=kafka, '--kafka-brokers=@BROKERS@', --kafka-partitions=4, --kafka-acks=all]
+          args: [serve, '--listen=0.0.0.0:8080', --insecure, '--workers=1', --backend=kafka, '--kafka-brokers=@BROKERS@', --kafka-create-topics, --kafka-partitions=4, --kafka-acks=all]
           readinessProbe: { httpGet: { path: /readyz, port: 8080 }, periodSeconds: 1 }
 ";
 const SERVER: &str = "/opt/waggle/servers/kafka-4.1.2/bin";
