@@ -135,12 +135,12 @@ test('numbers are written by the rule of the report', async () => {
 test('what was killed is marked in every chart over time, and nowhere else', async () => {
   const { context, page, seen } = await open(browser, seeded('killed'));
   const labels = () => page.$$eval('[id^=time-].plot', (plots) => plots.map((plot) => [...plot.querySelectorAll('svg text')]
-    .map((text) => text.textContent).filter((text) => /killed|ready again/.test(text))));
+    .map((text) => text.textContent).filter((text) => /kill of|ready again/.test(text))));
   const cell = page.locator('#time-choice label', { hasText: /^cell/ }).locator('select');
   const options = await cell.locator('option').allTextContents();
   for (const [place, option] of options.entries()) {
     await cell.selectOption(String(place));
-    const expected = option === 'victim=gateway' ? ['gateway-0 killed', 'ready again'] : [];
+    const expected = option === 'victim=gateway' ? ['kill of gateway-0', 'ready again'] : [];
     const found = await labels();
     assert.ok(found.length >= 4, `${found.length} charts`);
     for (const chart of found) assert.deepEqual(chart, expected, option);

@@ -134,7 +134,7 @@ fn a_gateway_that_is_killed_on_purpose() {
     for there in [
         "href=\"#faults\"",
         "id=\"table-faults\"",
-        "[\"gateway-0\",2.501,3.22]",
+        "[\"kill of gateway-0\",2.501,3.22]",
     ] {
         assert!(page.contains(there), "{there}");
     }
