@@ -98,7 +98,8 @@ fn write_system(workspace: &Workspace, registry: &Registry) {
         .next()
         .unwrap();
     let probe = probe.replace("    when: { backend: embedded }\n", "");
-    let verify = "verify:\n  - { name: it answers, endpoint: records, get: /readyz, expect: { status: 200 } }\n";
+    let verify = "verify:\n  - { name: a reading is accepted, endpoint: records, put: /api/v1/topics/waggle-verify/records, body: 'verify,host=a \
+                  value=1.5 1700000000000000001', expect: { status: 204 } }\n";
     fs::write(
         folder.join("system.yaml"),
         format!("{SYSTEM}{probe}{verify}"),
@@ -113,12 +114,12 @@ fn study(bench: &Bench, registry: &Registry) -> Workspace {
         bench.gateway_address()
     );
     let faults = "repeat: 1, drain: { timeout: 60s } }\nfaults:\n  - { kill: gateway, at: 1s, restart_after: 0s }\n  \
-                  - { upgrade: gateway, at: 20s, set: { image_tag: '2' } }";
+                  - { upgrade: gateway, at: 15s, set: { image_tag: '2' } }";
     let changes = [
         (external.as_str(), "use: chart\n  set: { topic: chart }"),
         ("count: 3", "count: 1"),
         ("rate: 300/s", "rate: 60/s"),
-        ("measure: 2s", "measure: 45s"),
+        ("measure: 2s", "measure: 36s"),
         ("quiet_timeout: 0s", "quiet_timeout: 0s, ready_timeout: 3m"),
         ("repeat: 1, drain: { timeout: 60s } }", faults),
     ];
