@@ -65,7 +65,9 @@ fn answers_over_rabbitmq_match_the_openapi_document() {
 fn only_trial(mut trials: Vec<Columns>, victim: &str) -> Columns {
     assert_eq!(trials.len(), 1, "{trials:?}");
     let trial = trials.remove(0);
-    assert!(trial["killed"].split(' ').all(|one| one == victim));
+    let kill = format!("kill of {victim}");
+    let faults: Vec<&str> = trial["faults"].split("; ").collect();
+    assert!(faults.iter().all(|fault| *fault == kill), "{faults:?}");
     assert_none_missing(&trial);
     trial
 }
