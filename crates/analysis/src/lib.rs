@@ -56,6 +56,7 @@ pub use factors::{
 };
 pub use info::{
     factor::{Counted, Factor},
+    instrument::component_of,
     metric_path::{own_unit, unit, unit_of_metric, without_names},
     system_kind::{external_components, is_external},
 };

@@ -4,7 +4,8 @@
 pub(crate) const INSTRUMENT: &str = "waggle";
 
 /// The component of a replica: `gateway` of `gateway-1`.
-pub(crate) fn component_of(replica: &str) -> &str {
+#[must_use]
+pub fn component_of(replica: &str) -> &str {
     match replica.rsplit_once('-') {
         Some((name, number)) if number.parse::<u32>().is_ok() => name,
         _ => replica,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use waggle_analysis::Model;
+use waggle_analysis::{Model, component_of};
 use waggle_results::PodInfo;
 
 use super::agents::node_text;
@@ -53,9 +53,4 @@ fn images(pods: &[(&str, &PodInfo)]) -> String {
         }
     }
     texts.join("; ")
-}
-
-/// `orders` of `orders-0`.
-fn component_of(replica: &str) -> &str {
-    replica.rsplit_once('-').map_or(replica, |(name, _)| name)
 }

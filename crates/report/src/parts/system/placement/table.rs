@@ -7,23 +7,30 @@ use crate::{
 };
 use waggle_analysis::{NodeUse, Placement};
 
+/// What a column of words says of a node, if it is known.
+type OptionalText = fn(&NodeUse) -> Option<String>;
+
 pub(crate) fn nodes(placement: &Placement) -> Table {
     let facts = |text: fn(&waggle_results::NodeInfo) -> String| {
         move |node: &&NodeUse| Field::optional(node.facts.as_ref().map(text))
     };
     let trials = placement.trials;
-    let columns = vec![
+    let mut columns = vec![
         Column::words("node", |node: &&NodeUse| Field::plain(&*node.node)).into_row_name(),
         Column::words("replicas of the system", move |node: &&NodeUse| {
             Field::plain(words::replicas(node, trials))
         }),
-        Column::words("agents", |node: &&NodeUse| {
-            Field::optional(words::agents(node))
-        }),
-        Column::words("type", |node: &&NodeUse| {
-            let facts = node.facts.as_ref();
-            Field::optional(facts.and_then(|facts| facts.instance_type.clone()))
-        }),
+    ];
+    let texts: [(&str, OptionalText); 2] =
+        [("agents", words::agents), ("type", words::instance_type)];
+    // Without agents, and on machines of one's own, there is nothing to say.
+    let told = texts
+        .into_iter()
+        .filter(|(_, text)| placement.nodes.iter().any(|node| text(node).is_some()));
+    columns.extend(told.map(|(head, text)| {
+        Column::words(head, move |node: &&NodeUse| Field::optional(text(node)))
+    }));
+    columns.extend([
         Column::numbers("CPUs", facts(|node| format::amount(node.allocatable_cpus))),
         Column::numbers(
             "memory",
@@ -33,7 +40,7 @@ pub(crate) fn nodes(placement: &Placement) -> Table {
             "CPUs that other pods ask for",
             facts(|node| format::amount(node.other_cpus)),
         ),
-    ];
+    ]);
     let caption = words::caption(placement);
     Table::new("nodes", caption, columns, &placement.nodes)
         .without_empty_columns()

@@ -19,6 +19,11 @@ pub(super) fn agents(node: &NodeUse) -> Option<String> {
     (!numbers.is_empty()).then(|| numbers.join(", "))
 }
 
+/// `c5.large`; `None`: not known.
+pub(super) fn instance_type(node: &NodeUse) -> Option<String> {
+    node.facts.as_ref()?.instance_type.clone()
+}
+
 pub(super) fn caption(placement: &Placement) -> String {
     let trials = format::plural(placement.trials, "trial");
     let mut text = format!(
