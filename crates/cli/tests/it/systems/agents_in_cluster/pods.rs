@@ -115,7 +115,9 @@ fn check_fault(said: &str, model: &Model) {
     assert!(fault.ready_s > fault.started_s, "{fault:?}");
     let ledger = trial.info.ledger.as_ref().unwrap();
     assert!(ledger.accepted > 0, "{ledger:?}");
-    assert_eq!((ledger.missing, ledger.unexpected), (0, 0), "{ledger:?}");
+    // A broker that was away may have written what it could not acknowledge, and a 503 says so. Nothing else is unexpected.
+    assert_eq!(ledger.missing, 0, "{ledger:?}");
+    assert_eq!(ledger.unexpected, ledger.rejected_delivered, "{ledger:?}");
 }
 
 /// What runs and their systems have made.
