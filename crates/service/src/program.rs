@@ -51,9 +51,15 @@ pub fn run_until_signal<E: Error + 'static>(
     outcome
 }
 
-/// Prints the address that a server listens on.
+/// Prints the address that a server of plain HTTP listens on.
 pub fn print_address(address: SocketAddr) {
-    if let Err(error) = print(&format!("listening on http://{address}")) {
+    print_url(format!("http://{address}"));
+}
+
+/// Prints the URL that a server listens on.
+#[expect(clippy::needless_pass_by_value, reason = "it is a callback")]
+pub fn print_url(url: String) {
+    if let Err(error) = print(&format!("listening on {url}")) {
         log::error(format_args!("writing to stdout: {error}"));
     }
 }

@@ -1,10 +1,14 @@
 //! Certificates made while a test runs: an authority, and certificates that it signs.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use rcgen::{
-    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
-    Issuer, KeyPair, date_time_ymd,
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, DistinguishedName,
+    DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair, RevokedCertParams,
+    SanType, date_time_ymd,
 };
 use rustls::{
     RootCertStore, ServerConfig,
@@ -16,6 +20,8 @@ use rustls::{
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
     pub pem: String,
+    /// Serial number of the next certificate.
+    next: AtomicU64,
 }
 
 /// Whether a server wants a certificate of the same authority from its clients.
@@ -30,6 +36,7 @@ pub enum ClientAuth {
 pub struct Signed {
     pub certificate: String,
     pub key: String,
+    serial: u64,
 }
 
 impl Authority {
@@ -43,6 +50,7 @@ impl Authority {
         Self {
             pem: certificate.pem(),
             issuer: Issuer::new(params, key),
+            next: AtomicU64::new(1),
         }
     }
 
@@ -61,12 +69,50 @@ impl Authority {
         self.sign_with(name, 2089, 2090, IsCa::NoCa)
     }
 
+    /// Signs a certificate for a URI, as services have them (SPIFFE).
+    ///
+    /// # Panics
+    /// If it is not ASCII.
+    pub fn sign_uri(&self, uri: &str) -> Signed {
+        let mut params = CertificateParams::default();
+        let uri = SanType::URI(uri.try_into().expect("ASCII"));
+        params.subject_alt_names.push(uri);
+        params.not_after = date_time_ymd(2090, 12, 31);
+        self.sign_params(params)
+    }
+
+    /// The list of these certificates as revoked, in PEM.
+    pub fn revoke(&self, revoked: &[&Signed]) -> String {
+        let entry = |signed: &&Signed| RevokedCertParams {
+            serial_number: signed.serial.into(),
+            revocation_time: date_time_ymd(2021, 1, 1),
+            reason_code: None,
+            invalidity_date: None,
+        };
+        let params = CertificateRevocationListParams {
+            this_update: date_time_ymd(2021, 1, 1),
+            next_update: date_time_ymd(2090, 1, 1),
+            crl_number: 1_u64.into(),
+            issuing_distribution_point: None,
+            revoked_certs: revoked.iter().map(entry).collect(),
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        let list = params.signed_by(&self.issuer).expect("a list");
+        list.pem().expect("PEM")
+    }
+
     fn sign_with(&self, name: &str, from_year: i32, until_year: i32, is_ca: IsCa) -> Signed {
-        let key = KeyPair::generate().expect("a key");
         let mut params = CertificateParams::new([name.to_owned()]).expect("a name");
         params.is_ca = is_ca;
         params.not_before = date_time_ymd(from_year, 1, 1);
         params.not_after = date_time_ymd(until_year, 12, 31);
+        self.sign_params(params)
+    }
+
+    fn sign_params(&self, mut params: CertificateParams) -> Signed {
+        let key = KeyPair::generate().expect("a key");
+        let serial = self.next.fetch_add(1, Ordering::Relaxed);
+        params.serial_number = Some(serial.into());
         params.extended_key_usages = vec![
             ExtendedKeyUsagePurpose::ServerAuth,
             ExtendedKeyUsagePurpose::ClientAuth,
@@ -75,6 +121,7 @@ impl Authority {
         Signed {
             certificate: certificate.pem(),
             key: key.serialize_pem(),
+            serial,
         }
     }
 

@@ -10,6 +10,7 @@ use crate::{
     },
     queries::database::DatabaseError,
     settings::SettingsError,
+    tls::TlsError,
 };
 
 /// Why the gateway could not serve.
@@ -19,6 +20,8 @@ pub enum ServeError {
     Settings(#[from] SettingsError),
     #[error(transparent)]
     Clients(#[from] ClientsError),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     #[error(transparent)]
     Database(#[from] DatabaseError),
     #[error(transparent)]

@@ -18,6 +18,9 @@ pub(crate) fn exposition(shared: &Shared) -> String {
             u64::from(identities.is_current.load(Ordering::Relaxed)),
         );
     }
+    if let Some(tls) = &shared.tls {
+        tls.write_metrics(&mut page);
+    }
     page.counter(
         "clock_set_back_total",
         "How often the times of records without one went back with the clock",

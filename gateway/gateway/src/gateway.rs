@@ -11,14 +11,14 @@ use std::{
 
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::{Notify, Semaphore, mpsc, watch},
+    sync::{Notify, Semaphore, mpsc},
 };
 use waggle_service::{admin, log};
 
 use crate::{
     answers::{answer::Canned, problem::Problem},
     calls,
-    clients::identity::{self, Gate, Identities, pages::Pages},
+    clients::identity::{Gate, Identities, pages::Pages},
     clients::{
         admission::{Admission, NotAdmitted},
         client::Clients,
@@ -32,6 +32,8 @@ use crate::{
     queries::database::Database,
     settings::Settings,
     shared::Shared,
+    tls::Tls,
+    watch::{Watched, watch},
     worker::{self, Dealt, Start},
 };
 
@@ -50,15 +52,17 @@ const READERS_END: Duration = Duration::from_secs(1);
 /// # Errors
 /// If settings contradict each other, or the log, the address or a thread is not available; nothing is served then. If the log
 /// fails for good (the committer panics, Kafka's client has a fatal error) or a worker ends: open requests are answered, no others.
+/// `listening` gets the URL.
 pub async fn serve(
     settings: Settings,
     token: Option<String>,
-    listening: impl FnOnce(SocketAddr),
+    listening: impl FnOnce(String),
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     settings.check_exposure()?;
     let identities = settings.clients.as_deref().map(Identities::open);
     let identities = identities.transpose()?.map(Arc::new);
+    let tls = Tls::open(&settings.tls)?.map(Arc::new);
     let settled: Vec<Arc<Notify>> = (0..settings.workers).map(|_| Arc::default()).collect();
     let database = Database::open(&settings, token)?;
     let (backend, ending) = Backend::open(&settings, &settled)?;
@@ -80,24 +84,31 @@ pub async fn serve(
             },
             ..Gate::default()
         }),
+        tls,
         clock: UniqueClock::default(),
         gauges: Gauges::default(),
         draining: AtomicBool::new(false),
         settings,
     });
-    let (begin_draining, draining) = watch::channel(false);
+    let (begin_draining, draining) = tokio::sync::watch::channel(false);
     let worker_ended = Arc::<Notify>::default();
     let (dealers, threads) = start_workers(&shared, &settled, &draining, &worker_ended)?;
-    let watch = shared
-        .gate
-        .identities
-        .as_ref()
-        .map(|identities| tokio::spawn(identity::watch(Arc::clone(identities))));
+    let watch = tokio::spawn(watch(watched_files(&shared)));
     let admin = for_admin.map(|(listener, address)| {
         log::note(format_args!("admin calls at http://{address}"));
         tokio::spawn(admin::serve(listener, calls::admin_router(&shared)))
     });
-    listening(address);
+    if shared.settings.sends_tokens_in_clear() {
+        log::warn(format_args!(
+            "tokens come in clear text over the network: expected --tls-cert, or a proxy that encrypts"
+        ));
+    }
+    let scheme = if shared.tls.is_some() {
+        "https"
+    } else {
+        "http"
+    };
+    listening(format!("{scheme}://{address}"));
     let mut served = Ok(());
     tokio::select! {
         () = accept(&shared, &listener, &dealers) => {}
@@ -122,10 +133,18 @@ pub async fn serve(
     }
     shared.backend.close();
     let ended = ending.wait();
-    for task in [admin, watch].into_iter().flatten() {
+    for task in admin.into_iter().chain([watch]) {
         task.abort();
     }
     ended.and(served)
+}
+
+/// What is read again when it changes.
+fn watched_files(shared: &Shared) -> Vec<Arc<dyn Watched>> {
+    let gate = Arc::clone(&shared.gate) as Arc<dyn Watched>;
+    let tls = shared.tls.clone().map(|tls| tls as Arc<dyn Watched>);
+    let clients = shared.gate.identities.as_ref().map(|_| gate);
+    clients.into_iter().chain(tls).collect()
 }
 
 async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServeError> {
@@ -141,7 +160,7 @@ type Threads = Vec<std::thread::JoinHandle<()>>;
 fn start_workers(
     shared: &Arc<Shared>,
     settled: &[Arc<Notify>],
-    draining: &watch::Receiver<bool>,
+    draining: &tokio::sync::watch::Receiver<bool>,
     ended: &Arc<Notify>,
 ) -> Result<(Dealers, Threads), ServeError> {
     let router = calls::router(shared);

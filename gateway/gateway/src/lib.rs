@@ -19,6 +19,8 @@ mod metrics;
 mod queries;
 mod settings;
 mod shared;
+mod tls;
+mod watch;
 mod worker;
 
 pub use calls::openapi;
@@ -32,4 +34,5 @@ pub use log::{
 };
 pub use queries::database::{DatabaseError, DatabaseSettings};
 pub use settings::{BackendName, Settings, SettingsError};
+pub use tls::{ClientAuth, TlsError, TlsSettings};
 pub use waggle_influxdb::TOKEN_VARIABLE;

@@ -52,7 +52,7 @@ fn main() -> ExitCode {
     let token = std::env::var(TOKEN_VARIABLE).ok();
     let outcome = match command {
         Command::Serve(settings) => program::run_until_signal(async |shutdown| {
-            waggle_gateway::serve(*settings, token, program::print_address, shutdown).await
+            waggle_gateway::serve(*settings, token, program::print_url, shutdown).await
         }),
         Command::Sink(settings) => program::run_until_signal(async |shutdown| {
             waggle_sink::run(*settings, token, program::print_address, shutdown).await
@@ -81,7 +81,10 @@ fn main() -> ExitCode {
 /// Whether the arguments, or a file that they name, are wrong.
 fn is_mistake_of_user(error: &(dyn Error + 'static)) -> bool {
     let reason = error.downcast_ref::<ServeError>();
-    reason.is_some_and(|reason| matches!(reason, ServeError::Settings(_) | ServeError::Clients(_)))
+    reason.is_some_and(|reason| {
+        use ServeError::{Clients, Settings, Tls};
+        matches!(reason, Settings(_) | Clients(_) | Tls(_))
+    })
 }
 
 fn print_token(name: &str) -> Result<(), Box<dyn Error>> {

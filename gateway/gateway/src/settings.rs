@@ -10,13 +10,14 @@ use waggle_flags::{duration, positive_duration, size};
 
 use crate::{
     clients::settings::ClientSettings, log::kafka::KafkaSettings,
-    queries::database::DatabaseSettings,
+    queries::database::DatabaseSettings, tls::TlsSettings,
 };
 
 /// Flags of `waggle-gateway serve`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Settings {
-    /// Address and port to listen on; port 0 selects a free one. An address that other hosts can reach needs --clients or --insecure
+    /// Address and port to listen on; port 0 selects a free one. An address that other hosts can reach needs --clients,
+    /// certificates of clients, or --insecure
     #[arg(long, default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,
     /// A second address, for /healthz, /readyz and /metrics, which are not at --listen then. Its connections do not count towards
@@ -120,7 +121,7 @@ pub struct Settings {
     /// that reaches the gateway can write and read
     #[arg(long, value_name = "FILE")]
     pub clients: Option<PathBuf>,
-    /// Listen on an address that other hosts can reach without --clients
+    /// Listen on an address that other hosts can reach without --clients or certificates of clients
     #[arg(long)]
     pub insecure: bool,
     /// Hosts, without ports, that requests may name in their Host, separated by commas; others are answered 421. It keeps web pages
@@ -131,6 +132,8 @@ pub struct Settings {
     /// gateway's own are refused (403)
     #[arg(long, value_name = "ORIGIN,…", value_delimiter = ',')]
     pub allowed_origins: Vec<String>,
+    #[command(flatten)]
+    pub tls: TlsSettings,
     #[command(flatten)]
     pub client: ClientSettings,
     #[command(flatten)]
@@ -167,7 +170,7 @@ pub enum SettingsError {
     #[error("--kafka-brokers needs --backend kafka; the backend is embedded")]
     BrokersUnused,
     #[error(
-        "--listen {0} can be reached by other hosts, and every client could write and read: expected --clients FILE, or --insecure"
+        "--listen {0} can be reached by other hosts, and every client could write and read: expected --clients FILE, --tls-client-ca FILE, or --insecure"
     )]
     Insecure(SocketAddr),
 }
@@ -176,10 +179,17 @@ impl Settings {
     /// Refuses to serve clients of other hosts that nobody knows.
     pub(crate) fn check_exposure(&self) -> Result<(), SettingsError> {
         let is_safe = self.listen.ip().to_canonical().is_loopback();
-        if is_safe || self.insecure || self.clients.is_some() {
+        let is_known = self.clients.is_some() || self.tls.needs_certificate();
+        if is_safe || self.insecure || is_known {
             return Ok(());
         }
         Err(SettingsError::Insecure(self.listen))
+    }
+
+    /// Whether clients of other hosts send tokens that everyone on the way can read.
+    pub(crate) fn sends_tokens_in_clear(&self) -> bool {
+        let is_local = self.listen.ip().to_canonical().is_loopback();
+        self.clients.is_some() && self.tls.tls_cert.is_none() && !is_local
     }
 
     /// The chosen storage.

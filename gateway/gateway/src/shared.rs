@@ -13,6 +13,7 @@ use crate::{
     metrics::{Gauges, WorkerMetrics},
     queries::database::Database,
     settings::Settings,
+    tls::Tls,
 };
 
 /// Bodies up to this size have room that larger ones cannot take.
@@ -26,6 +27,8 @@ pub(crate) struct Shared {
     pub(crate) database: Option<Database>,
     pub(crate) clients: Clients,
     pub(crate) gate: Arc<Gate>,
+    /// `None` if connections are plain.
+    pub(crate) tls: Option<Arc<Tls>>,
     pub(crate) clock: UniqueClock,
     pub(crate) gauges: Gauges,
     pub(crate) workers: Vec<Arc<WorkerMetrics>>,

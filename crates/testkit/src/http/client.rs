@@ -13,10 +13,10 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(180);
 /// No head in a test has more fields.
 const FIELDS_MAX: usize = 64;
 
-/// A connection.
+/// A connection over a socket, or over what encrypts it.
 #[derive(Debug)]
-pub struct Connection {
-    stream: TcpStream,
+pub struct Connection<S = TcpStream> {
+    stream: S,
     received: Vec<u8>,
 }
 
@@ -51,7 +51,7 @@ pub fn get(address: SocketAddr, path: &str) -> io::Result<Answer> {
     Connection::ask(address, &format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n"))
 }
 
-impl Connection {
+impl Connection<TcpStream> {
     /// # Errors
     /// If the connection is refused.
     pub fn open(address: SocketAddr) -> io::Result<Self> {
@@ -59,10 +59,7 @@ impl Connection {
         stream.set_read_timeout(Some(ANSWER_WITHIN))?;
         stream.set_write_timeout(Some(ANSWER_WITHIN))?;
         stream.set_nodelay(true)?;
-        Ok(Self {
-            stream,
-            received: Vec::new(),
-        })
+        Ok(Self::with_stream(stream))
     }
 
     /// The answer to one request, on its own connection.
@@ -77,6 +74,21 @@ impl Connection {
 
     /// The socket itself, for tests of how connections end.
     pub fn socket(&mut self) -> &mut TcpStream {
+        &mut self.stream
+    }
+}
+
+impl<S: Read + Write> Connection<S> {
+    /// A connection over an open stream.
+    pub fn with_stream(stream: S) -> Self {
+        Self {
+            stream,
+            received: Vec::new(),
+        }
+    }
+
+    /// The stream itself.
+    pub fn stream(&mut self) -> &mut S {
         &mut self.stream
     }
 

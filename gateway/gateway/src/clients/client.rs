@@ -70,6 +70,8 @@ impl Share {
 pub(crate) struct Client {
     pub(crate) address: IpAddr,
     pub(super) connections: Share,
+    /// TLS handshakes that are going on.
+    pub(crate) handshakes: Share,
     /// Bytes of bodies of which a part is missing.
     pub(crate) in_flight: Share,
     /// Bytes of answers that it has not read.
@@ -124,6 +126,7 @@ impl Client {
         Self {
             address,
             connections: Share::new(connections),
+            handshakes: Share::new(limit(None, settings.tls.tls_handshakes_max)),
             in_flight: Share::new(limit(in_flight, settings.in_flight_max_bytes)),
             answers: Share::new(limit(answers, settings.answers_max_bytes)),
             reads: Turns::new(limit(reads, settings.query_concurrency)),

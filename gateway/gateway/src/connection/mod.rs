@@ -4,6 +4,7 @@
 //! line for the outcome. Any other call is a barrier: it starts when all earlier ones are answered, and later ones are read when
 //! it is answered (RFC 9112, section 9.3.2, lets only safe methods overtake).
 
+mod handshake;
 mod take;
 mod wait;
 
@@ -12,14 +13,17 @@ use std::{
     time::Instant,
 };
 
-use tokio::{net::TcpStream, time::Sleep};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    time::Sleep,
+};
 
 use crate::{
     answers::{answer, answer::AnswerHead, problem::Problem},
     call,
     calls::{AnswerMemory, RestOfPage},
     clients::admission::Admission,
-    clients::identity::caller::CallerOfConnection,
+    clients::identity::{caller::CallerOfConnection, certificate::Certificate},
     http1::{self, Persistence, Reader, SLOTS, Slots, Step},
     log::{
         cycle::{Cycle, Share},
@@ -28,6 +32,7 @@ use crate::{
     metrics::{Call, add},
     worker::Worker,
 };
+pub(crate) use handshake::serve_encrypted;
 use take::{Arrived, Out, Taken, take};
 use wait::Ended;
 pub(crate) use wait::linger;
@@ -82,11 +87,12 @@ enum Phase {
     Body,
 }
 
-pub(crate) struct Connection {
+/// A connection over a plain or an encrypted stream.
+pub(crate) struct Connection<S> {
     worker: Rc<Worker>,
     admission: Admission,
     caller: CallerOfConnection,
-    stream: TcpStream,
+    stream: S,
     reader: Reader,
     input: Vec<u8>,
     due: VecDeque<Due>,
@@ -115,7 +121,7 @@ pub(crate) struct Connection {
     stopped_short: bool,
 }
 
-impl Drop for Connection {
+impl<S> Drop for Connection<S> {
     fn drop(&mut self) {
         let in_flight =
             self.take_received() + self.due.iter().map(|due| due.body_bytes).sum::<usize>();
@@ -126,8 +132,23 @@ impl Drop for Connection {
     }
 }
 
-impl Connection {
-    pub(crate) fn new(worker: Rc<Worker>, stream: TcpStream, admission: Admission) -> Self {
+impl<S> Connection<S> {
+    /// The bytes of the body being received, which the client does not keep any longer.
+    fn take_received(&mut self) -> usize {
+        let received = std::mem::take(&mut self.received);
+        self.admission.client().in_flight.give_back(received);
+        received
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+    /// `certificate` is what the client has shown.
+    pub(crate) fn new(
+        worker: Rc<Worker>,
+        stream: S,
+        admission: Admission,
+        certificate: Option<Box<Certificate>>,
+    ) -> Self {
         let settings = &worker.shared.settings;
         let now = Instant::now();
         let timer_at = now + settings.head_timeout;
@@ -159,6 +180,7 @@ impl Connection {
             caller: CallerOfConnection::new(
                 Arc::clone(&worker.shared.gate),
                 Arc::clone(admission.client()),
+                certificate,
             ),
             worker,
             admission,
@@ -325,13 +347,6 @@ impl Connection {
             self.out.extend_from_slice(answer::CONTINUE);
             self.continued = true;
         }
-    }
-
-    /// The bytes of the body being received, which the client does not keep any longer.
-    fn take_received(&mut self) -> usize {
-        let received = std::mem::take(&mut self.received);
-        self.admission.client().in_flight.give_back(received);
-        received
     }
 
     /// Answers with a problem after all due answers, and closes.

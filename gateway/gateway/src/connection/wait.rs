@@ -8,10 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::{
-    io::{AsyncReadExt, AsyncWrite, AsyncWriteExt},
-    net::TcpStream,
-};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use super::{Answer, Connection, Due, INPUT_BYTES, Intake, OUT_PAUSE_BYTES, Phase};
 use crate::{answers::problem::Problem, log::ticket::Fate};
@@ -23,7 +20,7 @@ const LINGER_BYTES: usize = 1024 * 1024;
 /// The connection has failed.
 pub(super) struct Ended;
 
-impl Connection {
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// Ready after progress; an error ends the connection at once.
     pub(super) fn wait(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Ended>> {
         if self.entered.is_none() {
@@ -59,6 +56,15 @@ impl Connection {
             moved = true;
         }
         if self.sent > 0 {
+            // An encrypted stream may hold a part back; a plain one has nothing to do here.
+            match Pin::new(&mut self.stream).poll_flush(context) {
+                Poll::Ready(Ok(())) => {}
+                Poll::Ready(Err(_)) => return Err(Ended),
+                Poll::Pending => {
+                    self.stuck_since.get_or_insert_with(Instant::now);
+                    return Ok(moved);
+                }
+            }
             self.stuck_since = None;
             self.sent = 0;
             self.held = None;
@@ -206,7 +212,7 @@ impl Connection {
 }
 
 /// Ends a connection so that the client can read the last answer: unread input at the end would reset it.
-pub(crate) async fn linger(stream: &mut TcpStream) {
+pub(crate) async fn linger(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) {
     if stream.shutdown().await.is_err() {
         return;
     }

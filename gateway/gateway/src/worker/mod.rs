@@ -13,7 +13,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use crate::{
     answers::{answer::Canned, form::Scratch},
@@ -37,6 +37,8 @@ pub(crate) struct Worker {
     pub(crate) scratch: RefCell<Scratch>,
     /// Answer open requests, read no new ones.
     pub(crate) draining: Cell<bool>,
+    /// The same, for what waits for it.
+    pub(crate) drain_begins: watch::Receiver<bool>,
     /// The current cycle.
     cycle: RefCell<Rc<Cycle>>,
     turn_is_open: Cell<bool>,

@@ -16,7 +16,10 @@ use waggle_service::log;
 
 use super::Worker;
 use crate::{
-    clients::admission::Admission, connection::Connection, metrics::WorkerMetrics, shared::Shared,
+    clients::admission::Admission,
+    connection::{Connection, serve_encrypted},
+    metrics::WorkerMetrics,
+    shared::Shared,
 };
 
 /// A connection for a worker.
@@ -47,6 +50,7 @@ pub(crate) async fn run(start: Start) {
         canned: RefCell::default(),
         scratch: RefCell::default(),
         draining: Cell::new(false),
+        drain_begins: start.draining.clone(),
         cycle: RefCell::default(),
         turn_is_open: Cell::new(false),
         turn_is_whole: Notify::new(),
@@ -110,8 +114,16 @@ async fn serve(
 fn accept(worker: &Rc<Worker>, dealt: Dealt, connections: &mut JoinSet<()>) {
     match TcpStream::from_std(dealt.stream) {
         Ok(stream) => {
-            let connection = Connection::new(Rc::clone(worker), stream, dealt.admission);
-            connections.spawn_local(connection.run());
+            let (worker, admission) = (Rc::clone(worker), dealt.admission);
+            match worker.shared.tls.clone() {
+                Some(tls) => {
+                    connections.spawn_local(serve_encrypted(worker, tls, stream, admission))
+                }
+                None => {
+                    let connection = Connection::new(worker, stream, admission, None);
+                    connections.spawn_local(connection.run())
+                }
+            };
         }
         Err(error) => log::warn(format_args!("taking a connection over: {error}")),
     }

@@ -28,3 +28,5 @@ mod schemathesis;
 mod smuggling;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod tls;

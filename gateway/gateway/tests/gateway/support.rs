@@ -32,12 +32,11 @@ impl Gateway {
         BufReader::new(process.stdout.take().unwrap())
             .read_line(&mut line)
             .unwrap();
-        let address = line
-            .trim()
-            .strip_prefix("listening on http://")
-            .unwrap_or_else(|| panic!("not listening: {line:?}"))
-            .parse()
-            .unwrap();
+        let url = line.trim().strip_prefix("listening on ");
+        let (_, address) = url
+            .and_then(|url| url.split_once("://"))
+            .unwrap_or_else(|| panic!("not listening: {line:?}"));
+        let address = address.parse().unwrap();
         Self { process, address }
     }
 

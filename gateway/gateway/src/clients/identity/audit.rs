@@ -9,6 +9,8 @@ use std::{
 
 use serde::Serialize;
 
+use super::table::Changes;
+
 /// Lines in a second; further ones are counted and not written.
 const LINES_MAX: u64 = 10;
 
@@ -28,6 +30,10 @@ pub(crate) enum Event<'a> {
     Refused { status: u16, detail: &'a str },
     /// A topic was created in the embedded store.
     TopicCreated { topic: &'a str },
+    /// A new version of the file of clients is in force.
+    ClientsChanged(Changes),
+    /// A TLS connection did not come about.
+    HandshakeFailed { detail: &'a str },
 }
 
 #[derive(Serialize)]
@@ -37,7 +43,8 @@ struct Line<'a> {
     /// Seconds since 1970.
     time: u64,
     /// The address, or the network of 64 bits.
-    client: IpAddr,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client: Option<IpAddr>,
     #[serde(skip_serializing_if = "Option::is_none")]
     identity: Option<&'a str>,
     /// Lines that were left out before this one.
@@ -51,7 +58,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Audit {
-    pub(crate) fn write(&self, event: Event<'_>, client: IpAddr, identity: Option<&str>) {
+    pub(crate) fn write(&self, event: Event<'_>, client: Option<IpAddr>, identity: Option<&str>) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let time = now.map_or(0, |since| since.as_secs());
         if !self.is_due(time) {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use super::{Gate, Identities, Identity, audit::Event, pages, token};
+use super::{Gate, Identities, Identity, audit::Event, certificate::Certificate, pages, token};
 use crate::{answers::problem::Problem, clients::client::Client, http1::Head};
 
 /// Who sends a request.
@@ -72,21 +72,30 @@ impl Caller {
     /// Writes an audit line.
     pub(crate) fn note(&self, event: Event<'_>) {
         let identity = self.identity.as_ref().map(|identity| &*identity.name);
-        self.gate.audit.write(event, self.client.address, identity);
+        self.gate
+            .audit
+            .write(event, Some(self.client.address), identity);
     }
 }
 
 /// The caller of a connection, which usually is the same for all of its requests: the credentials are looked up once.
 pub(crate) struct CallerOfConnection {
     pub(crate) caller: Caller,
-    /// The `Authorization` of the identity.
+    /// The `Authorization` of the identity; empty if it is the certificate's.
     authorization: Vec<u8>,
     version: u64,
+    /// What the client has shown in the TLS handshake.
+    certificate: Option<Box<Certificate>>,
 }
 
 impl CallerOfConnection {
-    pub(crate) fn new(gate: Arc<Gate>, client: Arc<Client>) -> Self {
+    pub(crate) fn new(
+        gate: Arc<Gate>,
+        client: Arc<Client>,
+        certificate: Option<Box<Certificate>>,
+    ) -> Self {
         Self {
+            certificate,
             caller: Caller {
                 gate,
                 client,
@@ -106,6 +115,11 @@ impl CallerOfConnection {
             pages::check(sender, pages)
                 .map_err(|(status, detail)| self.caller.refuse(status, detail))?;
         }
+        if let Some(certificate) = &mut self.certificate {
+            let second = self.caller.gate.second.load(Ordering::Relaxed);
+            let judged = certificate.check(second);
+            judged.map_err(|detail| self.caller.refuse(401, detail))?;
+        }
         match self.caller.gate.identities.clone() {
             Some(identities) if !is_open_to_all(head.target) => {
                 self.identify(&identities, sender.authorization)
@@ -120,19 +134,18 @@ impl CallerOfConnection {
         identities: &Identities,
         authorization: Option<&[u8]>,
     ) -> Result<(), Problem> {
-        let unknown = |caller: &Caller, detail: &str| caller.refuse(401, detail);
         let version = identities.version();
-        let presented =
-            authorization.ok_or_else(|| unknown(&self.caller, "this gateway needs a token"))?;
+        let presented = authorization.unwrap_or_default();
         let is_known = self.caller.identity.is_some()
             && self.version == version
             && self.authorization == presented;
         if !is_known {
             self.leave();
-            let digest = token::read_authorization(presented);
-            let identity = digest.and_then(|digest| identities.table().get(&digest).cloned());
-            let identity =
-                identity.ok_or_else(|| unknown(&self.caller, "the token is not known here"))?;
+            let identity = match authorization {
+                Some(text) => find_by_authorization(identities, text),
+                None => self.find_by_certificate(identities),
+            };
+            let identity = identity.map_err(|detail| self.caller.refuse(401, detail))?;
             self.enter(identity)?;
             self.authorization.clear();
             self.authorization.extend_from_slice(presented);
@@ -147,6 +160,15 @@ impl CallerOfConnection {
             return Ok(());
         }
         Err(self.over_budget(identity, "requests per second"))
+    }
+
+    fn find_by_certificate(&self, identities: &Identities) -> Result<Arc<Identity>, &'static str> {
+        let certificate = self.certificate.as_ref();
+        let certificate = certificate.ok_or("this gateway needs a token")?;
+        let table = identities.table();
+        let identity = table.by_certificate(certificate.names());
+        let identity = identity.ok_or("no name of the certificate is known here")?;
+        Ok(Arc::clone(identity))
     }
 
     /// Counts bytes of a body into the sender's budget.
@@ -189,6 +211,16 @@ impl Drop for CallerOfConnection {
     fn drop(&mut self) {
         self.leave();
     }
+}
+
+fn find_by_authorization(
+    identities: &Identities,
+    authorization: &[u8],
+) -> Result<Arc<Identity>, &'static str> {
+    let digest = token::read_authorization(authorization);
+    let table = identities.table();
+    let identity = digest.and_then(|digest| table.by_token(&digest).cloned());
+    identity.ok_or("the token is not known here")
 }
 
 /// Probes of the process have no token, and learn nothing.

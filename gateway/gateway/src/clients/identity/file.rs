@@ -1,14 +1,13 @@
 //! The file of `--clients`: YAML, checked as a whole before any of it is in force.
 
 use std::{
-    collections::HashSet,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use serde::Deserialize;
 
-use super::{Identity, Table, rights::Patterns, token};
+use super::{Identity, rights::Patterns, table::Table, token};
 use crate::ingest::TOPIC_MAX_BYTES;
 
 /// Largest file that is read.
@@ -40,12 +39,17 @@ struct RawFile {
     clients: Vec<RawClient>,
 }
 
-#[derive(Debug, Deserialize)]
+/// The entry of a client, as it is written.
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawClient {
+pub(super) struct RawClient {
     name: String,
     /// Digests of its tokens: the old and the new one while a client changes over.
+    #[serde(default)]
     tokens: Vec<String>,
+    /// Names in its certificates.
+    #[serde(default)]
+    certificates: Vec<String>,
     #[serde(default)]
     write: Vec<String>,
     #[serde(default)]
@@ -85,45 +89,69 @@ fn first_line(text: &str) -> String {
 }
 
 fn check(raw: RawFile, before: &Table) -> Result<Table, Vec<String>> {
-    let (mut table, mut problems, mut names) = (Table::new(), Vec::new(), HashSet::new());
+    let (mut table, mut problems) = (Table::default(), Vec::new());
     for (number, client) in (1..).zip(raw.clients) {
         let place = format!("client {number} ({:?})", client.name);
-        if !names.insert(client.name.clone()) {
+        check_client(&client, &place, &mut problems);
+        let identity = Arc::new(identity(client, before));
+        if !table.add(&identity) {
             problems.push(format!("{place}: another client has this name"));
         }
-        check_client(&client, &place, &mut problems);
-        let usage = before
-            .values()
-            .find(|identity| *identity.name == *client.name)
-            .map_or_else(Arc::default, |identity| Arc::clone(&identity.usage));
-        let patterns =
-            |texts: &[String]| Patterns(texts.iter().map(|text| (&**text).into()).collect());
-        let identity = Arc::new(Identity {
-            name: (&*client.name).into(),
-            write: patterns(&client.write),
-            read: patterns(&client.read),
-            requests_per_second: client.requests_per_second.unwrap_or(u64::MAX),
-            bytes_per_second: client.bytes_per_second.unwrap_or(u64::MAX),
-            connections: client.connections.unwrap_or(usize::MAX),
-            usage,
-        });
-        for text in &client.tokens {
-            match token::read_digest(text) {
-                None => problems.push(format!(
-                    "{place}: expected tokens to be SHA-256 digests of 64 hexadecimal digits, as `waggle-gateway token new` prints them"
-                )),
-                Some(digest) => {
-                    if table.insert(digest, Arc::clone(&identity)).is_some() {
-                        problems.push(format!("{place}: a token is that of another client or given twice"));
-                    }
-                }
-            }
-        }
+        add_credentials(&identity, &place, &mut table, &mut problems);
     }
     if problems.is_empty() {
         Ok(table)
     } else {
         Err(problems)
+    }
+}
+
+/// The client of an entry, with what it has used before.
+fn identity(client: RawClient, before: &Table) -> Identity {
+    let patterns = |texts: &[String]| Patterns(texts.iter().map(|text| (&**text).into()).collect());
+    let known = before.by_name(&client.name);
+    Identity {
+        name: (&*client.name).into(),
+        write: patterns(&client.write),
+        read: patterns(&client.read),
+        requests_per_second: client.requests_per_second.unwrap_or(u64::MAX),
+        bytes_per_second: client.bytes_per_second.unwrap_or(u64::MAX),
+        connections: client.connections.unwrap_or(usize::MAX),
+        usage: known.map_or_else(Arc::default, |identity| Arc::clone(&identity.usage)),
+        entry: client,
+    }
+}
+
+fn add_credentials(
+    identity: &Arc<Identity>,
+    place: &str,
+    table: &mut Table,
+    problems: &mut Vec<String>,
+) {
+    let twice = |what: &str| format!("{place}: {what} is that of another client or given twice");
+    for text in &identity.entry.tokens {
+        match token::read_digest(text) {
+            None => problems.push(format!(
+                "{place}: expected tokens to be SHA-256 digests of 64 hexadecimal digits, as `waggle-gateway token new` prints them"
+            )),
+            Some(digest) if digest == token::digest_of(b"") => {
+                problems.push(format!("{place}: expected tokens that are not empty"));
+            }
+            Some(digest) => {
+                if !table.add_token(digest, identity) {
+                    problems.push(twice("a token"));
+                }
+            }
+        }
+    }
+    for name in &identity.entry.certificates {
+        if name.is_empty() {
+            problems.push(format!(
+                "{place}: expected certificates to be names that are in them"
+            ));
+        } else if !table.add_certificate(name, identity) {
+            problems.push(twice(&format!("the certificate {name:?}")));
+        }
     }
 }
 
@@ -134,8 +162,10 @@ fn check_client(client: &RawClient, place: &str, problems: &mut Vec<String>) {
             "{place}: expected a name of 1 to 100 visible ASCII characters"
         ));
     }
-    if client.tokens.is_empty() {
-        problems.push(format!("{place}: expected at least one token"));
+    if client.tokens.is_empty() && client.certificates.is_empty() {
+        problems.push(format!(
+            "{place}: expected at least one of tokens and certificates"
+        ));
     }
     for pattern in client.write.iter().chain(&client.read) {
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-*".contains(&byte);
@@ -157,8 +187,8 @@ mod tests {
     fn check_file(text: &str, expected: &[&str]) {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
-        let said = match read(file.path(), &Table::new()) {
-            Ok(table) => format!("{} tokens", table.len()),
+        let said = match read(file.path(), &Table::default()) {
+            Ok(table) => format!("{} clients", table.len()),
             Err(error) => error.to_string(),
         };
         for part in expected {
@@ -168,12 +198,13 @@ mod tests {
 
     #[test]
     fn mistakes_are_named_with_their_place() {
-        let digest = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        let digest = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
         let client = |more: &str| format!("clients:\n- name: a\n  tokens: [{digest}]\n{more}");
-        check_file("clients: []", &["0 tokens"]);
+        check_file("clients: []", &["0 clients"]);
         check_file(
             &client("  write: [plant.*]\n  read: ['*']\n"),
-            &["1 tokens"],
+            &["1 clients"],
         );
         check_file(&client("  rights: []\n"), &["rights", "line 4"]);
         check_file(&client("  write: 7\n"), &["line 4"]);
@@ -187,10 +218,22 @@ mod tests {
         );
         check_file(
             "clients:\n- name: ''\n  tokens: []\n",
-            &["visible", "at least one token"],
+            &["visible", "at least one of tokens"],
         );
         let twice = client(&format!("- name: a\n  tokens: [{digest}]\n"));
+        check_file(
+            &client("").replace(digest, empty),
+            &["client 1", "not empty"],
+        );
         check_file(&twice, &["client 2", "has this name", "another client"]);
+        check_file(
+            "clients:\n- name: a\n  certificates: [x, '', x]\n",
+            &[
+                "client 1",
+                "names that are in them",
+                "\"x\" is that of another",
+            ],
+        );
         check_file("", &["the clients"]);
     }
 }

@@ -1,21 +1,20 @@
 //! Who sends a request, and what that client may do: tokens, rights by topic and budgets, from the file of `--clients`.
 //!
 //! `file` reads it, `token` makes and checks tokens, `rights` judges topics, `pages` web pages, `audit` writes down who was refused,
-//! [`Identities`] is what is in force, and [`watch()`] reads the file again. Without a file nothing of this is used.
+//! `certificate` checks those of TLS, and [`Identities`] is what is in force. Without a file nothing of this is used.
 
 pub(crate) mod audit;
 pub(crate) mod caller;
+pub(crate) mod certificate;
 mod file;
 pub(crate) mod pages;
 mod rights;
+mod table;
 mod token;
-mod watch;
 
 pub use file::ClientsError;
-pub(crate) use watch::watch;
 
 use std::{
-    collections::HashMap,
     path::{Path, PathBuf},
     sync::{
         Arc, PoisonError, RwLock,
@@ -23,11 +22,14 @@ use std::{
     },
 };
 
-use audit::Audit;
+use audit::{Audit, Event};
+use file::RawClient;
 use pages::Pages;
 use rights::Patterns;
-use token::Digest;
+use table::{Changes, Table};
 pub use token::NoRandomness;
+
+use crate::watch::Watched;
 
 /// A new token for a client: the token, and the client's entry for the file of `--clients`.
 ///
@@ -51,7 +53,27 @@ pub(crate) struct Gate {
     pub(crate) second: AtomicU64,
 }
 
-/// A client with a token, and what it may do.
+impl Watched for Gate {
+    fn files(&self) -> Vec<PathBuf> {
+        let identities = self.identities.iter();
+        identities
+            .map(|identities| identities.file.clone())
+            .collect()
+    }
+
+    fn renew(&self) -> Result<String, String> {
+        let Some(identities) = &self.identities else {
+            return Err("there are no clients".to_owned());
+        };
+        let (changes, count) = identities.renew().map_err(|error| error.to_string())?;
+        if changes.is_any() {
+            self.audit.write(Event::ClientsChanged(changes), None, None);
+        }
+        Ok(format!("clients are read again: {count} clients"))
+    }
+}
+
+/// A client that is known, and what it may do.
 #[derive(Debug)]
 pub(crate) struct Identity {
     pub(crate) name: Box<str>,
@@ -62,6 +84,8 @@ pub(crate) struct Identity {
     bytes_per_second: u64,
     connections: usize,
     usage: Arc<Usage>,
+    /// What the file says of it.
+    entry: RawClient,
 }
 
 /// What a client has used; it survives a new version of the file.
@@ -96,9 +120,6 @@ impl Meter {
     }
 }
 
-/// Identities by the digest of their token.
-type Table = HashMap<Digest, Arc<Identity>>;
-
 /// The clients in force.
 pub(crate) struct Identities {
     file: PathBuf,
@@ -115,7 +136,7 @@ impl Identities {
     /// # Errors
     /// If it cannot be read or has a mistake.
     pub(crate) fn open(file: &Path) -> Result<Self, ClientsError> {
-        let table = file::read(file, &Table::new())?;
+        let table = file::read(file, &Table::default())?;
         Ok(Self {
             file: file.to_owned(),
             table: RwLock::new(Arc::new(table)),
@@ -124,19 +145,21 @@ impl Identities {
         })
     }
 
-    /// Reads the file again. After a mistake what was in force remains.
+    /// Reads the file again; returns what has changed and the number of clients. After a mistake what was in force remains.
     ///
     /// # Errors
     /// As [`Self::open`].
-    fn renew(&self) -> Result<usize, ClientsError> {
-        let read = file::read(&self.file, &self.table());
+    fn renew(&self) -> Result<(Changes, usize), ClientsError> {
+        let before = self.table();
+        let read = file::read(&self.file, &before);
         self.is_current.store(read.is_ok(), Ordering::Relaxed);
         let table = read?;
+        let changes = before.changes(&table);
         let count = table.len();
         let mut current = self.table.write().unwrap_or_else(PoisonError::into_inner);
         *current = Arc::new(table);
         self.version.fetch_add(1, Ordering::Release);
-        Ok(count)
+        Ok((changes, count))
     }
 
     fn table(&self) -> Arc<Table> {

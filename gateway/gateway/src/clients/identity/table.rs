@@ -1,0 +1,85 @@
+//! Clients by what they show: tokens and names in certificates.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use serde::Serialize;
+
+use super::{Identity, token::Digest};
+
+/// The clients of a file.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    names: BTreeMap<Box<str>, Arc<Identity>>,
+    tokens: HashMap<Digest, Arc<Identity>>,
+    certificates: HashMap<Box<str>, Arc<Identity>>,
+}
+
+impl Table {
+    pub(super) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    pub(super) fn by_name(&self, name: &str) -> Option<&Arc<Identity>> {
+        self.names.get(name)
+    }
+
+    pub(super) fn by_token(&self, digest: &Digest) -> Option<&Arc<Identity>> {
+        self.tokens.get(digest)
+    }
+
+    /// The client of the first name of a certificate that is one of a client.
+    pub(super) fn by_certificate(&self, names: &[Box<str>]) -> Option<&Arc<Identity>> {
+        names.iter().find_map(|name| self.certificates.get(name))
+    }
+
+    /// Adds a client; whether its name is new.
+    pub(super) fn add(&mut self, identity: &Arc<Identity>) -> bool {
+        let name = identity.name.clone();
+        self.names.insert(name, Arc::clone(identity)).is_none()
+    }
+
+    /// Adds a token of a client; whether it is new.
+    pub(super) fn add_token(&mut self, digest: Digest, identity: &Arc<Identity>) -> bool {
+        let before = self.tokens.insert(digest, Arc::clone(identity));
+        before.is_none()
+    }
+
+    /// Adds a name in certificates of a client; whether it is new.
+    pub(super) fn add_certificate(&mut self, name: &str, identity: &Arc<Identity>) -> bool {
+        let before = self.certificates.insert(name.into(), Arc::clone(identity));
+        before.is_none()
+    }
+
+    /// What the next version of the file changes.
+    pub(super) fn changes(&self, next: &Self) -> Changes {
+        let names = |from: &Self, is_meant: &dyn Fn(&Identity) -> bool| {
+            let meant = from.names.iter().filter(|(_, identity)| is_meant(identity));
+            meant.map(|(name, _)| name.to_string()).collect()
+        };
+        Changes {
+            added: names(next, &|identity| !self.names.contains_key(&identity.name)),
+            removed: names(self, &|identity| !next.names.contains_key(&identity.name)),
+            changed: names(next, &|identity| {
+                let before = self.names.get(&identity.name);
+                before.is_some_and(|before| before.entry != identity.entry)
+            }),
+        }
+    }
+}
+
+/// Names of clients whose credentials, rights or budgets have changed.
+#[derive(Debug, Serialize)]
+pub(crate) struct Changes {
+    added: Vec<String>,
+    removed: Vec<String>,
+    changed: Vec<String>,
+}
+
+impl Changes {
+    pub(super) fn is_any(&self) -> bool {
+        !(self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty())
+    }
+}

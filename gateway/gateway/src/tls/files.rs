@@ -1,0 +1,176 @@
+//! The files of TLS: certificates, keys and lists of revoked certificates, checked as a whole before any of them is in force.
+
+use std::{
+    fmt::Display,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use rustls::{
+    RootCertStore, ServerConfig,
+    crypto::{CryptoProvider, ring},
+    pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, pem::PemObject},
+    server::{NoServerSessionStorage, WebPkiClientVerifier, danger::ClientCertVerifier},
+};
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+use super::settings::{ClientAuth, TlsSettings};
+
+/// Largest file that is read.
+const FILE_MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Why the files of TLS are not in force.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    #[error("reading {file}: {source}")]
+    Read {
+        file: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("{file}: {problem}")]
+    Content { file: PathBuf, problem: String },
+}
+
+/// What is made of the files.
+pub(super) struct Loaded {
+    pub(super) config: Arc<ServerConfig>,
+    /// Judges clients' certificates, if they are asked for.
+    pub(super) verifier: Option<Arc<dyn ClientCertVerifier>>,
+    /// When the gateway's certificate expires, in seconds since 1970.
+    pub(super) expires: u64,
+}
+
+/// Reads the files; `None` if there is no TLS.
+pub(super) fn load(settings: &TlsSettings) -> Result<Option<Loaded>, TlsError> {
+    let (Some(certificate), Some(key)) = (&settings.tls_cert, &settings.tls_key) else {
+        return Ok(None);
+    };
+    let chain = certificates(certificate)?;
+    let expires = check_validity(certificate, &chain[0])?;
+    let secret = PrivateKeyDer::from_pem_slice(&read(key)?).map_err(|_| {
+        content(
+            key,
+            "expected a private key in PEM (PKCS #8, PKCS #1 or SEC 1)",
+        )
+    })?;
+    let provider = Arc::new(ring::default_provider());
+    let verifier = match &settings.tls_client_ca {
+        Some(authorities) => Some(client_verifier(settings, authorities, &provider)?),
+        None => None,
+    };
+    let builder = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| content(certificate, error))?;
+    let builder = match &verifier {
+        Some(verifier) => builder.with_client_cert_verifier(Arc::clone(verifier)),
+        None => builder.with_no_client_auth(),
+    };
+    let mut config = builder.with_single_cert(chain, secret).map_err(|error| {
+        content(
+            key,
+            format!("the key is not that of the certificate: {error}"),
+        )
+    })?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    // A resumed session would not show the client's certificate again, which may have expired or be revoked since.
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    if verifier.is_none() {
+        config.ticketer = ring::Ticketer::new().map_err(|error| content(certificate, error))?;
+    } else {
+        config.send_tls13_tickets = 0;
+    }
+    Ok(Some(Loaded {
+        config: Arc::new(config),
+        verifier,
+        expires,
+    }))
+}
+
+fn client_verifier(
+    settings: &TlsSettings,
+    authorities: &Path,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for authority in certificates(authorities)? {
+        roots.add(authority).map_err(|error| {
+            content(authorities, format!("not usable as an authority: {error}"))
+        })?;
+    }
+    let mut builder =
+        WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
+    if let Some(file) = &settings.tls_client_crl {
+        let text = read(file)?;
+        let lists = CertificateRevocationListDer::pem_slice_iter(&text);
+        let lists: Result<Vec<_>, _> = lists.collect();
+        let lists = lists.map_err(|error| content(file, error))?;
+        if lists.is_empty() {
+            return Err(content(
+                file,
+                "expected lists of revoked certificates in PEM",
+            ));
+        }
+        // A list is of one authority; those of intermediate ones may not be given.
+        builder = builder
+            .with_crls(lists)
+            .only_check_end_entity_revocation()
+            .allow_unknown_revocation_status();
+    }
+    if settings.tls_client_auth == Some(ClientAuth::Optional) {
+        builder = builder.allow_unauthenticated();
+    }
+    let crl = settings.tls_client_crl.as_deref();
+    builder
+        .build()
+        .map_err(|error| content(crl.unwrap_or(authorities), error))
+}
+
+/// The certificates of a file, at least one.
+fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let text = read(file)?;
+    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    let chain = read.map_err(|error| content(file, error))?;
+    if chain.is_empty() {
+        return Err(content(file, "expected certificates in PEM"));
+    }
+    Ok(chain)
+}
+
+/// Refuses a certificate that has expired, which no client would accept; returns when it does.
+fn check_validity(file: &Path, certificate: &CertificateDer<'_>) -> Result<u64, TlsError> {
+    let (_, parsed) =
+        X509Certificate::from_der(certificate).map_err(|error| content(file, error))?;
+    let expires = parsed.validity().not_after;
+    let end = u64::try_from(expires.timestamp()).unwrap_or(0);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    if now.is_ok_and(|now| now.as_secs() > end) {
+        return Err(content(
+            file,
+            format!("the certificate expired on {expires}"),
+        ));
+    }
+    Ok(end)
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, TlsError> {
+    let failed = |source| TlsError::Read {
+        file: file.to_owned(),
+        source,
+    };
+    let length = std::fs::metadata(file).map_err(failed)?.len();
+    if length > FILE_MAX_BYTES {
+        return Err(content(
+            file,
+            format!("expected at most {FILE_MAX_BYTES} bytes"),
+        ));
+    }
+    std::fs::read(file).map_err(failed)
+}
+
+fn content(file: &Path, problem: impl Display) -> TlsError {
+    TlsError::Content {
+        file: file.to_owned(),
+        problem: problem.to_string(),
+    }
+}
