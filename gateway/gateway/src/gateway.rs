@@ -18,7 +18,7 @@ use waggle_service::{admin, log};
 use crate::{
     answers::{answer::Canned, problem::Problem},
     calls,
-    clients::identity::{Gate, Identities, pages::Pages},
+    clients::identity::{Gate, Identities, jwt, pages::Pages},
     clients::{
         admission::{Admission, NotAdmitted},
         client::Clients,
@@ -60,8 +60,7 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     settings.check_exposure()?;
-    let identities = settings.clients.as_deref().map(Identities::open);
-    let identities = identities.transpose()?.map(Arc::new);
+    let gate = Arc::new(gate(&settings)?);
     let tls = Tls::open(&settings.tls)?.map(Arc::new);
     let settled: Vec<Arc<Notify>> = (0..settings.workers).map(|_| Arc::default()).collect();
     let database = Database::open(&settings, token)?;
@@ -76,14 +75,7 @@ pub async fn serve(
         backend,
         database,
         clients: Clients::default(),
-        gate: Arc::new(Gate {
-            identities,
-            pages: Pages {
-                hosts: settings.allowed_hosts.clone(),
-                origins: settings.allowed_origins.clone(),
-            },
-            ..Gate::default()
-        }),
+        gate,
         tls,
         clock: UniqueClock::default(),
         gauges: Gauges::default(),
@@ -93,7 +85,7 @@ pub async fn serve(
     let (begin_draining, draining) = tokio::sync::watch::channel(false);
     let worker_ended = Arc::<Notify>::default();
     let (dealers, threads) = start_workers(&shared, &settled, &draining, &worker_ended)?;
-    let watch = tokio::spawn(watch(watched_files(&shared)));
+    let watching = watch_files(&shared);
     let admin = for_admin.map(|(listener, address)| {
         log::note(format_args!("admin calls at http://{address}"));
         tokio::spawn(admin::serve(listener, calls::admin_router(&shared)))
@@ -133,18 +125,36 @@ pub async fn serve(
     }
     shared.backend.close();
     let ended = ending.wait();
-    for task in admin.into_iter().chain([watch]) {
+    for task in admin.into_iter().chain(watching) {
         task.abort();
     }
     ended.and(served)
 }
 
-/// What is read again when it changes.
-fn watched_files(shared: &Shared) -> Vec<Arc<dyn Watched>> {
+/// What decides who may send requests.
+fn gate(settings: &Settings) -> Result<Gate, ServeError> {
+    let identities = settings.clients.as_deref().map(Identities::open);
+    Ok(Gate {
+        identities: identities.transpose()?.map(Arc::new),
+        pages: Pages {
+            hosts: settings.allowed_hosts.clone(),
+            origins: settings.allowed_origins.clone(),
+        },
+        ..Gate::default()
+    })
+}
+
+/// Begins to read again what changes: files, and the keys of issuers.
+fn watch_files(shared: &Shared) -> Vec<tokio::task::JoinHandle<()>> {
     let gate = Arc::clone(&shared.gate) as Arc<dyn Watched>;
-    let tls = shared.tls.clone().map(|tls| tls as Arc<dyn Watched>);
     let clients = shared.gate.identities.as_ref().map(|_| gate);
-    clients.into_iter().chain(tls).collect()
+    let tls = shared.tls.clone().map(|tls| tls as Arc<dyn Watched>);
+    let watched: Vec<_> = clients.into_iter().chain(tls).collect();
+    let keys = shared.gate.identities.clone().map(jwt::refresh);
+    let keys = keys.map(tokio::spawn);
+    keys.into_iter()
+        .chain([tokio::spawn(watch(watched))])
+        .collect()
 }
 
 async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServeError> {

@@ -13,6 +13,8 @@ mod durability;
 #[cfg(test)]
 mod identity;
 #[cfg(test)]
+mod jwt;
+#[cfg(test)]
 mod kafka;
 #[cfg(test)]
 mod latest;

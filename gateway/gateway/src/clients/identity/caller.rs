@@ -2,7 +2,13 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use super::{Gate, Identities, Identity, audit::Event, certificate::Certificate, pages, token};
+use super::{
+    Gate, Identities, Identity,
+    audit::Event,
+    certificate::Certificate,
+    jwt::{self, Refused},
+    pages, token,
+};
 use crate::{answers::problem::Problem, clients::client::Client, http1::Head};
 
 /// Who sends a request.
@@ -84,6 +90,8 @@ pub(crate) struct CallerOfConnection {
     /// The `Authorization` of the identity; empty if it is the certificate's.
     authorization: Vec<u8>,
     version: u64,
+    /// When its token expires, in seconds since 1970.
+    expires: u64,
     /// What the client has shown in the TLS handshake.
     certificate: Option<Box<Certificate>>,
 }
@@ -103,6 +111,7 @@ impl CallerOfConnection {
             },
             authorization: Vec::new(),
             version: 0,
+            expires: u64::MAX,
         }
     }
 
@@ -136,17 +145,21 @@ impl CallerOfConnection {
     ) -> Result<(), Problem> {
         let version = identities.version();
         let presented = authorization.unwrap_or_default();
+        let second = self.caller.gate.second.load(Ordering::Relaxed);
         let is_known = self.caller.identity.is_some()
             && self.version == version
-            && self.authorization == presented;
+            && self.authorization == presented
+            && second <= self.expires;
         if !is_known {
             self.leave();
-            let identity = match authorization {
+            let found = match authorization {
                 Some(text) => find_by_authorization(identities, text),
                 None => self.find_by_certificate(identities),
             };
-            let identity = identity.map_err(|detail| self.caller.refuse(401, detail))?;
+            let (identity, expires) =
+                found.map_err(|refused| self.caller.refuse(refused.status, refused.detail))?;
             self.enter(identity)?;
+            self.expires = expires;
             self.authorization.clear();
             self.authorization.extend_from_slice(presented);
             self.version = version;
@@ -162,13 +175,14 @@ impl CallerOfConnection {
         Err(self.over_budget(identity, "requests per second"))
     }
 
-    fn find_by_certificate(&self, identities: &Identities) -> Result<Arc<Identity>, &'static str> {
+    fn find_by_certificate(&self, identities: &Identities) -> Result<Found, Refused> {
         let certificate = self.certificate.as_ref();
-        let certificate = certificate.ok_or("this gateway needs a token")?;
+        let certificate = certificate.ok_or(NO_TOKEN)?;
         let table = identities.table();
         let identity = table.by_certificate(certificate.names());
-        let identity = identity.ok_or("no name of the certificate is known here")?;
-        Ok(Arc::clone(identity))
+        // When it expires is checked with each request anyway.
+        let found = identity.map(|identity| (Arc::clone(identity), u64::MAX));
+        found.ok_or(refused("no name of the certificate is known here"))
     }
 
     /// Counts bytes of a body into the sender's budget.
@@ -213,14 +227,33 @@ impl Drop for CallerOfConnection {
     }
 }
 
-fn find_by_authorization(
-    identities: &Identities,
-    authorization: &[u8],
-) -> Result<Arc<Identity>, &'static str> {
+/// A client, and until when what it has shown is valid.
+type Found = (Arc<Identity>, u64);
+
+const NO_TOKEN: Refused = refused("this gateway needs a token");
+
+const fn refused(detail: &'static str) -> Refused {
+    Refused {
+        status: 401,
+        detail,
+    }
+}
+
+fn find_by_authorization(identities: &Identities, authorization: &[u8]) -> Result<Found, Refused> {
     let digest = token::read_authorization(authorization);
     let table = identities.table();
-    let identity = digest.and_then(|digest| table.by_token(&digest).cloned());
-    identity.ok_or("the token is not known here")
+    let known = digest.and_then(|digest| table.by_token(&digest).cloned());
+    if let Some(identity) = known {
+        return Ok((identity, u64::MAX));
+    }
+    let jwt = token::read_bearer(authorization).filter(|token| jwt::is_jwt(token));
+    let Some(token) = jwt.filter(|_| !table.issuers.is_empty()) else {
+        return Err(refused("the token is not known here"));
+    };
+    let verified = jwt::verify(token, &table.issuers)?;
+    let identity = table.by_subject(&verified.issuer, &verified.subject);
+    let identity = identity.ok_or(refused("the subject of the token is not known here"))?;
+    Ok((Arc::clone(identity), verified.expires))
 }
 
 /// Probes of the process have no token, and learn nothing.

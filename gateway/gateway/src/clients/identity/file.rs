@@ -1,13 +1,20 @@
 //! The file of `--clients`: YAML, checked as a whole before any of it is in force.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use serde::Deserialize;
 
-use super::{Identity, rights::Patterns, table::Table, token};
+use super::{
+    Identity,
+    jwt::{self, Issuer, RawIssuer},
+    rights::Patterns,
+    table::Table,
+    token,
+};
 use crate::ingest::TOPIC_MAX_BYTES;
 
 /// Largest file that is read.
@@ -36,6 +43,8 @@ pub enum ClientsError {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawFile {
+    #[serde(default)]
+    issuers: Vec<RawIssuer>,
     clients: Vec<RawClient>,
 }
 
@@ -50,6 +59,9 @@ pub(super) struct RawClient {
     /// Names in its certificates.
     #[serde(default)]
     certificates: Vec<String>,
+    /// Subjects of the tokens of issuers, by the issuer's name.
+    #[serde(default)]
+    subjects: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     write: Vec<String>,
     #[serde(default)]
@@ -90,6 +102,15 @@ fn first_line(text: &str) -> String {
 
 fn check(raw: RawFile, before: &Table) -> Result<Table, Vec<String>> {
     let (mut table, mut problems) = (Table::default(), Vec::new());
+    for (number, raw) in (1..).zip(&raw.issuers) {
+        match Issuer::new(raw, &before.issuers) {
+            Ok(issuer) => table.issuers.push(issuer),
+            Err(problem) => problems.push(format!("issuer {number} ({:?}): {problem}", raw.name)),
+        }
+    }
+    if !jwt::has_unique_names(&table.issuers) {
+        problems.push("two issuers have the same name".to_owned());
+    }
     for (number, client) in (1..).zip(raw.clients) {
         let place = format!("client {number} ({:?})", client.name);
         check_client(&client, &place, &mut problems);
@@ -153,6 +174,18 @@ fn add_credentials(
             problems.push(twice(&format!("the certificate {name:?}")));
         }
     }
+    for (issuer, subjects) in &identity.entry.subjects {
+        if !table.issuers.iter().any(|known| *known.name == **issuer) {
+            problems.push(format!(
+                "{place}: there is no issuer {issuer:?} with this name"
+            ));
+        }
+        for subject in subjects {
+            if !table.add_subject(issuer, subject, identity) {
+                problems.push(twice(&format!("the subject {subject:?}")));
+            }
+        }
+    }
 }
 
 fn check_client(client: &RawClient, place: &str, problems: &mut Vec<String>) {
@@ -162,9 +195,13 @@ fn check_client(client: &RawClient, place: &str, problems: &mut Vec<String>) {
             "{place}: expected a name of 1 to 100 visible ASCII characters"
         ));
     }
-    if client.tokens.is_empty() && client.certificates.is_empty() {
+    let has_subjects = client
+        .subjects
+        .values()
+        .any(|subjects| !subjects.is_empty());
+    if client.tokens.is_empty() && client.certificates.is_empty() && !has_subjects {
         problems.push(format!(
-            "{place}: expected at least one of tokens and certificates"
+            "{place}: expected at least one of tokens, certificates and subjects"
         ));
     }
     for pattern in client.write.iter().chain(&client.read) {
@@ -218,7 +255,7 @@ mod tests {
         );
         check_file(
             "clients:\n- name: ''\n  tokens: []\n",
-            &["visible", "at least one of tokens"],
+            &["visible", "tokens, certificates and subjects"],
         );
         let twice = client(&format!("- name: a\n  tokens: [{digest}]\n"));
         check_file(
@@ -233,6 +270,24 @@ mod tests {
                 "names that are in them",
                 "\"x\" is that of another",
             ],
+        );
+        let issuer = |keys: &str| {
+            format!(
+                "issuers:\n- name: plant\n  issuer: https://login\n  audiences: [a]\n  keys: /no/file\n{keys}"
+            )
+        };
+        let with_subject = client("  subjects: { plan: [x] }\n");
+        check_file(
+            &format!("{}{with_subject}", issuer("  algorithms: [HS256]\n")),
+            &["issuer 1 (\"plant\")", "HS256", "no issuer \"plan\""],
+        );
+        check_file(
+            &format!("{}{with_subject}", issuer("  algorithms: [none]\n")),
+            &["\"none\" is no algorithm"],
+        );
+        check_file(
+            &format!("{}{with_subject}", issuer("  algorithms: [ES256]\n")),
+            &["/no/file"],
         );
         check_file("", &["the clients"]);
     }

@@ -1,12 +1,13 @@
 //! Who sends a request, and what that client may do: tokens, rights by topic and budgets, from the file of `--clients`.
 //!
 //! `file` reads it, `token` makes and checks tokens, `rights` judges topics, `pages` web pages, `audit` writes down who was refused,
-//! `certificate` checks those of TLS, and [`Identities`] is what is in force. Without a file nothing of this is used.
+//! `certificate` checks those of TLS, `jwt` tokens of others, and [`Identities`] is what is in force. Without a file nothing of this is used.
 
 pub(crate) mod audit;
 pub(crate) mod caller;
 pub(crate) mod certificate;
 mod file;
+pub(crate) mod jwt;
 pub(crate) mod pages;
 mod rights;
 mod table;
@@ -55,10 +56,12 @@ pub(crate) struct Gate {
 
 impl Watched for Gate {
     fn files(&self) -> Vec<PathBuf> {
-        let identities = self.identities.iter();
-        identities
-            .map(|identities| identities.file.clone())
-            .collect()
+        let Some(identities) = &self.identities else {
+            return Vec::new();
+        };
+        let table = identities.table();
+        let keys = table.issuers.iter().filter_map(jwt::Issuer::file);
+        keys.chain([identities.file.clone()]).collect()
     }
 
     fn renew(&self) -> Result<String, String> {

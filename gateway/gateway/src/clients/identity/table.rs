@@ -1,4 +1,4 @@
-//! Clients by what they show: tokens and names in certificates.
+//! Clients by what they show: tokens, names in certificates, and subjects of issuers' tokens.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -7,14 +7,20 @@ use std::{
 
 use serde::Serialize;
 
-use super::{Identity, token::Digest};
+use super::{Identity, jwt::Issuer, token::Digest};
+
+/// Stands for every subject that no client names.
+const ANY_SUBJECT: &str = "*";
 
 /// The clients of a file.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Table {
     names: BTreeMap<Box<str>, Arc<Identity>>,
     tokens: HashMap<Digest, Arc<Identity>>,
     certificates: HashMap<Box<str>, Arc<Identity>>,
+    /// By subject, then by the name of the issuer.
+    subjects: HashMap<Box<str>, HashMap<Box<str>, Arc<Identity>>>,
+    pub(super) issuers: Vec<Issuer>,
 }
 
 impl Table {
@@ -35,6 +41,12 @@ impl Table {
         names.iter().find_map(|name| self.certificates.get(name))
     }
 
+    /// The client of a subject, or the one of all other subjects of the issuer (`*`).
+    pub(super) fn by_subject(&self, issuer: &str, subject: &str) -> Option<&Arc<Identity>> {
+        let of = |subject: &str| self.subjects.get(subject)?.get(issuer);
+        of(subject).or_else(|| of(ANY_SUBJECT))
+    }
+
     /// Adds a client; whether its name is new.
     pub(super) fn add(&mut self, identity: &Arc<Identity>) -> bool {
         let name = identity.name.clone();
@@ -50,6 +62,18 @@ impl Table {
     /// Adds a name in certificates of a client; whether it is new.
     pub(super) fn add_certificate(&mut self, name: &str, identity: &Arc<Identity>) -> bool {
         let before = self.certificates.insert(name.into(), Arc::clone(identity));
+        before.is_none()
+    }
+
+    /// Adds a subject of an issuer's tokens of a client; whether it is new.
+    pub(super) fn add_subject(
+        &mut self,
+        issuer: &str,
+        subject: &str,
+        identity: &Arc<Identity>,
+    ) -> bool {
+        let of_subject = self.subjects.entry(subject.into()).or_default();
+        let before = of_subject.insert(issuer.into(), Arc::clone(identity));
         before.is_none()
     }
 

@@ -57,15 +57,22 @@ pub(super) fn read_digest(text: &str) -> Option<Digest> {
     Some(digest)
 }
 
-/// The digest of the token in an `Authorization`: `Bearer TOKEN`, `Token TOKEN`, or Basic with the token as the password.
-pub(super) fn read_authorization(authorization: &[u8]) -> Option<Digest> {
+/// The token of the schemes Bearer and Token.
+pub(super) fn read_bearer(authorization: &[u8]) -> Option<&[u8]> {
     let space = memchr::memchr(b' ', authorization)?;
     let (scheme, credentials) = (&authorization[..space], authorization[space..].trim_ascii());
     let is = |name: &[u8]| scheme.eq_ignore_ascii_case(name);
-    if is(b"bearer") || is(b"token") {
-        return Some(digest_of(credentials));
+    (is(b"bearer") || is(b"token")).then_some(credentials)
+}
+
+/// The digest of the token in an `Authorization`: `Bearer TOKEN`, `Token TOKEN`, or Basic with the token as the password.
+pub(super) fn read_authorization(authorization: &[u8]) -> Option<Digest> {
+    if let Some(token) = read_bearer(authorization) {
+        return Some(digest_of(token));
     }
-    if !is(b"basic") {
+    let space = memchr::memchr(b' ', authorization)?;
+    let (scheme, credentials) = (&authorization[..space], authorization[space..].trim_ascii());
+    if !scheme.eq_ignore_ascii_case(b"basic") {
         return None;
     }
     let mut decoded = [0; BASIC_MAX_BYTES];
