@@ -28,7 +28,14 @@ pub(crate) fn exposition(shared: &Shared) -> String {
     );
     shared.backend.latest_readings().write_metrics(&mut page);
     match &shared.backend {
-        Backend::Embedded(store) => store.metrics.write(&mut page),
+        Backend::Embedded(store) => {
+            store.metrics.write(&mut page);
+            page.gauge(
+                "store_is_full",
+                "1 if the last write failed because of --store-max-bytes",
+                u64::from(store.is_full.load(Ordering::Relaxed)),
+            );
+        }
         Backend::Kafka(log) => log.write_metrics(&mut page),
     }
     page.into_text()

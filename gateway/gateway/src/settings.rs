@@ -77,7 +77,7 @@ pub struct Settings {
     /// Size of the write-ahead log at which a checkpoint is forced, in bytes
     #[arg(long, default_value_t = 64 * 1024 * 1024, value_parser = clap::value_parser!(u64).range(64 * 1024..), requires = "store")]
     pub wal_max_bytes: u64,
-    /// Maximum size of the file of the store, in bytes; above it 503; 0 disables the limit
+    /// Maximum size of the file of the store, in bytes; above it 507; 0 disables the limit
     #[arg(long, default_value_t = 0, requires = "store")]
     pub store_max_bytes: u64,
     /// Maximum time that a record may be ahead of the gateway's clock; above it 400. A record of a far future hides all later ones of its

@@ -47,6 +47,14 @@ impl Problem {
         )
     }
 
+    /// The store has its maximum size. To try again is of no use until somebody makes room.
+    pub(crate) fn store_full() -> Self {
+        Self::new(
+            507,
+            "the store is full (--store-max-bytes); nothing of this request was stored",
+        )
+    }
+
     /// The store failed while it committed, and what it wrote could not be overwritten.
     pub(crate) fn commit_failed() -> Self {
         Self::new(

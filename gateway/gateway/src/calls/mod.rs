@@ -9,6 +9,7 @@ mod query;
 mod records;
 mod schemas;
 mod store_read;
+mod topics;
 
 use std::sync::Arc;
 
@@ -55,6 +56,7 @@ pub(crate) use store_read::AnswerMemory;
     tags(
         (name = "records", description = "Write records to a topic and read them back"),
         (name = "query", description = "Query records by measurement, time and tags"),
+        (name = "topics", description = "Delete topics"),
         (name = "admin", description = "Health, readiness, metrics"),
         (name = "documentation", description = "This document"),
     )
@@ -76,6 +78,9 @@ fn documented_routes(settings: &Settings) -> OpenApiRouter<Arc<Shared>> {
     }
     if is_served(OptionalCall::PassQuery) {
         router = router.routes(routes!(query::pass_query));
+    }
+    if is_served(OptionalCall::DeleteTopic) {
+        router = router.routes(routes!(topics::delete_topic));
     }
     // They have a listener of their own.
     if settings.admin_listen.is_none() {
@@ -143,7 +148,12 @@ fn add_identity(api: &mut utoipa::openapi::OpenApi) {
         if matches!(&**path, "/healthz" | "/readyz") {
             continue;
         }
-        for operation in [&mut item.get, &mut item.put, &mut item.post] {
+        for operation in [
+            &mut item.get,
+            &mut item.put,
+            &mut item.post,
+            &mut item.delete,
+        ] {
             let Some(operation) = operation else { continue };
             let required = SecurityRequirement::new("token", [""; 0]);
             operation.security = Some(vec![required]);

@@ -15,6 +15,7 @@ pub(super) enum OptionalCall {
     ReadLatest,
     Query,
     PassQuery,
+    DeleteTopic,
 }
 
 impl OptionalCall {
@@ -29,6 +30,10 @@ impl OptionalCall {
         }
         if records_target(path).is_some() {
             return is_read.then_some(Self::ReadRecords);
+        }
+        let topic = path.strip_prefix("/api/v1/topics/");
+        if *method == Method::DELETE && topic.is_some_and(|name| !name.contains('/')) {
+            return Some(Self::DeleteTopic);
         }
         let is_latest = path.starts_with("/api/v1/topics/") && path.ends_with("/latest");
         (is_read && is_latest).then_some(Self::ReadLatest)
@@ -46,6 +51,11 @@ impl OptionalCall {
                 .then_some("this gateway keeps no latest readings (--latest-max-series 0)"),
             Self::Query => (is_on_kafka && database.influxdb_url.is_none())
                 .then_some("queries with --backend kafka need --influxdb-url"),
+            Self::DeleteTopic if is_on_kafka => {
+                Some("with --backend kafka, topics are deleted by Kafka's own tools")
+            }
+            Self::DeleteTopic => (settings.clients.is_none())
+                .then_some("topics are deleted by clients with the right to it (--clients)"),
             Self::PassQuery => (!database.query_pass_through)
                 .then_some("this gateway does not pass queries on (--query-pass-through)"),
         }

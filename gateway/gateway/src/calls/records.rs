@@ -76,7 +76,7 @@ const LIMIT: &str = "waggle-limit";
         (status = 429, description = "This client has sent too much of bodies that are not complete, or has named too many new topics", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
         (status = 431, description = "The head is larger than `--head-max-bytes`", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 503, description = "Too much is in flight, or the log cannot be written; nothing was stored, unless `detail` says that some records may be", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
-        (status = 507, description = "`--topics-max` topics exist", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 507, description = "`--topics-max` topics exist, or the store has `--store-max-bytes`", body = crate::answers::problem::ProblemBody, content_type = "application/problem+json"),
     )
 )]
 #[expect(
@@ -173,6 +173,8 @@ struct PageRequest {
     /// The commits of the topic, if they are to be shown.
     commit_times: Option<Arc<CommitTimes>>,
     topic: Option<TopicSlot>,
+    /// How often the topic was deleted before.
+    deleted: u32,
 }
 
 /// Number of records of a page, and the offset of the next one.
@@ -213,6 +215,8 @@ impl RestOfPage {
     pub(crate) async fn next_part(&mut self) -> Option<(Vec<u8>, Arc<AnswerMemory>)> {
         let since = Instant::now();
         loop {
+            // A topic of the same name may have other records by now.
+            (!self.request.is_deleted(&self.shared)).then_some(())?;
             let (request, rest) = (Arc::clone(&self.request), self.rest);
             let work = move |means: Means<'_>| request.part(&means, rest);
             let part = read(&self.shared, &self.client, PART_RESERVED_BYTES, work).await;
@@ -251,8 +255,10 @@ impl PageRequest {
         let shows_commits = parameters.boolean("committed")?;
         parameters.finish()?;
         let store = shared.backend.embedded_store();
+        let slot = store.topics.find_slot(&topic);
         Ok(Self {
-            topic: store.topics.find_slot(&topic),
+            topic: slot,
+            deleted: slot.map_or(0, |slot| store.topics.deleted_in(slot)),
             commit_times: shows_commits.then(|| Arc::clone(&store.commit_times)),
             span: Span {
                 topic,
@@ -266,6 +272,12 @@ impl PageRequest {
             look_at_max: shared.settings.query_max_records,
             selection,
         })
+    }
+
+    fn is_deleted(&self, shared: &Shared) -> bool {
+        let topics = &shared.backend.embedded_store().topics;
+        let deleted = self.topic.map(|slot| topics.deleted_in(slot));
+        deleted.is_some_and(|deleted| deleted != self.deleted)
     }
 
     fn commits(&self, offset: i64) -> TopicCommits {

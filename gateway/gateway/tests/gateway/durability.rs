@@ -194,7 +194,7 @@ fn at_sigterm_a_body_that_is_being_sent_is_still_accepted() {
 }
 
 #[test]
-fn a_full_store_is_answered_with_503() {
+fn a_store_of_its_largest_size_is_answered_with_507() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &["--store-max-bytes=400000"]);
     let body = format!("m f=\"{}\"", "x".repeat(50_000));
@@ -207,17 +207,15 @@ fn a_full_store_is_answered_with_503() {
         taken += 1;
         assert!(taken < 100, "the store never fills");
     };
-    assert_eq!(refused.status, 503);
-    assert_eq!(refused.header("retry-after"), Some("1"));
+    assert_eq!(refused.status, 507);
+    assert_eq!(refused.header("retry-after"), None);
     assert_eq!(gateway.get("/readyz").status, 503);
     assert_eq!(gateway.get("/healthz").status, 200);
     assert_eq!(gateway.records("t").len(), taken);
-    assert!(
-        gateway
-            .get("/metrics")
-            .body
-            .contains("waggle_gateway_commit_failures_total 1")
-    );
+    let metrics = gateway.get("/metrics").body;
+    for line in ["commit_failures_total 1\n", "store_is_full 1\n"] {
+        assert!(metrics.contains(line), "{line} in {metrics}");
+    }
     drop(gateway);
     let roomier = Gateway::start(&file, &[]);
     assert_eq!(roomier.put("t", &body).status, 204);

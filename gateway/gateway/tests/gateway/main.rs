@@ -32,3 +32,5 @@ mod smuggling;
 mod support;
 #[cfg(test)]
 mod tls;
+#[cfg(test)]
+mod topics;

@@ -30,6 +30,8 @@ pub(crate) enum Event<'a> {
     Refused { status: u16, detail: &'a str },
     /// A topic was created in the embedded store.
     TopicCreated { topic: &'a str },
+    /// A topic was deleted from the embedded store, with its records.
+    TopicDeleted { topic: &'a str },
     /// A new version of the file of clients is in force.
     ClientsChanged(Changes),
     /// A TLS connection did not come about.

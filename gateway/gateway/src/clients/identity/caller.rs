@@ -28,6 +28,21 @@ impl Caller {
         self.check(topic, "write to", allows)
     }
 
+    /// Refuses to create a topic without the right to it.
+    pub(crate) fn check_create(&self, topic: &str) -> Result<(), Problem> {
+        let allows = |identity: &Arc<Identity>| identity.create.allow(topic);
+        self.check(topic, "create", allows)
+    }
+
+    /// Refuses to delete a topic without the right to it, which nobody has who is not known.
+    pub(crate) fn check_delete(&self, topic: &str) -> Result<(), Problem> {
+        if self.identity.is_none() {
+            return Err(self.refuse(403, "topics are deleted by clients that are known alone"));
+        }
+        let allows = |identity: &Arc<Identity>| identity.delete.allow(topic);
+        self.check(topic, "delete", allows)
+    }
+
     pub(crate) fn may_read(&self, topic: &str) -> bool {
         let identity = self.identity.as_ref();
         identity.is_none_or(|identity| identity.read.allow(topic))

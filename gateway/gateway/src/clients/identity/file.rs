@@ -66,6 +66,10 @@ pub(super) struct RawClient {
     write: Vec<String>,
     #[serde(default)]
     read: Vec<String>,
+    /// Topics that it may create; without it, those that it may write to.
+    create: Option<Vec<String>>,
+    #[serde(default)]
+    delete: Vec<String>,
     requests_per_second: Option<u64>,
     bytes_per_second: Option<u64>,
     connections: Option<usize>,
@@ -135,6 +139,8 @@ fn identity(client: RawClient, before: &Table) -> Identity {
         name: (&*client.name).into(),
         write: patterns(&client.write),
         read: patterns(&client.read),
+        create: patterns(client.create.as_ref().unwrap_or(&client.write)),
+        delete: patterns(&client.delete),
         requests_per_second: client.requests_per_second.unwrap_or(u64::MAX),
         bytes_per_second: client.bytes_per_second.unwrap_or(u64::MAX),
         connections: client.connections.unwrap_or(usize::MAX),
@@ -204,7 +210,9 @@ fn check_client(client: &RawClient, place: &str, problems: &mut Vec<String>) {
             "{place}: expected at least one of tokens, certificates and subjects"
         ));
     }
-    for pattern in client.write.iter().chain(&client.read) {
+    let create = client.create.iter().flatten();
+    let others = create.chain(&client.delete);
+    for pattern in client.write.iter().chain(&client.read).chain(others) {
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-*".contains(&byte);
         let is_pattern =
             (1..=TOPIC_MAX_BYTES).contains(&pattern.len()) && pattern.bytes().all(is_allowed);

@@ -82,6 +82,9 @@ pub(crate) struct Identity {
     pub(crate) name: Box<str>,
     write: Patterns,
     read: Patterns,
+    /// Topics that it may create by their first record.
+    create: Patterns,
+    delete: Patterns,
     /// Limits; none is `u64::MAX`.
     requests_per_second: u64,
     bytes_per_second: u64,

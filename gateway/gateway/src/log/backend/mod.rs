@@ -137,7 +137,13 @@ impl Backend {
     /// The problem for records that were handed over and are not durable.
     pub(crate) fn write_problem(&self, fate: Fate) -> Problem {
         match self {
-            Self::Embedded(_) if fate == Fate::Absent => Problem::store_failed(),
+            Self::Embedded(store) if fate == Fate::Absent => {
+                if store.is_full.load(Ordering::Relaxed) {
+                    Problem::store_full()
+                } else {
+                    Problem::store_failed()
+                }
+            }
             Self::Embedded(_) => Problem::commit_failed(),
             Self::Kafka(log) => log.write_problem(),
         }

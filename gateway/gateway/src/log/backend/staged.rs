@@ -52,6 +52,8 @@ pub(crate) struct Embedded {
     /// The topic of the last request; usually the next request has the same.
     last: Option<(Box<str>, TopicSlot)>,
     known: HashMap<Box<str>, TopicSlot>,
+    /// How many topics were deleted when this was right.
+    deleted: u64,
 }
 
 impl Staged {
@@ -73,6 +75,9 @@ impl Staged {
                     ingest::check_topic(target.topic)?;
                     ingest::body(target.query, request)?.give(&mut Nowhere, &shared.clock)?;
                     if !log.topics.is_known(target.topic) {
+                        if shared.settings.kafka.kafka_create_topics {
+                            by.caller.check_create(target.topic)?;
+                        }
                         by.caller.client.name_topic()?;
                     }
                     log.ask_for(target.topic)?;
@@ -129,6 +134,7 @@ impl Embedded {
             // A request without records must not create a topic, so the body is parsed first.
             None => {
                 body.give(&mut Nowhere, &shared.clock)?;
+                by.caller.check_create(target.topic)?;
                 by.caller.client.name_topic()?;
                 let slot = store.topics.slot(target.topic);
                 let slot = slot.map_err(|_| Problem::too_many_topics())?;
@@ -154,6 +160,12 @@ impl Embedded {
 
     /// The slot of a topic that has one.
     fn topic(&mut self, name: &str, store: &Store) -> Option<TopicSlot> {
+        let deleted = store.topics.deleted();
+        if self.deleted != deleted {
+            self.deleted = deleted;
+            self.last = None;
+            self.known.clear();
+        }
         if let Some((last, slot)) = &self.last
             && **last == *name
         {

@@ -207,6 +207,13 @@ impl Latest {
         (shard < self.shards.len()).then(|| Cursor::new(shard, slot))
     }
 
+    /// Forgets the readings of a topic that is deleted.
+    pub(crate) fn forget(&self, topic: u32) {
+        for shard in 0..self.shards.len() {
+            self.lock(shard).forget(topic);
+        }
+    }
+
     fn counts(&self) -> Counts {
         let (mut series, mut bytes) = (0, 0);
         for shard in 0..self.shards.len() {

@@ -206,6 +206,22 @@ impl Shard {
             return 0;
         };
         self.hand = (self.hand + CANDIDATES) % count;
+        self.remove(index);
+        1
+    }
+
+    /// Removes the readings of a topic.
+    pub(super) fn forget(&mut self, topic: u32) {
+        for index in 0..self.slots.len() {
+            let slot = &self.slots[index];
+            if slot.topic == topic && !slot.is_free() {
+                self.remove(index);
+            }
+        }
+    }
+
+    /// Frees a slot.
+    fn remove(&mut self, index: usize) {
         let slot = &mut self.slots[index];
         self.bytes -= slot.bytes();
         slot.text = Vec::new();
@@ -217,6 +233,5 @@ impl Shard {
             entry.remove();
         }
         self.free.push(index);
-        1
     }
 }

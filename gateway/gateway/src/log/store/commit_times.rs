@@ -42,6 +42,12 @@ impl CommitTimes {
         }
     }
 
+    /// Forgets the commits of a topic that is deleted.
+    pub(super) fn forget(&self, topic: TopicSlot) {
+        let mut commits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        commits.retain(|commit| commit.topic != topic);
+    }
+
     /// The known commits of a topic's records from this offset on.
     pub(crate) fn topic_commits(&self, topic: TopicSlot, offset: i64) -> TopicCommits {
         let commits = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -13,10 +13,12 @@ use tokio::sync::Notify;
 use waggle_service::log::warn;
 
 use super::{
-    Store, file,
+    Store,
+    deleter::Deleter,
+    file,
     file::Opened,
     merger::Merger,
-    queue::{Batch, Taken, TopicSlot},
+    queue::{Batch, Deletion, Taken, TopicSlot},
     settings::StoreSettings,
 };
 use crate::log::ticket::Fate;
@@ -27,6 +29,8 @@ const IDLE_ROUND: Duration = Duration::from_secs(1);
 const WARN_EVERY: Duration = Duration::from_secs(1);
 /// Size of a trial write.
 const TRIAL_WRITE_BYTES: i64 = 64 * 1024;
+/// What a transaction may need besides its records.
+const ROOM_BYTES: u64 = 256 * 1024;
 /// Small chunks are merged in idle rounds, and at this interval while batches are small.
 const MERGE_EVERY: Duration = Duration::from_secs(1);
 /// A batch with fewer records leaves time for merging.
@@ -95,8 +99,10 @@ pub(super) struct Committer {
     commit_delay: Duration,
     wal: PathBuf,
     wal_max_bytes: u64,
+    file_max_bytes: u64,
     commits_until_look: u32,
     merger: Merger,
+    deleter: Deleter,
     merged: Instant,
     /// Time of the last warning of a failed write.
     warned: Option<Instant>,
@@ -131,8 +137,10 @@ impl Committer {
             commit_delay: settings.commit_delay,
             wal: wal.into(),
             wal_max_bytes: settings.wal_max_bytes,
+            file_max_bytes: settings.file_max_bytes,
             commits_until_look: LOOK_AT_LOG_EVERY,
             merger: Merger::default(),
+            deleter: opened.deleter,
             merged: Instant::now(),
             warned: None,
             _lock: opened.lock,
@@ -147,6 +155,7 @@ impl Committer {
             }
             match self.store.queue.take(IDLE_ROUND) {
                 Taken::Batch(batch) => self.settle(batch),
+                Taken::Deletion(deletion) => self.delete(deletion),
                 Taken::Nothing => self.probe_writes(),
                 Taken::Closed => break,
             }
@@ -179,6 +188,9 @@ impl Committer {
         };
         let durable = fate == Fate::Durable;
         self.store.writable.store(durable, Ordering::Relaxed);
+        if durable {
+            self.store.is_full.store(false, Ordering::Relaxed);
+        }
         batch.ticket.settle(fate);
         for (number, worker) in self.workers.iter().enumerate() {
             if batch.workers & (1 << number) != 0 {
@@ -188,8 +200,13 @@ impl Committer {
         let is_small = batch.records < SMALL_BATCH_RECORDS;
         self.store.queue.give_back(batch);
         self.bound_log();
-        if durable && is_small && started.duration_since(self.merged) > MERGE_EVERY {
-            self.merge(1);
+        if started.duration_since(self.merged) > MERGE_EVERY {
+            // Also in a full store, which has room after that.
+            self.remove_deleted(1);
+            if durable && is_small {
+                self.merge(1);
+            }
+            self.merged = Instant::now();
         }
     }
 
@@ -203,6 +220,9 @@ impl Committer {
             warn(format_args!("writing {records} records: {}", Reason(error)));
         }
         self.roll_back();
+        let is_full = error.sqlite_error_code() == Some(ErrorCode::DiskFull)
+            && self.is_at_limit(batch.bytes).unwrap_or(false);
+        self.store.is_full.store(is_full, Ordering::Relaxed);
         if matches!(failure, Failure::BeforeCommit(_)) {
             return Fate::Absent;
         }
@@ -220,6 +240,19 @@ impl Committer {
                 Fate::Failed
             }
         }
+    }
+
+    /// Whether a file with so many bytes more would be larger than `--store-max-bytes`, and not its disk.
+    fn is_at_limit(&self, bytes: usize) -> rusqlite::Result<bool> {
+        if self.file_max_bytes == 0 {
+            return Ok(false);
+        }
+        let pages = |name| {
+            self.connection
+                .pragma_query_value(None, name, |row| row.get::<_, u64>(0))
+        };
+        let room = pages("max_page_count")? + pages("freelist_count")? - pages("page_count")?;
+        Ok(room * pages("page_size")? < bytes as u64 + ROOM_BYTES)
     }
 
     /// Commits a change of one page that has its old content. It takes the place of the failed commit in the write-ahead log, whose
@@ -260,7 +293,7 @@ impl Committer {
             let mut log = self.logs.get(slot).copied().unwrap_or_default();
             let id = match log.id {
                 Some(id) => id,
-                None => self.make_topic(&self.store.topics.name(topic.slot))?,
+                None => self.make_topic(&self.store.topics.name_of_written(topic.slot))?,
             };
             log.id = Some(id);
             let mut insert = self.connection.prepare_cached(file::INSERT_CHUNK)?;
@@ -300,8 +333,8 @@ impl Committer {
 
     fn make_topic(&self, name: &str) -> rusqlite::Result<i64> {
         self.connection
-            .prepare_cached("INSERT INTO topics (name) VALUES (?1)")?
-            .insert([name])
+            .prepare_cached("INSERT INTO topics (id, name) VALUES (?1, ?2)")?
+            .insert(params![self.deleter.new_number(&self.connection)?, name])
     }
 
     fn roll_back(&self) {
@@ -316,8 +349,10 @@ impl Committer {
     /// In an idle round after a failure: tries to write, so that the store becomes ready again.
     fn probe_writes(&mut self) {
         self.bound_log();
+        self.remove_deleted(MERGE_STEPS);
         if self.store.writable.load(Ordering::Relaxed) {
             self.merge(MERGE_STEPS);
+            self.merged = Instant::now();
             return;
         }
         match self.try_to_write() {
@@ -351,7 +386,43 @@ impl Committer {
                 }
             }
         }
-        self.merged = Instant::now();
+    }
+
+    /// Deletes a topic: its name now, its records in later steps.
+    fn delete(&mut self, deletion: Deletion) {
+        let slot = deletion.slot;
+        let log = self.logs.get_mut(slot.0 as usize);
+        let deleted = match log.as_deref().and_then(|log| log.id) {
+            // Nothing of it is committed yet.
+            None => Ok(()),
+            Some(id) => self.deleter.begin(&self.connection, id),
+        };
+        if let Err(error) = &deleted {
+            warn(format_args!("deleting a topic: {}", Reason(error)));
+        } else {
+            if let Some(log) = log {
+                *log = Log::default();
+            }
+            self.store.topics.delete(slot);
+            self.store.latest.forget(slot.0);
+            self.store.commit_times.forget(slot);
+        }
+        // Who asked for it may have left.
+        let _ = deletion.done.send(deleted.is_ok());
+    }
+
+    /// Removes records of deleted topics. A failure is retried.
+    fn remove_deleted(&mut self, steps: usize) {
+        for _ in 0..steps {
+            match self.deleter.step(&self.connection) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    warn(format_args!("removing records of a deleted topic: {error}"));
+                    break;
+                }
+            }
+        }
     }
 
     /// SQLite checkpoints by itself, but cannot reset the write-ahead log while reads overlap. In that case writes pause until it

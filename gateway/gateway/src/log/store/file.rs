@@ -10,7 +10,7 @@ use std::{
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use rustix::fs::OFlags;
 
-use super::settings::StoreSettings;
+use super::{deleter::Deleter, settings::StoreSettings};
 
 /// Marks the file as ours ("wagl").
 const APPLICATION_ID: i64 = 0x7761_676c;
@@ -79,6 +79,7 @@ pub(super) struct KnownTopic {
 pub(super) struct Opened {
     pub(super) connection: Connection,
     pub(super) topics: Vec<KnownTopic>,
+    pub(super) deleter: Deleter,
     /// Kept as long as the file is open: closing it earlier would release SQLite's own locks, too.
     pub(super) lock: File,
 }
@@ -91,6 +92,11 @@ pub(super) fn key(topic: i64, offset: i64) -> i64 {
 /// The first offset of the chunk with this key.
 pub(super) fn offset_of(key: i64) -> i64 {
     key & ((1 << OFFSET_BITS) - 1)
+}
+
+/// The number of the topic of the chunk with this key.
+pub(super) fn topic_of(key: i64) -> i64 {
+    key >> OFFSET_BITS
 }
 
 /// The canonical path of the file: its write-ahead log is next to it under that name. It is absolute, so SQLite
@@ -126,7 +132,9 @@ pub(super) fn open(settings: &StoreSettings) -> Result<Opened, StoreError> {
     prepare(&connection, settings).map_err(failed)?;
     identify(&connection, file)?;
     let topics = topics(&connection).map_err(failed)?;
+    let deleter = Deleter::open(&connection).map_err(failed)?;
     Ok(Opened {
+        deleter,
         connection,
         topics,
         lock,

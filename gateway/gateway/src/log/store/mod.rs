@@ -6,6 +6,7 @@
 mod chunk;
 mod commit_times;
 mod committer;
+mod deleter;
 mod file;
 mod intake;
 mod merger;
@@ -47,6 +48,8 @@ pub(crate) struct Store {
     pub(crate) readers: Readers,
     /// The last write succeeded.
     pub(crate) writable: Arc<AtomicBool>,
+    /// The last write failed because the file would have become larger than it may.
+    pub(crate) is_full: Arc<AtomicBool>,
     pub(crate) latest: Arc<Latest>,
     pub(crate) commit_times: Arc<CommitTimes>,
     pub(crate) metrics: Arc<CommitMetrics>,
@@ -94,6 +97,7 @@ impl Store {
             )),
             readers: Readers::open(&settings.file, settings.readers)?,
             writable: Arc::new(AtomicBool::new(true)),
+            is_full: Arc::default(),
             latest: Arc::new(Latest::new(LatestLimits {
                 series: settings.latest_max_series,
                 bytes: settings.latest_max_bytes,

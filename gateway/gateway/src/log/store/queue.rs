@@ -7,11 +7,15 @@ use std::{
     time::Duration,
 };
 
+use tokio::sync::oneshot;
+
 use super::chunk::{Chunk, Mark};
 use crate::log::ticket::{Fate, Ticket};
 
 /// A chunk of this size gets no more records; it is a reader's unit of work.
 const CHUNK_FULL_BYTES: usize = 1024 * 1024;
+/// Topics that may wait to be deleted.
+const DELETIONS_MAX: usize = 64;
 /// Larger buffers are freed after use.
 const KEEP_MAX_BYTES: usize = 4 * 1024 * 1024;
 
@@ -164,14 +168,24 @@ struct Inner {
     gathering: Batch,
     spare: Option<Batch>,
     committer_waits: bool,
+    /// Topics to delete, each with who waits for that.
+    deletions: Vec<Deletion>,
     closed: bool,
     /// Commits do not wait for more records.
     haste: bool,
 }
 
+/// A topic to delete. Who waits for it gets whether it is done.
+#[derive(Debug)]
+pub(super) struct Deletion {
+    pub(super) slot: TopicSlot,
+    pub(super) done: oneshot::Sender<bool>,
+}
+
 /// What the committer takes from the queue.
 pub(super) enum Taken {
     Batch(Batch),
+    Deletion(Deletion),
     /// Nothing arrived within the timeout.
     Nothing,
     /// The queue is closed and empty.
@@ -216,9 +230,32 @@ impl Queue {
         Ok(ticket)
     }
 
+    /// Has a topic deleted, with what is committed by then. The receiver fails if the store ends before.
+    ///
+    /// # Errors
+    /// If the store is closed, or too many topics wait for it.
+    pub(crate) fn delete(&self, slot: TopicSlot) -> Result<oneshot::Receiver<bool>, Refused> {
+        let mut inner = self.lock();
+        if inner.closed {
+            return Err(Refused::Closed);
+        }
+        if inner.deletions.len() >= DELETIONS_MAX {
+            return Err(Refused::Full);
+        }
+        let (done, receiver) = oneshot::channel();
+        inner.deletions.push(Deletion { slot, done });
+        inner.committer_waits = false;
+        drop(inner);
+        self.filled.notify_one();
+        Ok(receiver)
+    }
+
     /// Takes everything, as soon as there is something.
     pub(super) fn take(&self, at_most: Duration) -> Taken {
         let mut inner = self.lock();
+        if let Some(deletion) = inner.deletions.pop() {
+            return Taken::Deletion(deletion);
+        }
         let mut waited = false;
         while inner.gathering.records == 0 {
             if inner.closed {
@@ -234,6 +271,9 @@ impl Queue {
                 .wait_timeout(inner, at_most)
                 .unwrap_or_else(PoisonError::into_inner);
             inner = guard;
+            if let Some(deletion) = inner.deletions.pop() {
+                return Taken::Deletion(deletion);
+            }
             waited = timeout.timed_out();
         }
         let next = inner.spare.take().unwrap_or_default();
@@ -282,6 +322,7 @@ impl Queue {
         self.close();
         let mut inner = self.lock();
         inner.gathering = Batch::default();
+        inner.deletions.clear();
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
