@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use socket2::SockRef;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{Notify, Semaphore, mpsc},
@@ -43,6 +44,8 @@ const DEALT_MAX: usize = 1024;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Refused connections that are read at once until their clients have the answer.
 const REFUSING_MAX: usize = 64;
+/// Most bytes of answers that the kernel keeps besides those that are on their way.
+const UNSENT_MAX_BYTES: u32 = 64 * 1024;
 /// Time for reads that still run when everything else has ended.
 const READERS_END: Duration = Duration::from_secs(1);
 
@@ -267,7 +270,11 @@ fn too_many_connections() -> Problem {
 /// Gives the connection to a worker.
 fn deal(permit: mpsc::Permit<'_, Dealt>, stream: TcpStream, admission: Admission) {
     // Answers are small and written at once: Nagle's algorithm would only delay them.
-    let prepared = stream.set_nodelay(true).and_then(|()| stream.into_std());
+    // What the kernel takes and cannot send yet would hide for long that a slow client reads (--write-timeout).
+    let prepared = stream
+        .set_nodelay(true)
+        .and_then(|()| SockRef::from(&stream).set_tcp_notsent_lowat(UNSENT_MAX_BYTES))
+        .and_then(|()| stream.into_std());
     // Else the client has disconnected.
     if let Ok(stream) = prepared {
         permit.send(Dealt { stream, admission });

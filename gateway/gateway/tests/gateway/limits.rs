@@ -1,6 +1,9 @@
 //! Limits: memory for bodies and answers, reads, connections and topics, for all clients and for one.
 
-use std::io::{Read, Write};
+use std::{
+    io::{Read, Write},
+    time::Duration,
+};
 
 use crate::support::{Client, Gateway, put, store, wait_until};
 
@@ -386,6 +389,26 @@ fn new_topics_of_one_client_are_limited() {
     let refused = statuses.iter().filter(|status| **status == 429).count();
     assert!((1..=2).contains(&refused), "{statuses:?}");
     assert_eq!(gateway.put("t0", "m f=1").status, 204);
+}
+
+#[test]
+fn a_client_that_reads_slowly_is_not_disconnected() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &["--write-timeout=5s"]);
+    let mut greedy = greedy(&gateway);
+    // Much less than the buffers of the kernel in the time of a timeout, and for three of them.
+    let (mut received, mut block) = (0, [0; 10_000]);
+    for _ in 0..75 {
+        received += greedy.socket().read(&mut block).unwrap();
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    assert!(received < 1_000_000);
+    let mut block = vec![0; 1 << 20];
+    while received < 40_000_000 {
+        let count = greedy.socket().read(&mut block).unwrap();
+        assert!(count > 0, "the connection ended after {received} bytes");
+        received += count;
+    }
 }
 
 #[test]
