@@ -34,6 +34,8 @@ mod stream;
 pub mod streams;
 #[cfg(feature = "tls")]
 pub mod tls;
+#[cfg(feature = "tls")]
+mod tls_terminator;
 mod wait;
 pub mod writers;
 
@@ -43,6 +45,8 @@ pub use lines::Lines;
 pub use listener::{Listener, Socket};
 pub use not_tested::not_tested;
 pub use proxy::{Link, Proxy};
+#[cfg(feature = "tls")]
+pub use servers::secured_kafka::{Listener as KafkaListener, SecuredKafka};
 pub use servers::{
     influxdb::Influxdb,
     kafka::Kafka,
@@ -54,4 +58,6 @@ pub use servers::{
     small_disk::SmallDisk,
     telegraf::Telegraf,
 };
+#[cfg(feature = "tls")]
+pub use tls_terminator::TlsTerminator;
 pub use wait::{DEADLINE, try_for, wait_for, wait_until};

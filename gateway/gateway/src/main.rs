@@ -7,9 +7,9 @@ use std::{error::Error, io::Write, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 use waggle_flags::{CompletionsArguments, ManArguments};
-use waggle_gateway::{ServeError, Settings, TOKEN_VARIABLE};
+use waggle_gateway::{OpenError, ServeError, Settings, TOKEN_VARIABLE};
 use waggle_service::{log, program};
-use waggle_sink::SinkSettings;
+use waggle_sink::{SinkError, SinkSettings};
 
 /// Accepts readings over HTTP and answers when they are durable.
 #[derive(Parser)]
@@ -80,11 +80,13 @@ fn main() -> ExitCode {
 
 /// Whether the arguments, or a file that they name, are wrong.
 fn is_mistake_of_user(error: &(dyn Error + 'static)) -> bool {
+    let of_sink = error.downcast_ref::<SinkError>();
     let reason = error.downcast_ref::<ServeError>();
-    reason.is_some_and(|reason| {
-        use ServeError::{Clients, Settings, Tls};
-        matches!(reason, Settings(_) | Clients(_) | Tls(_))
-    })
+    let of_serve = reason.is_some_and(|reason| {
+        use ServeError::{Clients, Kafka, Settings, Tls};
+        matches!(reason, Settings(_) | Clients(_) | Tls(_) | Kafka(OpenError::Access(_)))
+    });
+    of_serve || of_sink.is_some_and(SinkError::is_mistake_of_user)
 }
 
 fn print_token(name: &str) -> Result<(), Box<dyn Error>> {

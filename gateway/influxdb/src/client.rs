@@ -1,32 +1,51 @@
 //! The address of an InfluxDB 2, and connections to it.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderValue, Uri};
 use http_body_util::Full;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
-use tokio::{net::TcpStream, task::JoinHandle};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+    task::JoinHandle,
+};
+use tokio_rustls::{TlsConnector, rustls::pki_types::ServerName};
 use url::{Host, Url, form_urlencoded};
 
+use crate::tls::{TlsError, connector};
+
 /// The address of a server.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Address {
     pub host: String,
     pub port: u16,
+    /// TLS with this name of the server, for `https`.
+    tls: Option<(TlsConnector, ServerName<'static>)>,
     /// Value of the field `Host`.
     pub authority: HeaderValue,
     /// Without a slash at the end.
     base: Url,
 }
 
-/// An invalid address.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("expected {expected}, found {found:?}")]
-pub struct AddressError {
-    expected: &'static str,
-    found: String,
+impl std::fmt::Debug for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Address({})", self.base)
+    }
+}
+
+/// An invalid address, or certificate authorities that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum AddressError {
+    #[error("expected {expected}, found {found:?}")]
+    Url {
+        expected: &'static str,
+        found: String,
+    },
+    #[error(transparent)]
+    Tls(#[from] TlsError),
 }
 
 /// Why there is no answer.
@@ -34,6 +53,12 @@ pub struct AddressError {
 pub enum NoAnswer {
     #[error("connecting to {host}:{port}: {source}")]
     Connect {
+        host: String,
+        port: u16,
+        source: std::io::Error,
+    },
+    #[error("TLS with {host}:{port}: {source}")]
+    Tls {
         host: String,
         port: u16,
         source: std::io::Error,
@@ -59,18 +84,26 @@ pub enum NoAnswer {
 }
 
 impl Address {
-    /// The address in a URL.
+    /// The address in a URL. With `https`, the server's certificate is that of an authority in the file `ca`, else of one of the
+    /// system's; the file is read here.
     ///
     /// # Errors
-    /// If it is not an HTTP URL, or has a user or a query.
-    pub fn parse(text: &str) -> Result<Self, AddressError> {
-        let wrong = |expected| AddressError {
+    /// If it is not an HTTP URL, or has a user or a query; if the authorities cannot be read, or are given without `https`.
+    pub fn parse(text: &str, ca: Option<&Path>) -> Result<Self, AddressError> {
+        let wrong = |expected| AddressError::Url {
             expected,
             found: text.to_owned(),
         };
         let mut url = Url::parse(text).map_err(|_| wrong("a URL like http://influxdb:8086"))?;
-        if url.scheme() != "http" {
-            return Err(wrong("a URL that begins with http://"));
+        match url.scheme() {
+            "https" => {}
+            "http" if ca.is_some() => {
+                return Err(wrong(
+                    "a URL that begins with https://, because there is a file of authorities",
+                ));
+            }
+            "http" => {}
+            _ => return Err(wrong("a URL that begins with http:// or https://")),
         }
         if url.authority().contains('@') || url.query().is_some() || url.fragment().is_some() {
             return Err(wrong("a URL without user, query and fragment"));
@@ -81,10 +114,17 @@ impl Address {
             Some(Host::Ipv6(address)) => address.to_string(),
             None => return Err(wrong("a host")),
         };
+        let tls = if url.scheme() == "https" {
+            let name = ServerName::try_from(host.clone()).map_err(|_| wrong("a host"))?;
+            Some((connector(ca)?, name))
+        } else {
+            None
+        };
         let path = url.path().trim_end_matches('/').to_owned();
         url.set_path(&path);
         Ok(Self {
             host,
+            tls,
             port: url.port_or_known_default().unwrap_or(80),
             authority: HeaderValue::from_str(url.authority()).map_err(|_| wrong("a host"))?,
             base: url,
@@ -98,26 +138,49 @@ impl Address {
     pub fn target(&self, path: &str, parameters: &[(&str, &str)]) -> Result<Uri, AddressError> {
         let base = self.base.path().trim_end_matches('/');
         let target = format!("{base}{path}?{}", form(parameters));
-        target.parse().map_err(|_| AddressError {
+        target.parse().map_err(|_| AddressError::Url {
             expected: "a shorter path and query",
             found: target,
         })
     }
 
-    /// A new connection.
+    /// A new connection, with TLS if the URL says so.
     ///
     /// # Errors
     /// If it fails or times out.
     pub async fn connect(&self, within: Duration) -> Result<Open, NoAnswer> {
+        match tokio::time::timeout(within, self.open()).await {
+            Ok(opened) => opened,
+            Err(_) => Err(NoAnswer::ConnectTimeout {
+                host: self.host.clone(),
+                port: self.port,
+                within,
+            }),
+        }
+    }
+
+    async fn open(&self) -> Result<Open, NoAnswer> {
         let (host, port) = (self.host.clone(), self.port);
-        let connecting = TcpStream::connect((&*self.host, self.port));
-        let stream = match tokio::time::timeout(within, connecting).await {
-            Ok(Ok(stream)) => stream,
-            Ok(Err(source)) => return Err(NoAnswer::Connect { host, port, source }),
-            Err(_) => return Err(NoAnswer::ConnectTimeout { host, port, within }),
+        let stream = match TcpStream::connect((&*self.host, self.port)).await {
+            Ok(stream) => stream,
+            Err(source) => return Err(NoAnswer::Connect { host, port, source }),
         };
         // Nagle's algorithm would only delay requests. A failure makes them slower and nothing else.
         let _ = stream.set_nodelay(true);
+        let Some((connector, name)) = &self.tls else {
+            return self.shake_hands(stream).await;
+        };
+        match connector.connect(name.clone(), stream).await {
+            Ok(stream) => self.shake_hands(stream).await,
+            Err(source) => Err(NoAnswer::Tls { host, port, source }),
+        }
+    }
+
+    /// HTTP over a stream.
+    async fn shake_hands(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    ) -> Result<Open, NoAnswer> {
         let (sender, connection) = http1::handshake(TokioIo::new(stream))
             .await
             .map_err(|source| self.connection_error(source))?;
@@ -178,12 +241,12 @@ mod tests {
 
     #[test]
     fn an_address_comes_from_a_url_without_secrets() {
-        let address = Address::parse("http://db:1/below/").unwrap();
+        let address = Address::parse("http://db:1/below/", None).unwrap();
         assert_eq!((&*address.host, address.port), ("db", 1));
         assert_eq!(address.authority, "db:1");
         let target = address.target("/x", &[("y", "z")]).unwrap();
         assert_eq!(target, "/below/x?y=z");
-        let v6 = Address::parse("http://[::1]").unwrap();
+        let v6 = Address::parse("http://[::1]", None).unwrap();
         assert_eq!((&*v6.host, v6.port), ("::1", 80));
         assert_eq!(
             (&v6.authority, v6.base.as_str()),
@@ -192,13 +255,13 @@ mod tests {
         assert_eq!(v6.target("/x", &[("y", "z")]).unwrap(), "/x?y=z");
         for wrong in [
             "db:1",
-            "https://db",
+            "ftp://db",
             "http://a:b@db",
             "http://db?x",
             "http://db#x",
             "http://",
         ] {
-            let problem = Address::parse(wrong).unwrap_err().to_string();
+            let problem = Address::parse(wrong, None).unwrap_err().to_string();
             assert!(problem.starts_with("expected"), "{problem}");
             assert!(problem.contains(&format!("{wrong:?}")), "{problem}");
         }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use rdkafka::error::KafkaError;
 use waggle_influxdb::{AddressError, TokenError};
+use waggle_kafka::{AccessError, presentable_error};
 
 use crate::settings::SettingError;
 
@@ -16,6 +17,9 @@ pub enum SinkError {
     Address(#[from] AddressError),
     #[error("--influxdb-token-file: {0}")]
     Token(#[from] TokenError),
+    /// Flags for Kafka, or the files that they name, are wrong.
+    #[error(transparent)]
+    Access(#[from] AccessError),
     #[error("listening on {address}: {source}")]
     Listen {
         address: SocketAddr,
@@ -34,6 +38,16 @@ pub enum SinkError {
     Lost(String),
 }
 
+impl SinkError {
+    /// Whether the arguments, or a file that they name, are wrong.
+    pub fn is_mistake_of_user(&self) -> bool {
+        matches!(self, Self::Setting(_) | Self::Access(_))
+    }
+}
+
 pub(crate) fn kafka_error(tried: &'static str) -> impl FnOnce(KafkaError) -> SinkError {
-    move |source| SinkError::Kafka { tried, source }
+    move |source| SinkError::Kafka {
+        tried,
+        source: presentable_error(source),
+    }
 }

@@ -16,6 +16,8 @@ const REPORT_EVERY: Duration = Duration::from_secs(10);
 pub(crate) enum Check {
     /// The group has not assigned partitions yet.
     Group,
+    /// Kafka does not accept the sink, or the sink not its certificate.
+    KafkaAccess,
     Kafka,
     Topics,
     Commit,
@@ -78,6 +80,7 @@ impl Health {
             Check::Access,
             Check::Database,
             Check::DeadLetters,
+            Check::KafkaAccess,
             Check::Kafka,
             Check::Topics,
             Check::Group,
@@ -136,6 +139,7 @@ impl Check {
     fn name(self) -> &'static str {
         match self {
             Self::Group => "the group is joined",
+            Self::KafkaAccess => "Kafka accepts the sink",
             Self::Kafka => "Kafka answers",
             Self::Topics => "the topics exist",
             Self::Commit => "offsets are committed",

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use waggle_influxdb::TOKEN_VARIABLE;
-use waggle_service::program;
-use waggle_sink::SinkSettings;
+use waggle_service::{log, program};
+use waggle_sink::{SinkError, SinkSettings};
 
 /// Moves records from Kafka to InfluxDB until SIGTERM or SIGINT.
 #[derive(Parser)]
@@ -18,7 +18,18 @@ struct Arguments {
 fn main() -> ExitCode {
     let settings = waggle_flags::parse::<Arguments>(&[]).settings;
     let token = std::env::var(TOKEN_VARIABLE).ok();
-    program::exit_code(program::run_until_signal(async |shutdown| {
+    let outcome = program::run_until_signal(async |shutdown| {
         waggle_sink::run(settings, token, program::print_address, shutdown).await
-    }))
+    });
+    match outcome {
+        Err(error)
+            if error
+                .downcast_ref()
+                .is_some_and(SinkError::is_mistake_of_user) =>
+        {
+            log::error(format_args!("{error}"));
+            ExitCode::from(2)
+        }
+        outcome => program::exit_code(outcome),
+    }
 }

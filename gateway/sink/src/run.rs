@@ -27,6 +27,10 @@ use crate::{
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(15);
 /// Time for dead letters that are in flight at the end.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
+/// Interval of looks at the files of credentials and certificates for Kafka.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Shortest time between two warnings about them.
+const WARN_EVERY: Duration = Duration::from_mins(1);
 
 /// Moves records until `shutdown` is ready. Then writes what was read, within `--drain-timeout`, commits, and leaves the group.
 /// `token` is the environment's.
@@ -45,10 +49,8 @@ pub async fn run(
     let listen = |source| SinkError::Listen { address, source };
     let listener = TcpListener::bind(address).await.map_err(listen)?;
     let address = listener.local_addr().map_err(listen)?;
-    let mut member = Some(Member::join(
-        &shared,
-        shared.settings.group_instance_id.as_deref(),
-    )?);
+    let mut instance = shared.settings.group_instance_id.clone();
+    let mut member = Some(Member::join(&shared, instance.as_deref())?);
     let mut writers = JoinSet::new();
     for _ in 0..shared.settings.writes_in_flight {
         writers.spawn(Writer::new(Arc::clone(&shared)).run());
@@ -58,28 +60,24 @@ pub async fn run(
     let mut shutdown = std::pin::pin!(shutdown);
     let outcome = loop {
         let Some(at_hand) = &mut member else {
-            member = Some(Member::join(&shared, None)?);
+            member = Some(Member::join(&shared, instance.as_deref())?);
             continue;
         };
-        let lost = tokio::select! {
+        let rejoin = tokio::select! {
             () = &mut shutdown => break Ok(()),
+            () = access_change(&shared) => Rejoin::AccessChange,
             ended = &mut at_hand.reader_ends => match ended {
-                Ok(Some(reason)) => reason,
+                Ok(Some(reason)) => Rejoin::Lost(reason),
                 _ => break Err(SinkError::Ended("the reader")),
             },
             _ = writers.join_next() => break Err(SinkError::Ended("a writer")),
         };
-        shared.health.fail_silently(Check::Group, &lost);
-        if !at_hand.is_named {
-            break Err(SinkError::Lost(lost));
+        if let Err(error) = rejoin.prepare(&shared, at_hand, &mut instance) {
+            break Err(error);
         }
-        // Another sink uses the same id, or a restarted broker remembers an earlier one. Without an id there is no conflict.
-        log::warn(format_args!(
-            "{lost}; rejoining the group without --group-instance-id"
-        ));
-        if let Some(fenced) = member.take() {
+        if let Some(left) = member.take() {
             tokio::select! {
-                () = fenced.leave(shared.settings.drain_timeout + LEAVE_TIMEOUT) => {}
+                () = left.leave(shared.settings.drain_timeout + LEAVE_TIMEOUT) => {}
                 () = &mut shutdown => break Ok(()),
             }
         }
@@ -109,6 +107,66 @@ pub async fn run(
         member.leave(within.saturating_sub(begun.elapsed())).await;
     }
     outcome
+}
+
+/// Returns when credentials or certificates for Kafka have changed and can be used: librdkafka reads them only when a client is
+/// made.
+async fn access_change(shared: &Shared) {
+    let mut warned: Option<Instant> = None;
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        match shared.access.renew() {
+            Ok(false) => {}
+            // A certificate may be there before its key: the sink stays as it is until both can be used.
+            Ok(true) => match shared.dead_letters.reconnect() {
+                Ok(()) => return,
+                Err(error) => log::warn(format_args!("{error}; expected other files")),
+            },
+            Err(error) if warned.is_none_or(|warned| warned.elapsed() >= WARN_EVERY) => {
+                warned = Some(Instant::now());
+                log::warn(format_args!("{error}; what was read before stays in force"));
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+/// Why the sink leaves the group and joins it again.
+enum Rejoin {
+    /// The group expelled the sink.
+    Lost(String),
+    /// There are other credentials or certificates.
+    AccessChange,
+}
+
+impl Rejoin {
+    /// Notes the reason. The sink joins again without its `instance` if another sink has it.
+    fn prepare(
+        self,
+        shared: &Shared,
+        member: &Member,
+        instance: &mut Option<String>,
+    ) -> Result<(), SinkError> {
+        match self {
+            Self::AccessChange => {
+                log::note(format_args!(
+                    "credentials or certificates for Kafka have changed: connecting again"
+                ));
+            }
+            Self::Lost(lost) => {
+                shared.health.fail_silently(Check::Group, &lost);
+                if !member.is_named {
+                    return Err(SinkError::Lost(lost));
+                }
+                // Another sink uses the same id, or a restarted broker remembers an earlier one. Without an id there is no conflict.
+                log::warn(format_args!(
+                    "{lost}; rejoining the group without --group-instance-id"
+                ));
+                *instance = None;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The sink's membership of the group: the consumer and the threads that use it.

@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use waggle_flags::{duration, positive_duration, size};
+use waggle_kafka::SecuritySettings;
 
 /// Flags of `waggle-gateway sink`.
 #[derive(Debug, Clone, clap::Args)]
@@ -27,9 +28,12 @@ pub struct SinkSettings {
     /// Start position in partitions without a committed offset of the group
     #[arg(long, value_enum, default_value_t = StartOffset::Earliest)]
     pub offset_reset: StartOffset,
-    /// The InfluxDB 2 to write to, e.g. <http://influxdb:8086>
+    /// The InfluxDB 2 to write to, e.g. <http://influxdb:8086> or <https://influxdb.example>
     #[arg(long, value_name = "URL")]
     pub influxdb_url: String,
+    /// File with the certificates of authorities that sign an InfluxDB with https, in PEM; read at the start [default: the system's]
+    #[arg(long, value_name = "FILE")]
+    pub influxdb_ca: Option<PathBuf>,
     /// Organization in InfluxDB
     #[arg(long, value_name = "ORG")]
     pub influxdb_org: String,
@@ -90,6 +94,8 @@ pub struct SinkSettings {
     /// Address and port for /healthz, /readyz and /metrics; port 0 selects a free one
     #[arg(long, default_value = "127.0.0.1:8081")]
     pub admin_listen: SocketAddr,
+    #[command(flatten)]
+    pub security: SecuritySettings,
 }
 
 /// Start position in a partition.

@@ -1,6 +1,11 @@
 //! State that all parts of the sink share.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use waggle_kafka::Access;
 
 use crate::{
     backlog::Backlog,
@@ -15,6 +20,7 @@ use crate::{
 /// State that all parts share.
 pub(crate) struct Shared {
     pub(crate) settings: SinkSettings,
+    pub(crate) access: Arc<Access>,
     pub(crate) backlog: Backlog,
     pub(crate) health: Health,
     pub(crate) metrics: Metrics,
@@ -37,15 +43,19 @@ impl Shared {
             first: settings.backoff_min,
             most: settings.backoff_max,
         };
+        let variable = |name: &str| std::env::var(name).ok();
+        let brokers = &settings.kafka_brokers;
+        let access = Arc::new(Access::new(brokers, &settings.security, variable)?);
         Ok(Self {
             backlog: Backlog::new(limits, settings.buffer_max_bytes),
             health: Health::default(),
             metrics: Metrics::default(),
             influxdb: Influxdb::new(&settings, token)?,
-            dead_letters: DeadLetters::new(&settings)?,
+            dead_letters: DeadLetters::new(&settings, Arc::clone(&access))?,
             backoff,
             has_written: AtomicBool::new(false),
             settings,
+            access,
         })
     }
 

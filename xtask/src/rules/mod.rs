@@ -35,7 +35,7 @@ const EMPTY_WORDS: [&str; 7] = [
 const MACHINE_FOLDERS: [&str; 4] = ["home", "root", "work", "Users"];
 
 /// Every crate, with the crates of this project that it may use.
-const ARROWS: [(&str, &[&str]); 25] = [
+const ARROWS: [(&str, &[&str]); 26] = [
     ("waggle-agents", &["load", "spec", "testkit"]),
     (
         "waggle-analysis",
@@ -58,12 +58,13 @@ const ARROWS: [(&str, &[&str]); 25] = [
     (
         "waggle-gateway",
         &[
-            "flags", "influxdb", "record", "service", "sink", "testkit", "units",
+            "flags", "influxdb", "kafka", "record", "service", "sink", "testkit", "units",
         ],
     ),
     ("waggle-flags", &["units"]),
     ("waggle-image", &["testkit"]),
-    ("waggle-influxdb", &[]),
+    ("waggle-influxdb", &["testkit"]),
+    ("waggle-kafka", &[]),
     ("waggle-load", &["spec", "template", "testkit"]),
     ("waggle-metrics", &["spec"]),
     ("waggle-record", &[]),
@@ -82,7 +83,7 @@ const ARROWS: [(&str, &[&str]); 25] = [
     ("waggle-service", &[]),
     (
         "waggle-sink",
-        &["flags", "influxdb", "record", "service", "testkit"],
+        &["flags", "influxdb", "kafka", "record", "service", "testkit"],
     ),
     ("waggle-spec", &[]),
     ("waggle-stats", &[]),

@@ -25,8 +25,18 @@ pub struct Kafka {
     process: Process,
     folder: TempDir,
     address: SocketAddr,
+    /// Addresses of its further listeners, in their order.
+    further: Vec<SocketAddr>,
     /// Prefix of its command.
     before: Vec<String>,
+}
+
+/// What a broker has besides one listener without protection.
+#[derive(Debug, Clone, Copy, Default)]
+struct Configuration<'a> {
+    /// Name and protocol of each further listener.
+    listeners: &'a [(&'a str, &'a str)],
+    settings: &'a [(&'a str, &'a str)],
 }
 
 impl Kafka {
@@ -36,29 +46,54 @@ impl Kafka {
 
     /// Starts it with further settings of the broker, e.g. `("num.partitions", "3")`.
     pub fn start_with(settings: &[(&str, &str)]) -> Self {
+        Self::start_with_listeners(&[], settings)
+    }
+
+    /// Starts it with further listeners, each by its name and protocol, e.g. `("SASL", "SASL_SSL")`, and with further settings.
+    pub fn start_with_listeners(listeners: &[(&str, &str)], settings: &[(&str, &str)]) -> Self {
+        let configuration = Configuration {
+            listeners,
+            settings,
+        };
         let folder = server_folder("kafka-");
         let data = folder.path().join("data");
         fs::create_dir(&data).expect("a folder for its log");
         write_formatted(&data);
-        Self::begin(folder, &data, Vec::new(), settings)
+        Self::begin(folder, &data, Vec::new(), configuration)
     }
 
     /// Starts it with its log on a disk that may become full.
     pub fn start_on(disk: &SmallDisk, settings: &[(&str, &str)]) -> Self {
         let folder = server_folder("kafka-");
         write_formatted(&disk.host_path());
-        Self::begin(folder, disk.path(), disk.enter(), settings)
+        let configuration = Configuration {
+            listeners: &[],
+            settings,
+        };
+        Self::begin(folder, disk.path(), disk.enter(), configuration)
     }
 
-    fn begin(folder: TempDir, data: &Path, before: Vec<String>, settings: &[(&str, &str)]) -> Self {
+    fn begin(
+        folder: TempDir,
+        data: &Path,
+        before: Vec<String>,
+        configuration: Configuration<'_>,
+    ) -> Self {
         let (port, controller) = (free_port(), free_port());
+        let (mut urls, mut protocols, mut further) = (String::new(), String::new(), Vec::new());
+        for (name, protocol) in configuration.listeners {
+            let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
+            further.push(address);
+            write!(urls, ",{name}://{address}").expect("a text grows");
+            write!(protocols, ",{name}:{protocol}").expect("a text grows");
+        }
         let mut properties = format!(
             "process.roles=broker,controller\n\
              node.id=1\n\
              controller.quorum.voters=1@127.0.0.1:{controller}\n\
-             listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}\n\
-             advertised.listeners=PLAINTEXT://127.0.0.1:{port}\n\
-             listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n\
+             listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}{urls}\n\
+             advertised.listeners=PLAINTEXT://127.0.0.1:{port}{urls}\n\
+             listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT{protocols}\n\
              inter.broker.listener.name=PLAINTEXT\n\
              controller.listener.names=CONTROLLER\n\
              log.dirs={}\n\
@@ -74,7 +109,7 @@ impl Kafka {
             data.display()
         );
         // Of a duplicate setting the last one counts.
-        for (name, value) in settings {
+        for (name, value) in configuration.settings {
             writeln!(properties, "{name}={value}").expect("a text grows");
         }
         let file = folder.path().join("server.properties");
@@ -85,8 +120,14 @@ impl Kafka {
             process,
             folder,
             address,
+            further,
             before,
         }
+    }
+
+    /// The address of a further listener.
+    pub fn further_address(&self, index: usize) -> SocketAddr {
+        self.further[index]
     }
 
     pub fn address(&self) -> SocketAddr {

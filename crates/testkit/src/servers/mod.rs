@@ -6,6 +6,8 @@ pub(crate) mod process;
 pub(crate) mod programs;
 pub(crate) mod prometheus;
 pub(crate) mod registry;
+#[cfg(feature = "tls")]
+pub(crate) mod secured_kafka;
 pub(crate) mod server_folder;
 pub(crate) mod small_disk;
 pub(crate) mod telegraf;

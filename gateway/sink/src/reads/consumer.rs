@@ -1,6 +1,7 @@
 //! The thread that reads from Kafka: adds messages to the backlog, and commits offsets up to the first unwritten message.
 
 use std::{
+    error::Error,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -10,10 +11,13 @@ use std::{
 
 use rdkafka::{
     ClientConfig, ClientContext, Offset, TopicPartitionList,
+    client::OAuthToken,
+    config::RDKafkaLogLevel,
     consumer::{BaseConsumer, CommitMode, Consumer, ConsumerContext, Rebalance},
     error::{KafkaError, KafkaResult, RDKafkaErrorCode},
     message::{BorrowedMessage, Message},
 };
+use waggle_kafka::refusal_reason;
 use waggle_service::log;
 
 use crate::{
@@ -21,7 +25,7 @@ use crate::{
     error::{SinkError, kafka_error},
     health::Check,
     reads::parsed_message::ParsedMessage,
-    settings::{SinkSettings, StartOffset},
+    settings::StartOffset,
     shared::Shared,
 };
 
@@ -45,7 +49,7 @@ pub(crate) fn join(shared: &Arc<Shared>, instance: Option<&str>) -> Result<Group
     let context = Context {
         shared: Arc::clone(shared),
     };
-    let group: Group = config(settings, instance)
+    let group: Group = config(shared, instance)
         .create_with_context(context)
         .map_err(kafka_error("creating a consumer"))?;
     let subscription = settings.subscription();
@@ -56,7 +60,8 @@ pub(crate) fn join(shared: &Arc<Shared>, instance: Option<&str>) -> Result<Group
     Ok(group)
 }
 
-fn config(settings: &SinkSettings, instance: Option<&str>) -> ClientConfig {
+fn config(shared: &Shared, instance: Option<&str>) -> ClientConfig {
+    let settings = &shared.settings;
     let session_ms = settings.session_timeout.as_millis();
     let poll_ms = (settings.drain_timeout + POLLED_WITHIN)
         .max(settings.session_timeout)
@@ -66,9 +71,8 @@ fn config(settings: &SinkSettings, instance: Option<&str>) -> ClientConfig {
         StartOffset::Earliest => "earliest",
         StartOffset::Latest => "latest",
     };
-    let mut config = ClientConfig::new();
+    let mut config = shared.access.client_config();
     config
-        .set("bootstrap.servers", &settings.kafka_brokers)
         .set("client.id", "waggle-sink")
         .set("group.id", &settings.group)
         .set("auto.offset.reset", offset_reset)
@@ -198,7 +202,9 @@ impl Reader<'_> {
                 RDKafkaErrorCode::AllBrokersDown
                 | RDKafkaErrorCode::BrokerTransportFailure
                 | RDKafkaErrorCode::OperationTimedOut
-                | RDKafkaErrorCode::Resolve,
+                | RDKafkaErrorCode::Resolve
+                | RDKafkaErrorCode::Authentication
+                | RDKafkaErrorCode::SSL,
             ) => {}
             _ => health.fail(Check::Kafka, &problem),
         }
@@ -286,8 +292,31 @@ pub(crate) struct Context {
     shared: Arc<Shared>,
 }
 
+impl Context {
+    /// Notes what an error or a log line says about credentials or certificates.
+    fn note_refusal(&self, error: Option<&KafkaError>, text: &str) {
+        if let Some(refusal) = refusal_reason(error, text) {
+            self.shared.health.fail(Check::KafkaAccess, &refusal);
+        }
+    }
+}
+
 impl ClientContext for Context {
+    const ENABLE_REFRESH_OAUTH_TOKEN: bool = true;
+
+    fn generate_oauth_token(&self, _: Option<&str>) -> Result<OAuthToken, Box<dyn Error>> {
+        Ok(self.shared.access.token()?)
+    }
+
+    /// What else is only logged is not said: the connection is made again.
+    fn log(&self, level: RDKafkaLogLevel, _: &str, text: &str) {
+        if level as i32 <= RDKafkaLogLevel::Warning as i32 {
+            self.note_refusal(None, text);
+        }
+    }
+
     fn error(&self, error: KafkaError, reason: &str) {
+        self.note_refusal(Some(&error), reason);
         // A single broken connection is no failure: the next broker is tried, and `lag` shows whether Kafka is available.
         if error.rdkafka_error_code() == Some(RDKafkaErrorCode::AllBrokersDown) {
             (self.shared.health).fail(Check::Kafka, &format!("Kafka is unavailable: {reason}"));

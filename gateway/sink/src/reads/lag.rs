@@ -27,7 +27,10 @@ const STEP: Duration = Duration::from_millis(100);
 pub(crate) fn run(shared: &Shared, group: &Group, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         match round(shared, group, stop) {
-            Ok(()) => shared.health.pass(Check::Kafka),
+            Ok(()) => {
+                shared.health.pass(Check::KafkaAccess);
+                shared.health.pass(Check::Kafka);
+            }
             Err(error) => shared
                 .health
                 .fail(Check::Kafka, &format!("asking Kafka for offsets: {error}")),

@@ -2,19 +2,21 @@
 
 use std::{
     collections::{HashSet, VecDeque},
-    sync::{Mutex, PoisonError},
+    error::Error,
+    sync::{Arc, Mutex, PoisonError, RwLock},
     time::{Duration, Instant},
 };
 
 use rdkafka::{
     ClientConfig, ClientContext,
-    admin::{AdminClient, AdminOptions, NewTopic, TopicReplication},
-    client::DefaultClientContext,
+    admin::{AdminOptions, NewTopic, TopicReplication},
+    client::OAuthToken,
     error::{KafkaError, RDKafkaErrorCode},
     message::{Header, OwnedHeaders},
     producer::{BaseRecord, DeliveryResult, Producer, ProducerContext, ThreadedProducer},
 };
 use tokio::sync::oneshot;
+use waggle_kafka::Access;
 use waggle_service::log;
 
 use crate::{
@@ -42,8 +44,8 @@ const ROOM_AFTER: Duration = Duration::from_millis(10);
 /// Writes dead letters in order.
 pub(crate) struct DeadLetters {
     settings: SinkSettings,
-    producer: ThreadedProducer<Context>,
-    admin: AdminClient<DefaultClientContext>,
+    access: Arc<Access>,
+    producer: RwLock<Arc<ThreadedProducer<Context>>>,
     /// Topics that are known to exist.
     there: Mutex<HashSet<String>>,
 }
@@ -64,11 +66,17 @@ struct InFlight {
 }
 
 /// Reports the outcome of a letter.
-struct Context;
+struct Context(Arc<Access>);
 
 type Outcome = Result<(), KafkaError>;
 
-impl ClientContext for Context {}
+impl ClientContext for Context {
+    const ENABLE_REFRESH_OAUTH_TOKEN: bool = true;
+
+    fn generate_oauth_token(&self, _: Option<&str>) -> Result<OAuthToken, Box<dyn Error>> {
+        Ok(self.0.token()?)
+    }
+}
 
 impl ProducerContext for Context {
     type DeliveryOpaque = Box<oneshot::Sender<Outcome>>;
@@ -84,33 +92,23 @@ impl ProducerContext for Context {
 }
 
 impl DeadLetters {
-    pub(crate) fn new(settings: &SinkSettings) -> Result<Self, SinkError> {
-        let mut config = ClientConfig::new();
-        config
-            .set("bootstrap.servers", &settings.kafka_brokers)
-            .set("client.id", "waggle-sink")
-            .set("reconnect.backoff.max.ms", "500");
-        let admin = config
-            .create()
-            .map_err(kafka_error("creating an admin client"))?;
-        config
-            .set("enable.idempotence", "true")
-            .set("acks", "all")
-            .set("linger.ms", "1")
-            .set(
-                "message.timeout.ms",
-                ACKNOWLEDGED_WITHIN.as_millis().to_string(),
-            )
-            .set("queue.buffering.max.kbytes", QUEUE_MAX_KBYTES);
-        let producer = config
-            .create_with_context(Context)
-            .map_err(kafka_error("creating a producer"))?;
+    pub(crate) fn new(settings: &SinkSettings, access: Arc<Access>) -> Result<Self, SinkError> {
         Ok(Self {
             settings: settings.clone(),
-            producer,
-            admin,
+            producer: RwLock::new(Arc::new(producer(&access)?)),
+            access,
             there: Mutex::default(),
         })
+    }
+
+    /// Makes a new producer with the credentials that are in force now. Letters in flight fail, and are written again.
+    pub(crate) fn reconnect(&self) -> Result<(), SinkError> {
+        let new = Arc::new(producer(&self.access)?);
+        *self
+            .producer
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = new;
+        Ok(())
     }
 
     /// Writes all of them; returns when Kafka has acknowledged each. After a failure some may be in the topic; a retry then
@@ -187,7 +185,7 @@ impl DeadLetters {
         let record = BaseRecord::<(), [u8], _>::with_opaque_to(topic, Box::new(waits))
             .payload(text)
             .headers(headers(letter, text.len()));
-        match self.producer.send(record) {
+        match self.producer().send(record) {
             Ok(()) => Ok(outcome),
             Err((error, _)) => Err(error),
         }
@@ -202,7 +200,14 @@ impl DeadLetters {
         let options = AdminOptions::new()
             .request_timeout(Some(CREATE_WITHIN))
             .operation_timeout(Some(CREATE_WITHIN));
-        let made = match self.admin.create_topics(&[new], &options).await {
+        let admin = match self.access.admin_client(&client_config(&self.access)) {
+            Ok(admin) => admin,
+            Err(error) => {
+                log::warn(format_args!("creating the topic {topic:?}: {error}"));
+                return;
+            }
+        };
+        let made = match admin.create_topics(&[new], &options).await {
             Ok(results) => results.into_iter().next(),
             Err(error) => {
                 log::warn(format_args!("creating the topic {topic:?}: {error}"));
@@ -222,12 +227,38 @@ impl DeadLetters {
     /// Waits for letters in flight.
     pub(crate) fn flush(&self, at_most: Duration) {
         // Callers that need the outcome wait for each letter.
-        let _ = self.producer.flush(at_most);
+        let _ = self.producer().flush(at_most);
+    }
+
+    fn producer(&self) -> Arc<ThreadedProducer<Context>> {
+        Arc::clone(&self.producer.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
         self.there.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn client_config(access: &Access) -> ClientConfig {
+    let mut config = access.client_config();
+    config
+        .set("client.id", "waggle-sink")
+        .set("reconnect.backoff.max.ms", "500");
+    config
+}
+
+fn producer(access: &Arc<Access>) -> Result<ThreadedProducer<Context>, SinkError> {
+    let mut config = client_config(access);
+    let timeout_ms = ACKNOWLEDGED_WITHIN.as_millis();
+    config
+        .set("enable.idempotence", "true")
+        .set("acks", "all")
+        .set("linger.ms", "1")
+        .set("message.timeout.ms", timeout_ms.to_string())
+        .set("queue.buffering.max.kbytes", QUEUE_MAX_KBYTES);
+    config
+        .create_with_context(Context(Arc::clone(access)))
+        .map_err(kafka_error("creating a producer"))
 }
 
 fn headers(letter: &Unwritten, kept: usize) -> OwnedHeaders {

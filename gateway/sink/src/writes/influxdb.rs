@@ -34,7 +34,7 @@ pub(crate) struct Answered {
 
 impl Influxdb {
     pub(crate) fn new(settings: &SinkSettings, token: Option<String>) -> Result<Self, SinkError> {
-        let address = Address::parse(&settings.influxdb_url)?;
+        let address = Address::parse(&settings.influxdb_url, settings.influxdb_ca.as_deref())?;
         let parameters = [
             ("org", &*settings.influxdb_org),
             ("bucket", &settings.influxdb_bucket),

@@ -1,9 +1,12 @@
 //! Callbacks of librdkafka: acknowledgements of messages, and errors of connections.
 
-use std::sync::{Arc, OnceLock, Weak};
+use std::{
+    error::Error,
+    sync::{Arc, OnceLock, Weak},
+};
 
 use rdkafka::{
-    client::ClientContext,
+    client::{ClientContext, OAuthToken},
     config::RDKafkaLogLevel,
     error::KafkaError,
     message::{DeliveryResult, Message},
@@ -11,11 +14,14 @@ use rdkafka::{
     types::RDKafkaErrorCode,
 };
 
+use waggle_kafka::{Access, refusal_reason};
+
 use super::{Inner, flight::Flight, health::Health};
 use crate::log::latest::Latest;
 
 /// The producer's context.
 pub(super) struct Acknowledging {
+    pub(super) access: Arc<Access>,
     pub(super) health: Arc<Health>,
     pub(super) latest: Arc<Latest>,
     /// Set once the log exists.
@@ -26,18 +32,31 @@ impl Acknowledging {
     fn inner(&self) -> Option<Arc<Inner>> {
         self.inner.get().and_then(Weak::upgrade)
     }
+
+    fn note(&self, error: Option<&KafkaError>, text: &str) {
+        match refusal_reason(error, text) {
+            Some(refusal) => self.health.note_refusal(&refusal),
+            None => self.health.note_message(text),
+        }
+    }
 }
 
 impl ClientContext for Acknowledging {
+    const ENABLE_REFRESH_OAUTH_TOKEN: bool = true;
+
+    fn generate_oauth_token(&self, _: Option<&str>) -> Result<OAuthToken, Box<dyn Error>> {
+        Ok(self.access.token()?)
+    }
+
     /// Errors also come through [`Self::error`]; messages that are only logged become rate-limited warnings.
     fn log(&self, level: RDKafkaLogLevel, _: &str, text: &str) {
         if level as i32 <= RDKafkaLogLevel::Warning as i32 {
-            self.health.note_message(text);
+            self.note(None, text);
         }
     }
 
     fn error(&self, error: KafkaError, reason: &str) {
-        self.health.note_message(reason);
+        self.note(Some(&error), reason);
         match error.rdkafka_error_code() {
             Some(RDKafkaErrorCode::Fatal) => {
                 if let Some(inner) = self.inner() {

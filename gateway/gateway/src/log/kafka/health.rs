@@ -12,6 +12,8 @@ use std::{
 const WARN_EVERY: Duration = Duration::from_secs(1);
 /// Older messages do not explain a failure.
 const MESSAGE_AGE_MAX: Duration = Duration::from_secs(5);
+/// The same of a message that says why cluster and gateway do not accept each other: librdkafka repeats it after half a minute.
+const REFUSAL_AGE_MAX: Duration = Duration::from_mins(1);
 
 #[derive(Debug)]
 pub(super) struct Health {
@@ -32,7 +34,11 @@ struct State {
     reason: String,
     /// The last message of librdkafka, with its time.
     message: Option<(String, Instant)>,
+    /// The same if cluster and gateway do not accept each other: it explains more than that connections fail.
+    refusal: Option<(String, Instant)>,
     warned: Option<Instant>,
+    /// The time of the last warning about a refusal, which other messages do not displace.
+    warned_of_refusal: Option<Instant>,
     /// The fatal error, after which nothing can be sent.
     fallen: Option<String>,
 }
@@ -87,7 +93,9 @@ impl Health {
     pub(super) fn set_back(&self) {
         self.was_reached.store(true, Ordering::Relaxed);
         self.is_doubted.store(false, Ordering::Relaxed);
-        self.lock().message = None;
+        let mut state = self.lock();
+        (state.message, state.refusal) = (None, None);
+        drop(state);
         if self.is_away.swap(false, Ordering::Relaxed) {
             waggle_service::log::note(format_args!("Kafka is available again"));
         }
@@ -112,14 +120,14 @@ impl Health {
     pub(super) fn note_message(&self, text: &str) {
         let mut state = self.lock();
         state.message = Some((text.to_owned(), Instant::now()));
-        if state
-            .warned
-            .is_some_and(|instant| instant.elapsed() < WARN_EVERY)
-        {
-            return;
-        }
-        state.warned = Some(Instant::now());
-        waggle_service::log::warn(format_args!("Kafka: {text}"));
+        warn(&mut state.warned, text);
+    }
+
+    /// The same for a message that says why cluster and gateway do not accept each other.
+    pub(super) fn note_refusal(&self, text: &str) {
+        let mut state = self.lock();
+        state.refusal = Some((text.to_owned(), Instant::now()));
+        warn(&mut state.warned_of_refusal, text);
     }
 
     pub(super) fn fall(&self, reason: &str) {
@@ -143,7 +151,20 @@ impl Health {
 
 impl State {
     fn recent_message(&self) -> Option<&str> {
-        let (text, instant) = self.message.as_ref()?;
-        (instant.elapsed() < MESSAGE_AGE_MAX).then_some(text)
+        let is_recent = |(_, noted): &&(String, Instant), age_max| noted.elapsed() < age_max;
+        let refusal = self.refusal.as_ref();
+        let message = self.message.as_ref();
+        let (text, _) = refusal
+            .filter(|refusal| is_recent(refusal, REFUSAL_AGE_MAX))
+            .or(message.filter(|message| is_recent(message, MESSAGE_AGE_MAX)))?;
+        Some(text)
+    }
+}
+
+/// Logs a message, unless it is too early for the next one.
+fn warn(warned: &mut Option<Instant>, text: &str) {
+    if warned.is_none_or(|instant| instant.elapsed() >= WARN_EVERY) {
+        *warned = Some(Instant::now());
+        waggle_service::log::warn(format_args!("Kafka: {text}"));
     }
 }

@@ -10,6 +10,7 @@ mod batch;
 mod flight;
 mod health;
 mod metrics;
+mod producer;
 mod settings;
 mod staging;
 mod topic;
@@ -31,9 +32,10 @@ use std::{
 
 use rdkafka::{
     error::KafkaError,
-    producer::{BaseProducer, BaseRecord, Producer},
+    producer::{BaseRecord, Producer},
 };
 use tokio::sync::Notify;
+use waggle_kafka::{Access, AccessError};
 use waggle_service::metrics::Page;
 
 use crate::{
@@ -49,6 +51,7 @@ use batch::{Batch, Limits};
 use flight::{Flight, Flights};
 use health::Health;
 use metrics::{Failure, KafkaMetrics, Now};
+use producer::CurrentProducer;
 use topic_admin::TopicAdmin;
 
 /// Interval of checks for late batches, and for small batches that have waited.
@@ -61,6 +64,9 @@ const POLL_FOR: Duration = Duration::from_millis(100);
 /// Why the log cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
+    /// Flags, or the files that they name, are wrong.
+    #[error(transparent)]
+    Access(#[from] AccessError),
     #[error("setting up the Kafka client: {0}")]
     Client(#[from] KafkaError),
     #[error("starting a thread for Kafka: {0}")]
@@ -84,7 +90,9 @@ pub(crate) struct Log(Arc<Inner>);
 pub(crate) struct Inner {
     pub(crate) topics: Topics,
     pub(crate) latest: Arc<Latest>,
-    producer: BaseProducer<Acknowledging>,
+    access: Arc<Access>,
+    producer: CurrentProducer,
+    in_flight_max_bytes: usize,
     sender: Mutex<Sender>,
     flights: Flights,
     health: Arc<Health>,
@@ -105,6 +113,8 @@ struct Sender {
     /// When the first of them arrived.
     since: Option<Instant>,
     is_closed: bool,
+    /// Nothing is sent while the producer is replaced.
+    is_held: bool,
 }
 
 /// The threads behind a log.
@@ -135,20 +145,26 @@ impl Log {
     ) -> Result<(Self, Threads), OpenError> {
         let kafka = settings.kafka.clone();
         let health = Arc::new(Health::new());
-        let config = kafka.producer(brokers, settings.in_flight_max_bytes);
+        let variable = |name: &str| std::env::var(name).ok();
+        let access = Arc::new(Access::new(brokers, &kafka.security, variable)?);
         let latest = Arc::new(Latest::new(LatestLimits {
             series: settings.latest_max_series,
             bytes: settings.latest_max_bytes,
         }));
         let context = Acknowledging {
+            access: Arc::clone(&access),
             health: Arc::clone(&health),
             latest: Arc::clone(&latest),
             inner: std::sync::OnceLock::new(),
         };
+        let in_flight_max_bytes = settings.in_flight_max_bytes;
+        let client = producer::create(&access, &kafka, in_flight_max_bytes, context)?;
         let inner = Arc::new(Inner {
             topics: Topics::new(settings.topics_max),
             latest,
-            producer: config.create_with_context(context)?,
+            access,
+            producer: CurrentProducer::new(client),
+            in_flight_max_bytes,
             sender: Mutex::default(),
             flights: Flights::default(),
             health,
@@ -166,8 +182,9 @@ impl Log {
             ended: AtomicBool::new(false),
         });
         // It is set only here.
-        let _ = inner.producer.context().inner.set(Arc::downgrade(&inner));
-        let topic_admin = TopicAdmin::new(Arc::clone(&inner), inner.settings.client(brokers))?;
+        let client = inner.producer.client();
+        let _ = client.context().inner.set(Arc::downgrade(&inner));
+        let topic_admin = TopicAdmin::new(Arc::clone(&inner))?;
         let threads = Threads {
             watch: start_thread("kafka-watch", &inner, Inner::watch)?,
             acknowledge: start_thread("kafka-acks", &inner, Inner::acknowledge)?,
@@ -258,7 +275,11 @@ impl Inner {
     }
 
     fn send_gathered(&self, sender: &mut Sender) {
-        if !self.is_to_be_sent(sender) || self.health.is_away() || sender.gathering.is_empty() {
+        if sender.is_held
+            || !self.is_to_be_sent(sender)
+            || self.health.is_away()
+            || sender.gathering.is_empty()
+        {
             return;
         }
         let since = sender.since.take().unwrap_or_else(Instant::now);
@@ -295,7 +316,7 @@ impl Inner {
         let record = BaseRecord::<(), [u8], _>::with_opaque_to(topic, Arc::clone(flight))
             .partition(partition)
             .payload(lines);
-        if let Err((error, _)) = self.producer.send(record) {
+        if let Err((error, _)) = self.producer.client().send(record) {
             self.health.note_message(&format!(
                 "a message for partition {partition} of topic {topic} could not be queued: {error}"
             ));
@@ -327,7 +348,7 @@ impl Inner {
     /// The thread for acknowledgements, until the log has ended.
     fn acknowledge(&self) {
         while !self.ended.load(Ordering::Acquire) {
-            self.producer.poll(POLL_FOR);
+            self.producer.client().poll(POLL_FOR);
         }
     }
 
@@ -412,7 +433,11 @@ impl Inner {
         if self.health.was_reached() {
             return Ok(());
         }
-        Err(Problem::new(503, "Kafka has not been reached yet"))
+        let detail = "Kafka has not been reached yet";
+        Err(match self.health.last_message() {
+            Some(message) => Problem::new(503, format!("{detail}; {message}")),
+            None => Problem::new(503, detail),
+        })
     }
 
     /// The log has failed for good.
@@ -437,7 +462,7 @@ impl Inner {
         let now = Now {
             batches_in_flight: self.flights.count(),
             records_gathering: self.sender().gathering.records(),
-            client_queue: usize::try_from(self.producer.in_flight_count()).unwrap_or(0),
+            client_queue: usize::try_from(self.producer.client().in_flight_count()).unwrap_or(0),
             is_away: self.health.is_away(),
         };
         self.metrics.write(page, now);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rdkafka::ClientConfig;
 use waggle_flags::{BoundsError, duration_within, size};
+use waggle_kafka::{Access, SecuritySettings};
 
 /// Settings of the Kafka producer.
 #[derive(Debug, Clone, clap::Args)]
@@ -56,6 +57,8 @@ pub struct KafkaSettings {
     /// Interval of metadata requests, which show new partitions and deleted topics
     #[arg(long, default_value = "30s", value_parser = refresh, requires = "kafka_brokers")]
     pub kafka_metadata_refresh_interval: Duration,
+    #[command(flatten)]
+    pub security: SecuritySettings,
 }
 
 /// Which replicas must acknowledge.
@@ -126,10 +129,9 @@ fn refresh(text: &str) -> Result<Duration, BoundsError> {
 
 impl KafkaSettings {
     /// Settings of every client.
-    pub(super) fn client(&self, brokers: &str) -> ClientConfig {
-        let mut config = ClientConfig::new();
+    pub(super) fn client(access: &Access) -> ClientConfig {
+        let mut config = access.client_config();
         config
-            .set("bootstrap.servers", brokers)
             .set("client.id", "waggle-gateway")
             .set("socket.nagle.disable", "true")
             .set("socket.keepalive.enable", "true")
@@ -145,8 +147,8 @@ impl KafkaSettings {
     }
 
     /// Settings of the producer. The batches are complete when it gets them, so it does not linger.
-    pub(super) fn producer(&self, brokers: &str, in_flight_max_bytes: usize) -> ClientConfig {
-        let mut config = self.client(brokers);
+    pub(super) fn producer(&self, access: &Access, in_flight_max_bytes: usize) -> ClientConfig {
+        let mut config = Self::client(access);
         let all = self.kafka_acks == Acks::All;
         let message_max = self
             .kafka_record_max_bytes

@@ -7,7 +7,6 @@ use std::{
 };
 
 use rdkafka::{
-    ClientConfig,
     admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, TopicReplication},
     client::DefaultClientContext,
     error::KafkaError,
@@ -18,7 +17,8 @@ use rdkafka::{
 
 use super::{
     Inner,
-    settings::BATCH_OVERHEAD_BYTES,
+    producer::Renewal,
+    settings::{BATCH_OVERHEAD_BYTES, KafkaSettings},
     topic::{Task, TopicMetadata},
 };
 use crate::answers::problem::Problem;
@@ -36,10 +36,9 @@ const INTERNAL_PREFIX: &str = "_";
 
 pub(super) struct TopicAdmin {
     inner: Arc<Inner>,
-    /// Configuration of the clients that it uses.
-    config: ClientConfig,
     runtime: tokio::runtime::Runtime,
     refreshed: Instant,
+    renewal: Renewal,
 }
 
 /// State of a topic in the cluster.
@@ -51,14 +50,14 @@ enum TopicState {
 }
 
 impl TopicAdmin {
-    pub(super) fn new(inner: Arc<Inner>, config: ClientConfig) -> std::io::Result<Self> {
+    pub(super) fn new(inner: Arc<Inner>) -> std::io::Result<Self> {
         Ok(Self {
             inner,
-            config,
             runtime: tokio::runtime::Builder::new_current_thread()
                 .enable_time()
                 .build()?,
             refreshed: Instant::now(),
+            renewal: Renewal::new(),
         })
     }
 
@@ -77,6 +76,7 @@ impl TopicAdmin {
                 Task::Nothing => {}
                 Task::Closed => return,
             }
+            self.renewal.look(&self.inner);
             if self.inner.health.is_to_be_seen() {
                 self.check_cluster();
             } else if self.refreshed.elapsed()
@@ -128,7 +128,8 @@ impl TopicAdmin {
     }
 
     fn metadata(&self, topic: Option<&str>) -> Result<Metadata, KafkaError> {
-        let client = self.inner.producer.client();
+        let producer = self.inner.producer.client();
+        let client = producer.client();
         client.fetch_metadata(topic, self.inner.settings.kafka_delivery_timeout)
     }
 
@@ -236,9 +237,9 @@ impl TopicAdmin {
     }
 
     fn admin(&self) -> Result<AdminClient<DefaultClientContext>, KafkaError> {
-        let mut config = self.config.clone();
+        let mut config = KafkaSettings::client(&self.inner.access);
         config.set("socket.timeout.ms", MADE_WITHIN.as_millis().to_string());
-        config.create()
+        self.inner.access.admin_client(&config)
     }
 
     /// Checks whether the cluster answers and its topics have leaders.

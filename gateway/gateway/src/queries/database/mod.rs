@@ -99,7 +99,7 @@ impl Database {
         ) else {
             return Ok(None);
         };
-        let address = Address::parse(url)?;
+        let address = Address::parse(url, database.influxdb_ca.as_deref())?;
         let asking = Asking {
             flux: address.target("/api/v2/query", &[("org", org)])?,
             address,

@@ -8,7 +8,7 @@ use waggle_flags::positive_duration;
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Queries on InfluxDB")]
 pub struct DatabaseSettings {
-    /// With --backend kafka: the InfluxDB 2 that answers queries, e.g. <http://influxdb:8086>
+    /// With --backend kafka: the InfluxDB 2 that answers queries, e.g. <http://influxdb:8086> or <https://influxdb.example>
     #[arg(
         long,
         value_name = "URL",
@@ -16,6 +16,9 @@ pub struct DatabaseSettings {
         requires_all = ["influxdb_org", "influxdb_bucket", "kafka_brokers"]
     )]
     pub influxdb_url: Option<String>,
+    /// File with the certificates of authorities that sign an InfluxDB with https, in PEM; read at the start [default: the system's]
+    #[arg(long, value_name = "FILE", requires = "influxdb_url")]
+    pub influxdb_ca: Option<PathBuf>,
     /// Organization in InfluxDB
     #[arg(long, value_name = "ORG", requires = "influxdb_url")]
     pub influxdb_org: Option<String>,

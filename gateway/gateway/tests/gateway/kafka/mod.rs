@@ -3,6 +3,10 @@
 mod cluster;
 mod faults;
 mod reading;
+#[cfg(feature = "kafka-tls")]
+mod security;
+#[cfg(not(feature = "kafka-tls"))]
+mod without_tls;
 mod writing;
 
 pub(crate) use cluster::shared_broker;

@@ -1,0 +1,80 @@
+//! TLS in front of a server that speaks without it.
+
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    sync::Arc,
+    thread::JoinHandle,
+};
+
+use rustls::ServerConfig;
+use tokio::{
+    io::copy_bidirectional,
+    net::{TcpListener, TcpStream},
+    runtime,
+    sync::oneshot,
+};
+use tokio_rustls::TlsAcceptor;
+
+/// Takes connections with TLS and hands on what they carry; ends when dropped.
+pub struct TlsTerminator {
+    address: SocketAddr,
+    end: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl TlsTerminator {
+    /// Starts it on a free port, in front of a server.
+    pub fn start(config: ServerConfig, server: SocketAddr) -> Self {
+        let runtime = runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let listener = runtime
+            .block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))
+            .expect("a free port");
+        let address = listener.local_addr().expect("its address");
+        let (end, ended) = oneshot::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            runtime.block_on(async move {
+                tokio::select! {
+                    () = accept(listener, TlsAcceptor::from(Arc::new(config)), server) => {}
+                    _ = ended => {}
+                }
+            });
+        });
+        Self {
+            address,
+            end: Some(end),
+            thread: Some(thread),
+        }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for TlsTerminator {
+    fn drop(&mut self) {
+        self.end.take();
+        if let Some(thread) = self.thread.take() {
+            // A panic is on stderr already.
+            let _ = thread.join();
+        }
+    }
+}
+
+async fn accept(listener: TcpListener, acceptor: TlsAcceptor, server: SocketAddr) {
+    while let Ok((client, _)) = listener.accept().await {
+        let acceptor = acceptor.clone();
+        tokio::spawn(async move {
+            // A client that does not trust the certificate ends the connection.
+            if let (Ok(mut client), Ok(mut server)) = (
+                acceptor.accept(client).await,
+                TcpStream::connect(server).await,
+            ) {
+                let _ = copy_bidirectional(&mut client, &mut server).await;
+            }
+        });
+    }
+}
