@@ -30,29 +30,35 @@ pub(crate) fn database() -> &'static Influxdb {
 
 /// Kafka, and a producer for it.
 pub(crate) struct Log {
-    pub(crate) kafka: Mutex<Kafka>,
+    kafka: Option<Mutex<Kafka>>,
     brokers: String,
     producer: ThreadedProducer<DefaultProducerContext>,
 }
 
 impl Log {
     pub(crate) fn new(kafka: Kafka) -> Self {
-        let brokers = kafka.brokers();
-        let producer = config(&brokers)
+        let mut log = Self::of_brokers(&kafka.brokers());
+        log.kafka = Some(Mutex::new(kafka));
+        log
+    }
+
+    /// The log of a Kafka that the caller keeps.
+    pub(crate) fn of_brokers(brokers: &str) -> Self {
+        let producer = config(brokers)
             .set("enable.idempotence", "true")
             .set("linger.ms", "2")
             .set("message.timeout.ms", DEADLINE.as_millis().to_string())
             .create()
             .unwrap();
         Self {
-            kafka: Mutex::new(kafka),
-            brokers,
+            kafka: None,
+            brokers: brokers.to_owned(),
             producer,
         }
     }
 
     pub(crate) fn kafka(&self) -> MutexGuard<'_, Kafka> {
-        self.kafka.lock().unwrap()
+        self.kafka.as_ref().unwrap().lock().unwrap()
     }
 
     /// Creates a topic.

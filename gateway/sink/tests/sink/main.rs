@@ -13,3 +13,5 @@ mod lab;
 mod poison;
 #[cfg(test)]
 mod process;
+#[cfg(all(test, feature = "kafka-tls"))]
+mod security;
