@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::steps::{FEATURES, Root, cargo_program};
+use crate::steps::{FEATURES, Root, cargo_program, package_features};
 
 /// A test program of the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,12 +126,9 @@ impl Program {
 
     fn cargo_command(&self) -> String {
         let (package, target) = (&self.package, &self.target);
-        let features = match FEATURES.split_once('=') {
-            Some((_, feature)) if feature.starts_with(&format!("{package}/")) => {
-                format!(" {FEATURES}")
-            }
-            _ => String::new(),
-        };
+        let features = package_features(package)
+            .map(|features| format!(" {features}"))
+            .unwrap_or_default();
         let test = format!("cargo test -p {package}{features} {target}");
         // If one target is named, cargo does not build the examples that its tests start.
         if target.starts_with("--test") {

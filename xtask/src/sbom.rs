@@ -12,7 +12,7 @@ const LIBRARIES: [(&str, &[&str]); 2] = [
     ("waggle", &["zlib", "librdkafka", "Zstandard"]),
     (
         "waggle-gateway",
-        &["SQLite", "zlib", "librdkafka", "Zstandard"],
+        &["SQLite", "zlib", "librdkafka", "Zstandard", "OpenSSL"],
     ),
 ];
 const TARGET: &str = "x86_64-unknown-linux-gnu";

@@ -17,7 +17,19 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 /// What is checked and tested: packages have it, a build without it has less.
-pub(crate) const FEATURES: &str = "--features=waggle-cli/cluster";
+pub(crate) const FEATURES: &str =
+    "--features=waggle-cli/cluster,waggle-gateway/kafka-tls,waggle-sink/kafka-tls";
+
+/// Those of a package, for a command that is about it alone.
+pub(crate) fn package_features(package: &str) -> Option<String> {
+    let (flag, features) = FEATURES.split_once('=')?;
+    let prefix = format!("{package}/");
+    let chosen: Vec<&str> = features
+        .split(',')
+        .filter(|feature| feature.starts_with(&prefix))
+        .collect();
+    (!chosen.is_empty()).then(|| format!("{flag}={}", chosen.join(",")))
+}
 
 /// The project's folder.
 pub(crate) struct Root(PathBuf);

@@ -380,7 +380,7 @@ mod tests {
         time::Duration,
     };
 
-    use super::{FEATURES, Part, ended_within, split_alone};
+    use super::{Part, ended_within, split_alone};
     use crate::programs::{Program, Tests};
 
     /// Less than the time that a leftover process would run.
@@ -442,7 +442,7 @@ mod tests {
                 "\nfailures:\n    {name}\n\ntest result: FAILED. 0 passed; 1 failed; 0 ignored\n"
             )
         };
-        let cli = format!("-p waggle-cli {FEATURES}");
+        let cli = "-p waggle-cli --features=waggle-cli/cluster";
         let all = format!("cargo build {cli} --examples && cargo test {cli} --test it");
         let command = format!("{all} -- --exact load::ends");
         check(&program, &failed("load::ends"), &[&command]);

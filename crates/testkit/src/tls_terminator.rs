@@ -34,14 +34,8 @@ impl TlsTerminator {
             .expect("a free port");
         let address = listener.local_addr().expect("its address");
         let (end, ended) = oneshot::channel::<()>();
-        let thread = std::thread::spawn(move || {
-            runtime.block_on(async move {
-                tokio::select! {
-                    () = accept(listener, TlsAcceptor::from(Arc::new(config)), server) => {}
-                    _ = ended => {}
-                }
-            });
-        });
+        let accepting = accept(listener, TlsAcceptor::from(Arc::new(config)), server);
+        let thread = std::thread::spawn(move || runtime.block_on(run(accepting, ended)));
         Self {
             address,
             end: Some(end),
@@ -64,17 +58,26 @@ impl Drop for TlsTerminator {
     }
 }
 
+async fn run(accepting: impl Future<Output = ()>, ended: oneshot::Receiver<()>) {
+    tokio::select! {
+        () = accepting => {}
+        _ = ended => {}
+    }
+}
+
 async fn accept(listener: TcpListener, acceptor: TlsAcceptor, server: SocketAddr) {
     while let Ok((client, _)) = listener.accept().await {
-        let acceptor = acceptor.clone();
-        tokio::spawn(async move {
-            // A client that does not trust the certificate ends the connection.
-            if let (Ok(mut client), Ok(mut server)) = (
-                acceptor.accept(client).await,
-                TcpStream::connect(server).await,
-            ) {
-                let _ = copy_bidirectional(&mut client, &mut server).await;
-            }
-        });
+        tokio::spawn(relay(client, acceptor.clone(), server));
+    }
+}
+
+/// A client that does not trust the certificate ends the connection.
+async fn relay(client: TcpStream, acceptor: TlsAcceptor, server: SocketAddr) {
+    let (client, server) = (
+        acceptor.accept(client).await,
+        TcpStream::connect(server).await,
+    );
+    if let (Ok(mut client), Ok(mut server)) = (client, server) {
+        let _ = copy_bidirectional(&mut client, &mut server).await;
     }
 }

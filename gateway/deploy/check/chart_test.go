@@ -37,6 +37,14 @@ var made = map[string][]string{
 		"Deployment gateway", "Deployment sink", "HorizontalPodAutoscaler gateway", "PodDisruptionBudget gateway",
 		"PodDisruptionBudget sink", "ScaledObject sink", "Service gateway", "ServiceAccount",
 	},
+	"secured.yaml": {
+		"Deployment gateway", "Deployment sink", "HorizontalPodAutoscaler gateway", "NetworkPolicy gateway", "NetworkPolicy sink",
+		"PodDisruptionBudget gateway", "PodDisruptionBudget sink", "ScaledObject sink", "Service gateway", "ServiceAccount",
+	},
+	"token.yaml": {
+		"Deployment gateway", "Deployment sink", "HorizontalPodAutoscaler gateway", "PodDisruptionBudget gateway",
+		"PodDisruptionBudget sink", "Service gateway", "ServiceAccount",
+	},
 	"everything.yaml": {
 		"Deployment gateway", "Deployment sink", "HorizontalPodAutoscaler gateway", "NetworkPolicy gateway", "NetworkPolicy sink",
 		"PodDisruptionBudget gateway", "PodDisruptionBudget sink", "ScaledObject sink", "Service gateway", "Service sink",

@@ -101,6 +101,12 @@ func checkImage(t *testing.T, file string) {
 	}
 }
 
+// The base image has none for the Kafka client.
+func TestImageHasItsOwnOpenSSL(t *testing.T) {
+	text := readDockerfile(t, dockerfiles[0])
+	is(t, "the feature is built", bytes.Contains(text, []byte("--package waggle-gateway --features kafka-tls-vendored ")), true)
+}
+
 // Files that the build does not need, above all secrets, do not reach the builder.
 func TestContextIsSmall(t *testing.T) {
 	ignored := ignoredFiles(t)

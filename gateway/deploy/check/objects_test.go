@@ -289,3 +289,41 @@ func is[T comparable](t *testing.T, what string, found, expected T) {
 		t.Errorf("%s: expected %v, found %v", what, expected, found)
 	}
 }
+
+// What the flags name is mounted from existing secrets, of which a change arrives: no subPath.
+func TestKafkaFilesAreMounted(t *testing.T) {
+	for file, expected := range map[string][]string{
+		"secured.yaml": {
+			"kafka-password-file: kafka-user/secret", "kafka-ca: kafka-authority/authority.pem",
+			"kafka-certificate: kafka-client/tls.crt", "kafka-key: kafka-client/tls.key",
+		},
+		"token.yaml": {"kafka-token-file: token for kafka.example"},
+	} {
+		for component, deployed := range read(t, render(t, example(t, file)())).Deployments {
+			pod := deployed.Spec.Template.Spec
+			files := map[string]string{}
+			for _, volume := range pod.Volumes {
+				if volume.Projected == nil {
+					continue
+				}
+				is(t, "mode", *volume.Projected.DefaultMode, 0o440)
+				for _, source := range volume.Projected.Sources {
+					if token := source.ServiceAccountToken; token != nil {
+						files["/run/secrets/kafka/"+token.Path] = "token for " + token.Audience
+						continue
+					}
+					for _, item := range source.Secret.Items {
+						files["/run/secrets/kafka/"+item.Path] = source.Secret.Name + "/" + item.Key
+					}
+				}
+			}
+			for _, mount := range pod.Containers[0].VolumeMounts {
+				is(t, mount.Name+" has a subPath", mount.SubPath, "")
+			}
+			for _, pair := range expected {
+				name, _, _ := strings.Cut(pair, ": ")
+				is(t, component+" of "+file, name+": "+files[flag(pod.Containers[0], name)], pair)
+			}
+		}
+	}
+}

@@ -3,8 +3,14 @@ package check
 import (
 	"bufio"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
 	"debug/elf"
+	"encoding/pem"
 	"fmt"
+	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -20,8 +26,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Libraries of the base image: those of Debian's libc6 and libgcc-s1.
-var librariesOfBase = []string{"ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1", "libc.so.6", "libdl.so.2", "libgcc_s.so.1", "libm.so.6", "libpthread.so.0", "librt.so.1"}
+// Libraries of the base image: those of Debian's libc6 and libgcc-s1. OpenSSL is the machine's in the program of the tests, and built into
+// that of the image (TestImageHasItsOwnOpenSSL).
+var librariesOfBase = []string{"ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1", "libc.so.6", "libcrypto.so.3", "libdl.so.2", "libgcc_s.so.1", "libm.so.6", "libpthread.so.0", "librt.so.1", "libssl.so.3"}
 
 func TestLibraries(t *testing.T) {
 	program, err := elf.Open(gateway(t))
@@ -72,6 +79,7 @@ func TestProgramsStart(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(folder, "clients.yaml"), []byte("clients: []\n"), 0o400); err != nil {
 			t.Fatal(err)
 		}
+		writeKafkaFiles(t, folder)
 		admin := freeAddress(t)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
@@ -144,18 +152,53 @@ func onThisMachine(container corev1.Container, folder, admin string) []string {
 		"clients":             filepath.Join(folder, "clients.yaml"),
 		"store":               filepath.Join(folder, "store.db"),
 		"kafka-brokers":       "127.0.0.1:1",
-		"influxdb-url":        "http://127.0.0.1:1",
+		"kafka-password-file": filepath.Join(folder, "token"),
+		"kafka-token-file":    filepath.Join(folder, "token"),
+		"kafka-ca":            filepath.Join(folder, "certificate"),
+		"kafka-certificate":   filepath.Join(folder, "certificate"),
+		"kafka-key":           filepath.Join(folder, "key"),
+		"influxdb-ca":         filepath.Join(folder, "certificate"),
 		"workers":             "1",
 	}
 	arguments := []string{}
 	for _, argument := range container.Args {
-		name, _, _ := strings.Cut(strings.TrimPrefix(argument, "--"), "=")
+		name, value, _ := strings.Cut(strings.TrimPrefix(argument, "--"), "=")
+		if name == "influxdb-url" {
+			scheme, _, _ := strings.Cut(value, "://")
+			argument = "--influxdb-url=" + scheme + "://127.0.0.1:1"
+		}
 		if value, known := instead[name]; known {
 			argument = fmt.Sprintf("--%s=%s", name, value)
 		}
 		arguments = append(arguments, argument)
 	}
 	return arguments
+}
+
+// A certificate that signs itself, and its key.
+func writeKafkaFiles(t *testing.T, folder string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	certificate, err := x509.CreateCertificate(rand.Reader, &template, &template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, block := range map[string]*pem.Block{
+		"certificate": {Type: "CERTIFICATE", Bytes: certificate},
+		"key":         {Type: "PRIVATE KEY", Bytes: private},
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), pem.EncodeToMemory(block), 0o400); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // The address that a program prints; empty if it ends before that.

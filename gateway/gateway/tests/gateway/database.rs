@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::Value;
-use waggle_testkit::Influxdb;
+use waggle_testkit::{Influxdb, TlsTerminator, tls::Authority};
 
 use crate::support::{Answer, Gateway, kafka_command, store, wait_until};
 
@@ -316,6 +316,35 @@ fn slow_queries_time_out_and_do_not_block_other_calls() {
 }
 
 #[test]
+fn a_database_over_https_is_queried_if_its_authority_is_trusted() {
+    let influxdb = Influxdb::start();
+    write(&influxdb, "m f=1i 1700000000000000000");
+    let authority = Authority::new("authority of InfluxDB");
+    let terminator = TlsTerminator::start(authority.server(), influxdb.address());
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ca.pem");
+    let check = |pem: &str, expected: u16| {
+        std::fs::write(&file, pem).unwrap();
+        let flags = [
+            format!(
+                "--influxdb-url=https://localhost:{}",
+                terminator.address().port()
+            ),
+            format!("--influxdb-org={}", influxdb.org()),
+            format!("--influxdb-bucket={}", influxdb.bucket()),
+            format!("--influxdb-ca={}", file.display()),
+        ];
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        let mut command = kafka_command("127.0.0.1:1", &flags);
+        let gateway = Gateway::start_by(command.env("INFLUX_TOKEN", influxdb.token()));
+        let answer = gateway.get("/api/v1/query?topic=t&measurement=m");
+        assert_eq!(answer.status, expected, "{}", answer.body);
+    };
+    check(&authority.pem, 200);
+    check(&Authority::new("another").pem, 502);
+}
+
+#[test]
 fn missing_flags_are_named() {
     let (_folder, file) = store();
     let kafka = |flags: &[&str]| kafka_command("127.0.0.1:1", flags);
@@ -333,8 +362,21 @@ fn missing_flags_are_named() {
             "/nowhere",
         ),
         (
-            kafka(&["--influxdb-url=https://a", all[1], all[2]]),
+            kafka(&["--influxdb-url=ftp://a", all[1], all[2]]),
             "http://",
+        ),
+        (
+            kafka(&[&all[..], &["--influxdb-ca=/no-authorities"]].concat()),
+            "https://",
+        ),
+        (
+            kafka(&[
+                "--influxdb-url=https://a",
+                all[1],
+                all[2],
+                "--influxdb-ca=/no-authorities",
+            ]),
+            "reading /no-authorities",
         ),
         (kafka(&["--query-pass-through"]), "--influxdb-url"),
         (kafka(&["--query-concurrency=3"]), "--influxdb-url"),

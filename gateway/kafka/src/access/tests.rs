@@ -1,3 +1,5 @@
+//! Flags and files, and the configuration from them.
+
 use std::collections::HashMap;
 
 use clap::Parser;

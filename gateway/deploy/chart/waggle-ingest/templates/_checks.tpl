@@ -19,6 +19,10 @@
     {{- $wrong = append $wrong "sink.enabled is true; expected false, as backend is embedded: there is no Kafka to read from" -}}
   {{- end -}}
 {{- end -}}
+{{- $wrong = concat $wrong (include "waggle-ingest.kafkaChecks" . | fromJsonArray) -}}
+{{- if and .Values.influxdb.caSecret.name (not (hasPrefix "https://" .Values.influxdb.url)) -}}
+  {{- $wrong = append $wrong "influxdb.caSecret.name is set; expected an influxdb.url that begins with https://" -}}
+{{- end -}}
 {{- $queries := include "waggle-ingest.queries" . -}}
 {{- if or .Values.sink.enabled $queries -}}
   {{- $needs := ternary "the sink needs it (sink.enabled is true)" "the gateway's queries need it (gateway.query.enabled is true)" .Values.sink.enabled -}}
@@ -52,7 +56,7 @@
     {{- $wrong = append $wrong (printf "%s.minReplicas is %d; expected at most maxReplicas, which is %d" $at (int $scaling.minReplicas) (int $scaling.maxReplicas)) -}}
   {{- end -}}
 {{- end -}}
-{{- range $component, $own := dict "gateway" (list "listen" "admin-listen" "influxdb-url" "influxdb-org" "influxdb-bucket" "influxdb-token-file" "query-pass-through" "backend" "store" "workers" "drain-timeout" "kafka-brokers" "kafka-topic-prefix" "kafka-partitions" "kafka-replicas") "sink" (list "admin-listen" "kafka-brokers" "topic" "topic-prefix" "group" "influxdb-url" "influxdb-org" "influxdb-bucket" "token" "influxdb-token-file" "drain-timeout") -}}
+{{- range $component, $own := dict "gateway" (list "listen" "admin-listen" "influxdb-url" "influxdb-org" "influxdb-bucket" "influxdb-token-file" "query-pass-through" "backend" "store" "workers" "drain-timeout" "kafka-brokers" "kafka-security-protocol" "kafka-sasl-mechanism" "kafka-username" "kafka-password-file" "kafka-token-file" "kafka-ca" "kafka-certificate" "kafka-key" "influxdb-ca" "kafka-topic-prefix" "kafka-partitions" "kafka-replicas") "sink" (list "admin-listen" "kafka-brokers" "kafka-security-protocol" "kafka-sasl-mechanism" "kafka-username" "kafka-password-file" "kafka-token-file" "kafka-ca" "kafka-certificate" "kafka-key" "influxdb-ca" "topic" "topic-prefix" "group" "influxdb-url" "influxdb-org" "influxdb-bucket" "token" "influxdb-token-file" "drain-timeout") -}}
   {{- range $name := keys (index $.Values $component).flags | sortAlpha -}}
     {{- if has $name $own -}}
       {{- $wrong = append $wrong (printf "%s.flags.%s: the chart sets this flag from another value" $component $name) -}}

@@ -91,7 +91,7 @@ pub(crate) struct Inner {
     pub(crate) topics: Topics,
     pub(crate) latest: Arc<Latest>,
     access: Arc<Access>,
-    producer: CurrentProducer,
+    producer: CurrentProducer<Acknowledging>,
     in_flight_max_bytes: usize,
     sender: Mutex<Sender>,
     flights: Flights,

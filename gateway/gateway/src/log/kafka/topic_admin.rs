@@ -1,8 +1,8 @@
-//! The thread for topic metadata: creates topics, notices new partitions and deleted topics, and checks whether an unavailable
-//! cluster is back. It may block on answers, so that no other thread does.
+//! The thread for topic metadata: creates topics, notices new partitions, deleted topics and changed credentials, and checks whether
+//! an unavailable cluster is back. It may block on answers, so that no other thread does.
 
 use std::{
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
@@ -17,7 +17,8 @@ use rdkafka::{
 
 use super::{
     Inner,
-    producer::Renewal,
+    acknowledging::Acknowledging,
+    producer::{Renewal, create, release},
     settings::{BATCH_OVERHEAD_BYTES, KafkaSettings},
     topic::{Task, TopicMetadata},
 };
@@ -27,7 +28,7 @@ use crate::answers::problem::Problem;
 const ROUND: Duration = Duration::from_millis(100);
 /// Timeout for creating a topic, until all its partitions have leaders.
 const MADE_WITHIN: Duration = Duration::from_secs(10);
-/// Interval of checks for the leaders of a new topic.
+/// Interval of checks for the leaders of a new topic, and for the end of what is in flight.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Longest name of a topic in Kafka.
 const NAME_MAX_BYTES: usize = 249;
@@ -76,7 +77,8 @@ impl TopicAdmin {
                 Task::Nothing => {}
                 Task::Closed => return,
             }
-            self.renewal.look(&self.inner);
+            let inner = &self.inner;
+            self.renewal.look(&inner.access, || replace_producer(inner));
             if self.inner.health.is_to_be_seen() {
                 self.check_cluster();
             } else if self.refreshed.elapsed()
@@ -296,6 +298,36 @@ impl TopicAdmin {
             }
         }
     }
+}
+
+/// Makes a new producer, which sends after what is in flight has its outcome, so that records stay in order.
+fn replace_producer(inner: &Arc<Inner>) -> Result<(), KafkaError> {
+    let context = Acknowledging {
+        access: Arc::clone(&inner.access),
+        health: Arc::clone(&inner.health),
+        latest: Arc::clone(&inner.latest),
+        inner: OnceLock::from(Arc::downgrade(inner)),
+    };
+    let client = create(
+        &inner.access,
+        &inner.settings,
+        inner.in_flight_max_bytes,
+        context,
+    )?;
+    inner.sender().is_held = true;
+    let begun = Instant::now();
+    // Late batches are given up, so this ends.
+    while inner.flights.count() > 0 && begun.elapsed() < 2 * inner.settings.kafka_delivery_timeout {
+        std::thread::sleep(LOOK_EVERY);
+    }
+    let mut sender = inner.sender();
+    let replaced = inner.producer.replace(client);
+    sender.is_held = false;
+    inner.send_gathered(&mut sender);
+    drop(sender);
+    inner.health.doubt();
+    release(replaced);
+    Ok(())
 }
 
 /// The problem while the cluster is unavailable.

@@ -77,11 +77,6 @@ pub enum AccessError {
         file: PathBuf,
         expected: &'static str,
     },
-    #[error("{flag}: {file}: {problem}", flag = TOKEN_FLAG)]
-    Token {
-        file: PathBuf,
-        problem: &'static str,
-    },
     #[error("{flag}: {file}: the token expired {seconds} s ago", flag = TOKEN_FLAG)]
     TokenExpired { file: PathBuf, seconds: u64 },
 }
@@ -191,20 +186,26 @@ impl Access {
             });
         };
         let token = read_secret(TOKEN_FLAG, file)?;
-        jwt::oauth_token(token, SystemTime::now()).map_err(|error| match error {
-            TokenError::Unprintable => AccessError::Token {
-                file: file.clone(),
-                problem: "expected a token of visible ASCII characters",
-            },
-            TokenError::Expired(ago) => AccessError::TokenExpired {
-                file: file.clone(),
-                seconds: ago.as_secs(),
-            },
-        })
+        jwt::oauth_token(token, SystemTime::now()).map_err(|error| token_error(file, &error))
     }
 
     fn secrets(&self) -> MutexGuard<'_, Secrets> {
         self.secrets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn token_error(file: &Path, error: &TokenError) -> AccessError {
+    let file = file.to_owned();
+    match error {
+        TokenError::Unprintable => AccessError::Content {
+            flag: TOKEN_FLAG,
+            file,
+            expected: "a token of visible ASCII characters",
+        },
+        TokenError::Expired(ago) => AccessError::TokenExpired {
+            file,
+            seconds: ago.as_secs(),
+        },
     }
 }
 
