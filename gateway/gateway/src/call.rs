@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::{Router, body::Body};
+use axum::{Router, body::Body, response::IntoResponse};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Method, Request, Uri, header};
 use http_body_util::BodyExt;
@@ -13,11 +13,12 @@ use crate::{
     calls::{AnswerMemory, RestOfPage},
     clients::identity::caller::Caller,
     http1::{self, Persistence},
+    influx::{self, Protocol, refusal::Refusal},
     metrics::Call,
     shared::Shared,
 };
 
-/// The only call here with a body.
+/// One of the calls here with a body; the other one is that of InfluxDB.
 pub(crate) const QUERY_PATH: &str = "/api/v1/query";
 const QUERY_MAX_BYTES: usize = 64 * 1024;
 
@@ -27,6 +28,8 @@ pub(crate) struct Owned {
     /// Counts the body as in flight.
     _in_flight: Option<InFlight>,
     call: Call,
+    /// That of InfluxDB in which the client speaks.
+    protocol: Option<Protocol>,
     /// HEAD: the answer's body is not sent.
     head_only: bool,
     /// What the client asked for.
@@ -60,6 +63,7 @@ impl Owned {
             request: converted,
             _in_flight: in_flight,
             call: call(head.target),
+            protocol: Protocol::from_target(head.target),
             head_only: head.method == "HEAD",
             persistence: head.persistence,
         }
@@ -79,7 +83,8 @@ impl Drop for InFlight {
 }
 
 fn reads_body(request: &Request<Body>) -> bool {
-    request.method() == Method::POST && request.uri().path() == QUERY_PATH
+    let path = request.uri().path();
+    request.method() == Method::POST && matches!(path, QUERY_PATH | influx::V1_QUERY_PATH)
 }
 
 fn keep(body: &[u8], shared: &Arc<Shared>) -> Result<(Body, InFlight), Problem> {
@@ -132,7 +137,10 @@ pub(crate) async fn answer(router: &Router, owned: Owned) -> Answered {
             Ok(response) => response,
             Err(never) => match never {},
         },
-        Err(problem) => axum::response::IntoResponse::into_response(problem),
+        Err(problem) => match owned.protocol {
+            None => problem.into_response(),
+            Some(protocol) => Refusal::new(protocol, &problem, b"").into_response(),
+        },
     };
     let (mut parts, body) = response.into_parts();
     let held = parts.extensions.remove::<Arc<AnswerMemory>>();
@@ -227,7 +235,7 @@ fn call(target: &str) -> Call {
         Call::Query
     } else if path.starts_with("/documentation") {
         Call::Documentation
-    } else if matches!(path, "/healthz" | "/readyz" | "/metrics") {
+    } else if matches!(path, "/healthz" | "/readyz" | "/metrics") || influx::is_probe(path) {
         Call::Admin
     } else {
         Call::Other

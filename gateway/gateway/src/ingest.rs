@@ -13,7 +13,7 @@ use waggle_record::{
     line_protocol::{self, Line},
 };
 
-use crate::{answers::problem::Problem, http1};
+use crate::{answers::problem::Problem, influx::Unit};
 
 /// Longest name of a topic.
 pub(crate) const TOPIC_MAX_BYTES: usize = 200;
@@ -28,15 +28,7 @@ pub(crate) struct Ingest<'a> {
 /// The topic and query of a target, if it is `/api/v1/topics/{topic}/records`, possibly in absolute form, which every server
 /// accepts (RFC 9112, section 3.2.2).
 pub(crate) fn records_target(target: &str) -> Option<Ingest<'_>> {
-    let path = if target.starts_with('/') {
-        target
-    } else {
-        let (scheme, rest) = target.split_once("://")?;
-        let is_http = ["http", "https"].map(|known| scheme.eq_ignore_ascii_case(known));
-        is_http.contains(&true).then_some(())?;
-        &rest[memchr::memchr3(b'/', b'?', b'#', rest.as_bytes())?..]
-    };
-    let rest = path.strip_prefix("/api/v1/topics/")?;
+    let rest = origin_form(target)?.strip_prefix("/api/v1/topics/")?;
     let end = memchr::memchr(b'/', rest.as_bytes())?;
     let query = match rest[end..].strip_prefix("/records")? {
         "" => "",
@@ -46,6 +38,17 @@ pub(crate) fn records_target(target: &str) -> Option<Ingest<'_>> {
         topic: &rest[..end],
         query,
     })
+}
+
+/// Path and query of a target that is a path or a URL of http.
+pub(crate) fn origin_form(target: &str) -> Option<&str> {
+    if target.starts_with('/') {
+        return Some(target);
+    }
+    let (scheme, rest) = target.split_once("://")?;
+    let is_http = ["http", "https"].map(|known| scheme.eq_ignore_ascii_case(known));
+    is_http.contains(&true).then_some(())?;
+    Some(&rest[memchr::memchr3(b'/', b'?', b'#', rest.as_bytes())?..])
 }
 
 /// Refuses an invalid topic name.
@@ -161,39 +164,64 @@ pub(crate) trait Intake<'a> {
     fn add(&mut self, line: &Line<'a>, time_ns: i64) -> Result<(), Problem>;
 }
 
+/// A body without its coding, and what says how to read it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Content<'a> {
+    pub(crate) body: &'a [u8],
+    pub(crate) kind: Kind<'a>,
+}
+
+/// What says how to read a body.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Kind<'a> {
+    /// Query and Content-Type of a request.
+    Typed {
+        query: &'a str,
+        content_type: Option<&'a [u8]>,
+    },
+    /// It is line protocol with times of this unit, as clients of InfluxDB send it.
+    Lines(Unit),
+}
+
 /// The records of a body, as text with one line for each.
 pub(crate) struct Body<'a> {
     text: Cow<'a, [u8]>,
-    precision: Precision,
+    unit: Unit,
     /// Whether no type says that it is line protocol.
     is_assumed: bool,
 }
 
-/// Checks the request's format; other formats are converted to line protocol.
-pub(crate) fn body<'a>(query: &str, request: &http1::Request<'a, '_>) -> Result<Body<'a>, Problem> {
+/// Checks the format of a body; other formats are converted to line protocol.
+pub(crate) fn body(content: Content<'_>) -> Result<Body<'_>, Problem> {
+    let Content { body, kind } = content;
+    let (query, content_type) = match kind {
+        Kind::Typed {
+            query,
+            content_type,
+        } => (query, content_type),
+        Kind::Lines(unit) => {
+            return Ok(Body {
+                text: Cow::Borrowed(body),
+                unit,
+                is_assumed: false,
+            });
+        }
+    };
     let precision = precision(query)?;
-    if let Some(encoding) = request.head.content_encoding
-        && !encoding.eq_ignore_ascii_case(b"identity")
-    {
-        return Err(Problem::new(
-            415,
-            "the only Content-Encoding taken is identity",
-        ));
-    }
-    let records = match format(request.head.content_type)? {
+    let records = match format(content_type)? {
         format @ (Format::LineProtocol | Format::Unknown) => {
             return Ok(Body {
-                text: Cow::Borrowed(request.body),
-                precision,
+                text: Cow::Borrowed(body),
+                unit: Unit::Precision(precision),
                 is_assumed: format == Format::Unknown,
             });
         }
-        Format::Json => waggle_record::json::read(request.body, precision),
-        Format::Ndjson => waggle_record::ndjson::read(request.body, precision),
+        Format::Json => waggle_record::json::read(body, precision),
+        Format::Ndjson => waggle_record::ndjson::read(body, precision),
     };
     Ok(Body {
         text: Cow::Owned(as_lines(&records.map_err(Problem::mistakes)?)?),
-        precision: Precision::Nanoseconds,
+        unit: Unit::Precision(Precision::Nanoseconds),
         is_assumed: false,
     })
 }
@@ -218,7 +246,7 @@ impl Body<'_> {
         let mut count = 0;
         let latest = clock.latest.load(Ordering::Relaxed);
         for line in line_protocol::lines(&self.text) {
-            let read = line.and_then(|line| line.time_ns(self.precision).map(|time| (line, time)));
+            let read = line.and_then(|line| self.unit.time_ns(&line).map(|time| (line, time)));
             match read {
                 Ok((line, Some(time))) if time > latest => {
                     mistakes.push(Mistake::new(line.number, 1, AHEAD.to_owned()));

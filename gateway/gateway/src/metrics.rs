@@ -15,6 +15,8 @@ use waggle_service::metrics::{Histogram, Page};
 #[repr(usize)]
 pub(crate) enum Call {
     PutRecords,
+    /// By a call of InfluxDB.
+    WriteInflux,
     ReadRecords,
     Latest,
     Query,
@@ -23,8 +25,9 @@ pub(crate) enum Call {
     Other,
 }
 
-const CALLS: [&str; 7] = [
+const CALLS: [&str; 8] = [
     "put_records",
+    "write_influx",
     "read_records",
     "latest",
     "query",

@@ -33,9 +33,13 @@ pub struct Settings {
     /// Number of threads that serve connections
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub workers: u32,
-    /// Maximum size of a request body, in bytes
+    /// Maximum size of a request body, in bytes; also of one in gzip or zstd when it is decoded
     #[arg(long, default_value_t = 8 * 1024 * 1024, value_parser = size(1..=1 << 30))]
     pub body_max_bytes: usize,
+    /// Maximum number of times that a body in gzip or zstd may be as large, decoded, as it was sent; above it 413. Up to 64 KiB any
+    /// ratio is taken
+    #[arg(long, default_value_t = 100, value_parser = size(1..=1 << 20))]
+    pub body_max_ratio: usize,
     /// Maximum size of a request head, in bytes
     #[arg(long, default_value_t = 16 * 1024, value_parser = size(128..=1 << 20))]
     pub head_max_bytes: usize,

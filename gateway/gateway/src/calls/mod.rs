@@ -2,6 +2,7 @@
 
 mod admin;
 mod documentation;
+mod influx_calls;
 pub(crate) mod latest;
 mod optional;
 mod parameters;
@@ -31,6 +32,10 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use crate::{
     answers::problem::{PlacedProblem, Problem, ProblemBody},
     call::QUERY_PATH,
+    influx::{
+        self, Protocol,
+        refusal::{Refusal, V1Error, V2Error, V3Error, V3Mistake},
+    },
     ingest,
     settings::{BackendName, Settings},
     shared::Shared,
@@ -51,10 +56,16 @@ pub(crate) use store_read::AnswerMemory;
             stored, unless the problem says that records may be in the log nevertheless: a broker has not acknowledged them in \
             time, or the store failed during a commit.",
     ),
-    paths(records::write_records),
-    components(schemas(ProblemBody, PlacedProblem)),
+    paths(
+        records::write_records,
+        influx_calls::write_v1,
+        influx_calls::write_v2,
+        influx_calls::write_v3
+    ),
+    components(schemas(ProblemBody, PlacedProblem, V1Error, V2Error, V3Error, V3Mistake)),
     tags(
         (name = "records", description = "Write records to a topic and read them back"),
+        (name = "influxdb", description = "What clients of InfluxDB write by, unchanged: a database or bucket is a topic"),
         (name = "query", description = "Query records by measurement, time and tags"),
         (name = "topics", description = "Delete topics"),
         (name = "admin", description = "Health, readiness, metrics"),
@@ -82,6 +93,10 @@ fn documented_routes(settings: &Settings) -> OpenApiRouter<Arc<Shared>> {
     if is_served(OptionalCall::DeleteTopic) {
         router = router.routes(routes!(topics::delete_topic));
     }
+    router = router
+        .routes(routes!(influx_calls::query))
+        .routes(routes!(influx_calls::ping))
+        .routes(routes!(influx_calls::health));
     // They have a listener of their own.
     if settings.admin_listen.is_none() {
         router = router.merge(admin_routes());
@@ -102,12 +117,11 @@ fn described_writes() -> utoipa::openapi::OpenApi {
     let mut api = Api::openapi();
     // One function documents both methods; their names must differ.
     for item in api.paths.paths.values_mut() {
-        if let Some(put) = &mut item.put {
-            put.operation_id = Some("put_records".to_owned());
-        }
-        if let Some(post) = &mut item.post {
-            post.operation_id = Some("post_records".to_owned());
-        }
+        let (Some(put), Some(post)) = (&mut item.put, &mut item.post) else {
+            continue;
+        };
+        put.operation_id = Some("put_records".to_owned());
+        post.operation_id = Some("post_records".to_owned());
     }
     api
 }
@@ -145,7 +159,7 @@ fn add_identity(api: &mut utoipa::openapi::OpenApi) {
         ("429", "The client is above its budget"),
     ];
     for (path, item) in &mut api.paths.paths {
-        if matches!(&**path, "/healthz" | "/readyz") {
+        if matches!(&**path, "/healthz" | "/readyz") || influx::is_probe(path) {
             continue;
         }
         for operation in [
@@ -202,7 +216,7 @@ pub(crate) fn admin_router(shared: &Arc<Shared>) -> Router {
 /// Answers a request whose path has no route.
 async fn refuse_request(shared: State<Arc<Shared>>, method: Method, uri: Uri) -> Response {
     // The connections serve writes of records, so that their path may have no route.
-    if ingest::records_target(uri.path()).is_some() {
+    if ingest::records_target(uri.path()).is_some() || influx::is_write_path(uri.path()) {
         return refuse_method(shared, method, uri).await;
     }
     let call = OptionalCall::from_request(&method, uri.path());
@@ -216,18 +230,24 @@ async fn refuse_request(shared: State<Arc<Shared>>, method: Method, uri: Uri) ->
 async fn refuse_method(shared: State<Arc<Shared>>, method: Method, uri: Uri) -> Response {
     let settings = &shared.settings;
     let call = OptionalCall::from_request(&method, uri.path());
-    let mut response = match call.and_then(|call| call.refusal_reason(settings)) {
-        Some(reason) => Problem::new(405, reason).into_response(),
-        None => method_not_allowed(method, uri.clone())
-            .await
-            .into_response(),
+    let problem = match call.and_then(|call| call.refusal_reason(settings)) {
+        Some(reason) => Problem::new(405, reason),
+        None => method_not_allowed(method, uri.clone()).await,
     };
-    if ingest::records_target(uri.path()).is_some() {
-        let allowed = if OptionalCall::ReadRecords.is_served(settings) {
-            "GET,HEAD,POST,PUT"
-        } else {
-            "POST,PUT"
-        };
+    let mut response = match Protocol::from_path(uri.path()) {
+        Some(protocol) => Refusal::new(protocol, &problem, b"").into_response(),
+        None => problem.into_response(),
+    };
+    let allowed = if influx::is_write_path(uri.path()) {
+        Some("POST")
+    } else if ingest::records_target(uri.path()).is_none() {
+        None
+    } else if OptionalCall::ReadRecords.is_served(settings) {
+        Some("GET,HEAD,POST,PUT")
+    } else {
+        Some("POST,PUT")
+    };
+    if let Some(allowed) = allowed {
         let headers = response.headers_mut();
         headers.insert(header::ALLOW, HeaderValue::from_static(allowed));
     }

@@ -36,6 +36,20 @@ schemas! {
         .max_length(Some(TOPIC_MAX_BYTES));
     /// A unit of time, as `Precision::from_name` takes it.
     PrecisionName = text().enum_values(Some(["ns", "n", "us", "u", "ms", "s"]));
+    /// A database of InfluxDB, or a bucket, that stands for a topic: `topic` or `topic/policy`.
+    Database = text()
+        .pattern(Some(r"^(?:[A-Za-z0-9_-]|\.[A-Za-z0-9_-]|\.\.[A-Za-z0-9._-])[A-Za-z0-9._-]*(?:/[A-Za-z0-9._-]*)?$"))
+        .max_length(Some(TOPIC_MAX_BYTES));
+    Policy = text().pattern(Some("^[A-Za-z0-9._-]*$")).max_length(Some(TOPIC_MAX_BYTES));
+    /// A statement of the only kind that is answered.
+    CreateDatabase = text()
+        .pattern(Some(r#"^CREATE DATABASE "(?:[A-Za-z0-9_-]|\.[A-Za-z0-9_-])[A-Za-z0-9._-]{0,190}"$"#));
+    V1Precision = text().enum_values(Some(["", "n", "ns", "u", "us", "ms", "s", "m", "h"]));
+    V2Precision = text().enum_values(Some(["", "ns", "us", "ms", "s"]));
+    V3Precision =
+        text().enum_values(Some(["", "auto", "nanosecond", "microsecond", "millisecond", "second"]));
+    Consistency = text().enum_values(Some(["", "all", "any", "one", "quorum"]));
+    TrueOrFalse = text().enum_values(Some(["", "true", "false"]));
     /// Names separated by commas, at least one.
     Names = text().pattern(Some("^[^,]+(?:,[^,]+)*$"));
     /// Any text but an empty one.

@@ -4,6 +4,7 @@
 //! line for the outcome. Any other call is a barrier: it starts when all earlier ones are answered, and later ones are read when
 //! it is answered (RFC 9112, section 9.3.2, lets only safe methods overtake).
 
+mod due;
 mod handshake;
 mod take;
 mod wait;
@@ -25,13 +26,12 @@ use crate::{
     clients::admission::Admission,
     clients::identity::{caller::CallerOfConnection, certificate::Certificate},
     http1::{self, Persistence, Reader, SLOTS, Slots, Step},
-    log::{
-        cycle::{Cycle, Share},
-        ticket::Fate,
-    },
+    influx::Protocol,
+    log::{cycle::Cycle, ticket::Fate},
     metrics::{Call, add},
     worker::Worker,
 };
+use due::{Answer, Content, Due, Refused};
 pub(crate) use handshake::serve_encrypted;
 use take::{Arrived, Out, Taken, take};
 use wait::Ended;
@@ -41,30 +41,6 @@ pub(crate) use wait::linger;
 const INPUT_BYTES: usize = 16 * 1024;
 /// Reading pauses while more than this waits to be sent.
 const OUT_PAUSE_BYTES: usize = 256 * 1024;
-
-/// An answer due, in the order of requests.
-struct Due {
-    call: Call,
-    answer: Answer,
-    body_bytes: usize,
-    records: u32,
-    persistence: Persistence,
-    content: Content,
-}
-
-/// Whether the body of a problem is sent.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Content {
-    Sent,
-    /// As for HEAD.
-    Withheld,
-}
-
-enum Answer {
-    /// The outcome of this share of a cycle.
-    Log(Rc<Cycle>, Share),
-    Problem(Box<Problem>),
-}
 
 /// What the connection does with further input.
 enum Intake {
@@ -300,16 +276,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 received,
                 expects_continue,
             }) => {
-                self.receive_body(received, expects_continue);
+                if let Err(problem) = self.receive_body(received, expects_continue) {
+                    self.refuse(offset, problem);
+                }
                 Phase::Body
             }
             Ok(Step::Http2) => {
-                self.refuse(Problem::new(505, "HTTP/2 is not served; use HTTP/1.1"));
+                self.refuse(
+                    offset,
+                    Problem::new(505, "HTTP/2 is not served; use HTTP/1.1"),
+                );
                 Phase::Idle
             }
             Err(refusal) => {
                 let is_head = self.reader.is_head(&self.input[offset..]);
-                self.refuse(Problem::new(refusal.status, refusal.problem));
+                self.refuse(offset, Problem::new(refusal.status, refusal.problem));
                 if let (true, Some(due)) = (is_head, self.due.back_mut()) {
                     due.content = Content::Withheld;
                 }
@@ -325,20 +306,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     /// Counts what has arrived of a body, or refuses it.
-    fn receive_body(&mut self, received: usize, expects_continue: bool) {
+    fn receive_body(&mut self, received: usize, expects_continue: bool) -> Result<(), Problem> {
         let more = received.saturating_sub(self.received);
         if more > 0 {
             let in_flight = &self.admission.client().in_flight;
             if !in_flight.take(more) {
                 let problem =
                     "this client has sent too much of bodies that are not complete; try again";
-                self.refuse(Problem::new(429, problem));
-                return;
+                return Err(Problem::new(429, problem));
             }
             if !self.worker.shared.reserve(more, received) {
                 in_flight.give_back(more);
-                self.refuse(Problem::new(503, "too many bytes are in flight; try again"));
-                return;
+                let problem = "too many bytes are in flight; try again";
+                return Err(Problem::new(503, problem));
             }
         }
         self.received += more;
@@ -347,18 +327,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             self.out.extend_from_slice(answer::CONTINUE);
             self.continued = true;
         }
+        Ok(())
     }
 
-    /// Answers with a problem after all due answers, and closes.
-    fn refuse(&mut self, problem: Problem) {
+    /// Answers the request at `offset` with a problem after all due answers, and closes.
+    fn refuse(&mut self, offset: usize, problem: Problem) {
         let body_bytes = self.take_received();
+        let protocol = Protocol::from_input(&self.input[offset..]);
         self.due.push_back(Due {
             call: Call::Other,
-            answer: Answer::Problem(Box::new(problem)),
+            answer: Answer::Refused(Refused::new(protocol, problem, b"")),
             body_bytes,
             records: 0,
             persistence: Persistence::Closed,
             content: Content::Sent,
+            protocol,
         });
         self.intake = Intake::Closed;
     }
@@ -373,7 +356,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 Answer::Log(cycle, share) => match cycle.fate(*share) {
                     Fate::Pending => break,
                     Fate::Durable => {
-                        canned.no_content(&mut self.out, due.persistence);
+                        match due.protocol {
+                            None => canned.no_content(&mut self.out, due.persistence),
+                            Some(protocol) => {
+                                protocol.no_content(&canned, &mut self.out, due.persistence);
+                            }
+                        }
                         records += u64::from(due.records);
                         204
                     }
@@ -381,21 +369,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                         let problem = cycle
                             .refusal()
                             .unwrap_or_else(|| worker.shared.backend.write_problem(fate));
-                        canned.problem(&mut self.out, &problem, due.persistence);
-                        problem.status
+                        let refused = Refused::new(due.protocol, problem, b"");
+                        refused.write(due, &canned, &mut self.out)
                     }
                 },
-                Answer::Problem(problem) => {
-                    let body = canned.problem_head(&mut self.out, problem, due.persistence);
-                    if due.content == Content::Sent {
-                        self.out.extend_from_slice(&body);
-                    }
-                    problem.status
-                }
+                Answer::Refused(refused) => refused.write(due, &canned, &mut self.out),
             };
             worker.metrics.count_answer(due.call, status);
             released += due.body_bytes;
-            if due.call == Call::PutRecords {
+            if matches!(due.call, Call::PutRecords | Call::WriteInflux) {
                 received += due.body_bytes as u64;
             }
             self.due.pop_front();

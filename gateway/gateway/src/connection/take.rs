@@ -1,12 +1,15 @@
 //! Dispatch of a request: its records are staged for the log, or it is kept for the router.
 
-use super::{Answer, Content, Due};
+use super::{Answer, Content, Due, Refused};
 use crate::{
     answers::problem::Problem,
     call,
     calls::latest,
     clients::identity::caller::CallerOfConnection,
-    http1, ingest,
+    encoding::{self, Coding},
+    http1::{self, Head, Sender},
+    influx::{self, Protocol},
+    ingest::{self, Kind},
     log::backend::{By, NotStaged},
     metrics::Call,
     worker::Worker,
@@ -25,15 +28,16 @@ pub(super) enum Taken {
 }
 
 /// The answer to a request that its sender may not send.
-fn refusal(head: &http1::Head<'_, '_>, problem: Problem) -> Due {
-    let is_write = ingest::records_target(head.target).is_some();
+fn refusal(head: &Head<'_, '_>, problem: Problem) -> Due {
+    let is_put = ingest::records_target(head.target).is_some();
+    let protocol = Protocol::from_target(head.target);
     Due {
-        call: if is_write {
-            Call::PutRecords
-        } else {
-            Call::Other
+        call: match protocol {
+            _ if is_put => Call::PutRecords,
+            Some(_) if influx::write_call(head).is_some() => Call::WriteInflux,
+            _ => Call::Other,
         },
-        answer: Answer::Problem(Box::new(problem)),
+        answer: Answer::Refused(Refused::new(protocol, problem, b"")),
         body_bytes: 0,
         records: 0,
         persistence: head.persistence,
@@ -42,6 +46,7 @@ fn refusal(head: &http1::Head<'_, '_>, problem: Problem) -> Due {
         } else {
             Content::Sent
         },
+        protocol,
     }
 }
 
@@ -71,7 +76,7 @@ pub(super) fn take(
         received,
     } = arrived;
     let head = &request.head;
-    if let Err(problem) = caller.judge(head) {
+    if let Err(problem) = judge(worker, caller, head) {
         worker.shared.release(received);
         return Taken::Records(refusal(head, problem));
     }
@@ -89,50 +94,176 @@ pub(super) fn take(
         "PUT" | "POST" => ingest::records_target(head.target),
         _ => None,
     };
-    let Some(target) = target else {
-        worker.shared.release(received);
-        return Taken::Call(Box::new(call::Owned::new(
-            request,
-            &worker.shared,
-            &caller.caller,
-        )));
+    if let Some(target) = target {
+        let kind = Kind::Typed {
+            query: target.query,
+            content_type: head.content_type,
+        };
+        let write = Write {
+            topic: target.topic,
+            content: ingest::Content {
+                body: request.body,
+                kind,
+            },
+            protocol: None,
+        };
+        return take_records(worker, caller, arrived, write);
+    }
+    if let Some((protocol, query)) = influx::write_call(head) {
+        return match influx::read_write(protocol, query) {
+            Ok(asked) => {
+                let write = Write {
+                    topic: &asked.topic,
+                    content: ingest::Content {
+                        body: request.body,
+                        kind: Kind::Lines(asked.unit),
+                    },
+                    protocol: Some(protocol),
+                };
+                take_records(worker, caller, arrived, write)
+            }
+            Err(problem) => {
+                worker.shared.release(received);
+                Taken::Records(refusal(head, problem))
+            }
+        };
+    }
+    worker.shared.release(received);
+    Taken::Call(Box::new(call::Owned::new(
+        request,
+        &worker.shared,
+        &caller.caller,
+    )))
+}
+
+/// Judges a request by its head, in which a client of InfluxDB may have its token elsewhere.
+fn judge(
+    worker: &Worker,
+    caller: &mut CallerOfConnection,
+    head: &Head<'_, '_>,
+) -> Result<(), Problem> {
+    if worker.shared.gate.identities.is_some()
+        && let Some(authorization) = influx::authorization(head)
+    {
+        let sender = Sender {
+            authorization: Some(&authorization),
+            ..head.sender
+        };
+        return caller.judge(&Head { sender, ..*head });
+    }
+    caller.judge(head)
+}
+
+/// The records of a request, and where they go.
+#[derive(Clone, Copy)]
+struct Write<'a> {
+    topic: &'a str,
+    content: ingest::Content<'a>,
+    /// `None` for the gateway's own call.
+    protocol: Option<Protocol>,
+}
+
+/// Stages the records of a request, if its sender may write them and there is room for them.
+fn take_records(
+    worker: &Worker,
+    caller: &CallerOfConnection,
+    arrived: &Arrived<'_, '_>,
+    write: Write<'_>,
+) -> Taken {
+    let &Arrived {
+        ref request,
+        received,
+    } = arrived;
+    let (head, shared) = (&request.head, &worker.shared);
+    let refuse = |counted: usize, problem| {
+        shared.release(counted);
+        Taken::Records(refusal(head, problem))
     };
-    let taken = |answer, body_bytes, records| {
+    let coding = match admit(caller, request, write.topic) {
+        Ok(coding) => coding,
+        Err(problem) => return refuse(received, problem),
+    };
+    let body_bytes = request.body.len();
+    let more = body_bytes.saturating_sub(received);
+    if more > 0 && !shared.reserve(more, body_bytes) {
+        let problem = Problem::new(503, "too many bytes are in flight; try again");
+        return refuse(received, problem);
+    }
+    shared.release(received.saturating_sub(body_bytes));
+    let Some(coding) = coding else {
+        return stage(worker, caller, head, write);
+    };
+    let text = encoding::decode(coding, request.body, shared);
+    shared.release(body_bytes);
+    let text = match text {
+        Ok(text) => text,
+        Err(problem) => return refuse(0, problem),
+    };
+    // A budget is of what was sent, decoded: it could be had a hundred times over otherwise.
+    if let Err(problem) = caller.count_bytes(text.len()) {
+        return refuse(text.len(), problem);
+    }
+    let content = ingest::Content {
+        body: &text,
+        ..write.content
+    };
+    stage(worker, caller, head, Write { content, ..write })
+}
+
+/// Whether the sender may write this; returns the coding of the body. The bytes of one without a coding are counted.
+fn admit(
+    caller: &CallerOfConnection,
+    request: &http1::Request<'_, '_>,
+    topic: &str,
+) -> Result<Option<Coding>, Problem> {
+    caller.caller.check_write(topic)?;
+    let coding = encoding::coding(request.head.content_encoding)?;
+    if coding.is_none() {
+        caller.count_bytes(request.body.len())?;
+    }
+    Ok(coding)
+}
+
+/// Stages records whose bytes are counted as in flight.
+fn stage(
+    worker: &Worker,
+    caller: &CallerOfConnection,
+    head: &Head<'_, '_>,
+    write: Write<'_>,
+) -> Taken {
+    let Write {
+        topic,
+        content,
+        protocol,
+    } = write;
+    let taken = |answer, records| {
         Taken::Records(Due {
-            call: Call::PutRecords,
+            call: match protocol {
+                None => Call::PutRecords,
+                Some(_) => Call::WriteInflux,
+            },
             answer,
-            body_bytes,
+            body_bytes: content.body.len(),
             records,
             persistence: head.persistence,
             content: Content::Sent,
+            protocol,
         })
     };
-    let judged = caller.caller.check_write(target.topic);
-    if let Err(problem) = judged.and_then(|()| caller.count_bytes(request.body.len())) {
-        worker.shared.release(received);
-        return Taken::Records(refusal(head, problem));
-    }
-    let body_bytes = request.body.len();
-    let more = body_bytes.saturating_sub(received);
-    if more > 0 && !worker.shared.reserve(more, body_bytes) {
-        worker.shared.release(received);
-        let problem = Problem::new(503, "too many bytes are in flight; try again");
-        return taken(Answer::Problem(Box::new(problem)), 0, 0);
-    }
-    worker.shared.release(received.saturating_sub(body_bytes));
     let by = By {
         shared: &worker.shared,
         caller: &caller.caller,
     };
-    let staged = worker.staged.borrow_mut().stage(by, target, request);
+    let staged = worker.staged.borrow_mut().stage(by, topic, content);
     match staged {
-        Ok((share, records)) => taken(Answer::Log(worker.cycle(), share), body_bytes, records),
+        Ok((share, records)) => taken(Answer::Log(worker.cycle(), share), records),
         Err(NotStaged::Problem(problem)) => {
-            taken(Answer::Problem(Box::new(problem)), body_bytes, 0)
+            let refused = Refused::new(protocol, problem, content.body);
+            taken(Answer::Refused(refused), 0)
         }
         Err(NotStaged::NoTopicYet) => {
-            worker.shared.release(body_bytes);
-            Taken::NoTopicYet(target.topic.into())
+            worker.shared.release(content.body.len());
+            Taken::NoTopicYet(topic.into())
         }
     }
 }

@@ -201,7 +201,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return Err(Ended);
         }
         self.timed_out = true;
-        self.refuse(Problem::new(408, "the request did not arrive in time"));
+        // What was answered is drained, so that this request is at the start.
+        self.refuse(0, Problem::new(408, "the request did not arrive in time"));
         Ok(true)
     }
 

@@ -202,7 +202,7 @@ impl<'a> Facts<'a> {
                 self.sender.fetch_site = Some(value);
             }
             14 if name.eq_ignore_ascii_case("content-length") => self.content_length(value)?,
-            16 if name.eq_ignore_ascii_case("content-encoding") => self.content_encoding(value),
+            16 if name.eq_ignore_ascii_case("content-encoding") => self.content_encoding(value)?,
             17 if name.eq_ignore_ascii_case("transfer-encoding") => {
                 self.transfer_encoding(value)?
             }
@@ -237,12 +237,11 @@ impl<'a> Facts<'a> {
         Ok(())
     }
 
-    /// Several fields are one list (RFC 9110, section 5.3): a coding that is not identity remains.
-    fn content_encoding(&mut self, value: &'a [u8]) {
-        let is_coded = |value: &&[u8]| !value.eq_ignore_ascii_case(b"identity");
-        if !self.content_encoding.as_ref().is_some_and(is_coded) {
-            self.content_encoding = Some(value);
+    fn content_encoding(&mut self, value: &'a [u8]) -> Result<(), Refusal> {
+        if self.content_encoding.replace(value).is_some() {
+            return Err(refuse(415, "more than one Content-Encoding"));
         }
+        Ok(())
     }
 
     fn content_length(&mut self, value: &[u8]) -> Result<(), Refusal> {

@@ -11,7 +11,11 @@ mod documents;
 #[cfg(test)]
 mod durability;
 #[cfg(test)]
+mod encodings;
+#[cfg(test)]
 mod identity;
+#[cfg(test)]
+mod influx;
 #[cfg(test)]
 mod jwt;
 #[cfg(test)]

@@ -80,17 +80,17 @@ fn check(gateway: &Gateway, flags: &[&str], count: usize) {
 #[test]
 fn exactly_the_documented_calls_are_served() {
     let (_folder, file) = store();
-    check(&Gateway::start(&file, &[]), &[], 11);
+    check(&Gateway::start(&file, &[]), &[], 17);
     let (_folder, file) = store();
     let flags = ["--latest-max-series=0"];
-    check(&Gateway::start(&file, &flags), &flags, 10);
-    check(&kafka_gateway(&[]), &ON_KAFKA, 9);
+    check(&Gateway::start(&file, &flags), &flags, 16);
+    check(&kafka_gateway(&[]), &ON_KAFKA, 15);
     let flags = [&ON_KAFKA[..], &WITH_DATABASE].concat();
-    check(&kafka_gateway(&WITH_DATABASE), &flags, 10);
+    check(&kafka_gateway(&WITH_DATABASE), &flags, 16);
     let pass = ["--query-pass-through"];
     let flags = [&flags[..], &pass].concat();
     let gateway = kafka_gateway(&[&WITH_DATABASE[..], &pass].concat());
-    check(&gateway, &flags, 11);
+    check(&gateway, &flags, 17);
 }
 
 #[test]

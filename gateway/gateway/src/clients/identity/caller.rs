@@ -9,7 +9,7 @@ use super::{
     jwt::{self, Refused},
     pages, token,
 };
-use crate::{answers::problem::Problem, clients::client::Client, http1::Head};
+use crate::{answers::problem::Problem, clients::client::Client, http1::Head, influx};
 
 /// Who sends a request.
 #[derive(Clone)]
@@ -273,5 +273,5 @@ fn find_by_authorization(identities: &Identities, authorization: &[u8]) -> Resul
 
 /// Probes of the process have no token, and learn nothing.
 fn is_open_to_all(target: &str) -> bool {
-    matches!(target, "/healthz" | "/readyz")
+    matches!(target, "/healthz" | "/readyz") || influx::is_probe(target)
 }

@@ -6,8 +6,7 @@ use crate::{
     answers::problem::Problem,
     clients::identity::audit::Event,
     clients::identity::caller::Caller,
-    http1,
-    ingest::{self, Ingest, Nowhere},
+    ingest::{self, Content, Nowhere},
     log::{
         cycle::Share,
         kafka, store,
@@ -57,33 +56,33 @@ pub(crate) struct Embedded {
 }
 
 impl Staged {
-    /// Adds the request's records to the cycle, all or none of them; returns their share and number.
+    /// Adds the records of a request to the cycle, all or none of them; returns their share and number.
     pub(crate) fn stage(
         &mut self,
         by: By<'_>,
-        target: Ingest<'_>,
-        request: &http1::Request<'_, '_>,
+        topic: &str,
+        content: Content<'_>,
     ) -> Result<(Share, u32), NotStaged> {
         let shared = by.shared;
         match (&shared.backend, self) {
             (Backend::Embedded(store), Self::Embedded(staged)) => {
-                Ok(staged.stage(store, by, target, request)?)
+                Ok(staged.stage(store, by, topic, content)?)
             }
             (Backend::Kafka(log), Self::Kafka(staging)) => {
-                let Some(topic) = staging.topic(target.topic, &log.topics) else {
+                let Some(topic) = staging.topic(topic, &log.topics) else {
                     // A request without records must not create a topic, so the body is parsed first.
-                    ingest::check_topic(target.topic)?;
-                    ingest::body(target.query, request)?.give(&mut Nowhere, &shared.clock)?;
-                    if !log.topics.is_known(target.topic) {
+                    ingest::check_topic(topic)?;
+                    ingest::body(content)?.give(&mut Nowhere, &shared.clock)?;
+                    if !log.topics.is_known(topic) {
                         if shared.settings.kafka.kafka_create_topics {
-                            by.caller.check_create(target.topic)?;
+                            by.caller.check_create(topic)?;
                         }
                         by.caller.client.name_topic()?;
                     }
-                    log.ask_for(target.topic)?;
+                    log.ask_for(topic)?;
                     return Err(NotStaged::NoTopicYet);
                 };
-                let body = ingest::body(target.query, request)?;
+                let body = ingest::body(content)?;
                 let mut adding = staging.add_to(&topic);
                 let count = body.give(&mut adding, &shared.clock)?;
                 let parts = adding.keep();
@@ -120,25 +119,24 @@ impl Embedded {
         &mut self,
         store: &Store,
         by: By<'_>,
-        target: Ingest<'_>,
-        request: &http1::Request<'_, '_>,
+        topic: &str,
+        content: Content<'_>,
     ) -> Result<(Share, u32), Problem> {
         let shared = by.shared;
-        let known = self.topic(target.topic, store);
+        let known = self.topic(topic, store);
         if known.is_none() {
-            ingest::check_topic(target.topic)?;
+            ingest::check_topic(topic)?;
         }
-        let body = ingest::body(target.query, request)?;
+        let body = ingest::body(content)?;
         let slot = match known {
             Some(slot) => slot,
             // A request without records must not create a topic, so the body is parsed first.
             None => {
                 body.give(&mut Nowhere, &shared.clock)?;
-                by.caller.check_create(target.topic)?;
+                by.caller.check_create(topic)?;
                 by.caller.client.name_topic()?;
-                let slot = store.topics.slot(target.topic);
+                let slot = store.topics.slot(topic);
                 let slot = slot.map_err(|_| Problem::too_many_topics())?;
-                let topic = target.topic;
                 by.caller.note(Event::TopicCreated { topic });
                 slot
             }
