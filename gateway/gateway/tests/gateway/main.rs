@@ -17,6 +17,8 @@ mod identity;
 #[cfg(test)]
 mod influx;
 #[cfg(test)]
+mod influx_clients;
+#[cfg(test)]
 mod jwt;
 #[cfg(test)]
 mod kafka;
