@@ -3,6 +3,7 @@
 use std::{
     fs,
     path::Path,
+    process::Command,
     sync::{Arc, Mutex, PoisonError, Weak},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -147,4 +148,24 @@ fn a_database_with_a_certificate_of_another_authority_is_not_trusted() {
     let sink = Sink::start(&flags, database().token());
     sink.wait_for_readyz(503, "invalid peer certificate");
     check_secret(&sink, database().token());
+}
+
+#[test]
+fn flags_that_contradict_each_other_are_refused_at_the_start() {
+    let flags = [
+        "--kafka-brokers=127.0.0.1:1",
+        "--topic=t",
+        "--influxdb-url=http://127.0.0.1:1",
+        "--influxdb-org=lab",
+        "--influxdb-bucket=b",
+        "--kafka-security-protocol=sasl_ssl",
+    ];
+    let output = Command::new(env!("CARGO_BIN_EXE_waggle-sink"))
+        .args(flags)
+        .env("INFLUX_TOKEN", "token")
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("--kafka-sasl-mechanism: expected"), "{text}");
 }
