@@ -79,7 +79,7 @@ func TestProgramsStart(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(folder, "clients.yaml"), []byte("clients: []\n"), 0o400); err != nil {
 			t.Fatal(err)
 		}
-		writeKafkaFiles(t, folder)
+		writeCertificate(t, folder)
 		admin := freeAddress(t)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
@@ -158,6 +158,9 @@ func onThisMachine(container corev1.Container, folder, admin string) []string {
 		"kafka-certificate":   filepath.Join(folder, "certificate"),
 		"kafka-key":           filepath.Join(folder, "key"),
 		"influxdb-ca":         filepath.Join(folder, "certificate"),
+		"tls-cert":            filepath.Join(folder, "certificate"),
+		"tls-key":             filepath.Join(folder, "key"),
+		"tls-client-ca":       filepath.Join(folder, "certificate"),
 		"workers":             "1",
 	}
 	arguments := []string{}
@@ -176,7 +179,7 @@ func onThisMachine(container corev1.Container, folder, admin string) []string {
 }
 
 // A certificate that signs itself, and its key.
-func writeKafkaFiles(t *testing.T, folder string) {
+func writeCertificate(t *testing.T, folder string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

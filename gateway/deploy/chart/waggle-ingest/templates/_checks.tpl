@@ -23,6 +23,14 @@
 {{- if and .Values.influxdb.caSecret.name (not (hasPrefix "https://" .Values.influxdb.url)) -}}
   {{- $wrong = append $wrong "influxdb.caSecret.name is set; expected an influxdb.url that begins with https://" -}}
 {{- end -}}
+{{- with .Values.gateway -}}
+  {{- if and (not .clientsSecret.name) (ne .tls.clientCertificates "required") (not .insecure) -}}
+    {{- $wrong = append $wrong "gateway.clientsSecret.name is empty; expected the name of a secret with the file of clients, or gateway.insecure true: every client in the cluster can write and read then" -}}
+  {{- end -}}
+  {{- if and (ne .tls.clientCertificates "none") (not .tls.secret.name) -}}
+    {{- $wrong = append $wrong (printf "gateway.tls.clientCertificates is %s; expected gateway.tls.secret.name" .tls.clientCertificates) -}}
+  {{- end -}}
+{{- end -}}
 {{- $queries := include "waggle-ingest.queries" . -}}
 {{- if or .Values.sink.enabled $queries -}}
   {{- $needs := ternary "the sink needs it (sink.enabled is true)" "the gateway's queries need it (gateway.query.enabled is true)" .Values.sink.enabled -}}
@@ -56,7 +64,7 @@
     {{- $wrong = append $wrong (printf "%s.minReplicas is %d; expected at most maxReplicas, which is %d" $at (int $scaling.minReplicas) (int $scaling.maxReplicas)) -}}
   {{- end -}}
 {{- end -}}
-{{- range $component, $own := dict "gateway" (list "listen" "admin-listen" "influxdb-url" "influxdb-org" "influxdb-bucket" "influxdb-token-file" "query-pass-through" "backend" "store" "workers" "drain-timeout" "kafka-brokers" "kafka-security-protocol" "kafka-sasl-mechanism" "kafka-username" "kafka-password-file" "kafka-token-file" "kafka-ca" "kafka-certificate" "kafka-key" "influxdb-ca" "kafka-topic-prefix" "kafka-partitions" "kafka-replicas") "sink" (list "admin-listen" "kafka-brokers" "kafka-security-protocol" "kafka-sasl-mechanism" "kafka-username" "kafka-password-file" "kafka-token-file" "kafka-ca" "kafka-certificate" "kafka-key" "influxdb-ca" "topic" "topic-prefix" "group" "influxdb-url" "influxdb-org" "influxdb-bucket" "token" "influxdb-token-file" "drain-timeout") -}}
+{{- range $component, $own := dict "gateway" (list "listen" "admin-listen" "clients" "insecure" "tls-cert" "tls-key" "tls-client-ca" "tls-client-auth" "influxdb-url" "influxdb-org" "influxdb-bucket" "influxdb-token-file" "query-pass-through" "backend" "store" "workers" "drain-timeout" "kafka-brokers" "kafka-security-protocol" "kafka-sasl-mechanism" "kafka-username" "kafka-password-file" "kafka-token-file" "kafka-ca" "kafka-certificate" "kafka-key" "influxdb-ca" "kafka-topic-prefix" "kafka-partitions" "kafka-replicas") "sink" (list "admin-listen" "kafka-brokers" "kafka-security-protocol" "kafka-sasl-mechanism" "kafka-username" "kafka-password-file" "kafka-token-file" "kafka-ca" "kafka-certificate" "kafka-key" "influxdb-ca" "topic" "topic-prefix" "group" "influxdb-url" "influxdb-org" "influxdb-bucket" "token" "influxdb-token-file" "drain-timeout") -}}
   {{- range $name := keys (index $.Values $component).flags | sortAlpha -}}
     {{- if has $name $own -}}
       {{- $wrong = append $wrong (printf "%s.flags.%s: the chart sets this flag from another value" $component $name) -}}

@@ -85,7 +85,7 @@ fn write_system(workspace: &Workspace, registry: &Registry) {
     )
     .unwrap();
     let values = format!(
-        "image: {{ repository: '{}/waggle/gateway' }}\nbackend: embedded\ngateway:\n  replicas: 1\n  autoscaling: {{ enabled: false }}\n  \
+        "image: {{ repository: '{}/waggle/gateway' }}\nbackend: embedded\ngateway:\n  insecure: true\n  replicas: 1\n  autoscaling: {{ enabled: false }}\n  \
          preStopSeconds: 1\n  store: {{ size: 1Gi }}\n  resources: {{ requests: {{ cpu: 100m, memory: 64Mi }}, limits: {{ cpu: '1', \
          memory: 512Mi }} }}\nsink: {{ enabled: false }}\n",
         registry.address()
