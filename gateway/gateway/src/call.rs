@@ -13,7 +13,7 @@ use crate::{
     calls::{AnswerMemory, RestOfPage},
     clients::identity::caller::Caller,
     http1::{self, Persistence},
-    influx::{self, Protocol, refusal::Refusal},
+    ingest::influx::{self, Protocol, refusal::Refusal},
     metrics::Call,
     shared::Shared,
 };

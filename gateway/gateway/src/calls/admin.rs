@@ -9,7 +9,7 @@ use axum::{
 use http::header;
 use waggle_service::metrics::MEDIA_TYPE;
 
-use crate::{answers::problem::Problem, exposition::exposition, shared::Shared};
+use crate::{answers::problem::Problem, metrics::exposition::exposition, shared::Shared};
 
 /// Liveness
 #[utoipa::path(

@@ -22,11 +22,13 @@ use super::{
 use crate::{
     answers::problem::Problem,
     clients::identity::caller::Caller,
-    influx::{
-        self, Protocol, Statement, VERSION, VERSION_FIELD,
-        refusal::{Refusal, V1Error, V2Error, V3Error},
+    ingest::{
+        check_topic,
+        influx::{
+            self, Protocol, Statement, VERSION, VERSION_FIELD,
+            refusal::{Refusal, V1Error, V2Error, V3Error},
+        },
     },
-    ingest::check_topic,
     settings::{BackendName, Settings},
     shared::Shared,
 };

@@ -32,11 +32,13 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use crate::{
     answers::problem::{PlacedProblem, Problem, ProblemBody},
     call::QUERY_PATH,
-    influx::{
-        self, Protocol,
-        refusal::{Refusal, V1Error, V2Error, V3Error, V3Mistake},
+    ingest::{
+        self,
+        influx::{
+            self, Protocol,
+            refusal::{Refusal, V1Error, V2Error, V3Error, V3Mistake},
+        },
     },
-    ingest,
     settings::{BackendName, Settings},
     shared::Shared,
 };

@@ -5,7 +5,7 @@ use std::{borrow::Cow, rc::Rc};
 use crate::{
     answers::{answer::Canned, problem::Problem},
     http1::Persistence,
-    influx::{Protocol, refusal::Refusal},
+    ingest::influx::{Protocol, refusal::Refusal},
     log::cycle::{Cycle, Share},
     metrics::Call,
 };

@@ -26,7 +26,7 @@ use crate::{
     clients::admission::Admission,
     clients::identity::{caller::CallerOfConnection, certificate::Certificate},
     http1::{self, Persistence, Reader, SLOTS, Slots, Step},
-    influx::Protocol,
+    ingest::influx::Protocol,
     log::{cycle::Cycle, ticket::Fate},
     metrics::{Call, add},
     worker::Worker,

@@ -6,10 +6,12 @@ use crate::{
     call,
     calls::latest,
     clients::identity::caller::CallerOfConnection,
-    encoding::{self, Coding},
     http1::{self, Head, Sender},
-    influx::{self, Protocol},
-    ingest::{self, Kind},
+    ingest::{
+        self, Kind,
+        encoding::{self, Coding},
+        influx::{self, Protocol},
+    },
     log::backend::{By, NotStaged},
     metrics::Call,
     worker::Worker,
@@ -236,34 +238,32 @@ fn stage(
         content,
         protocol,
     } = write;
-    let taken = |answer, records| {
-        Taken::Records(Due {
-            call: match protocol {
-                None => Call::PutRecords,
-                Some(_) => Call::WriteInflux,
-            },
-            answer,
-            body_bytes: content.body.len(),
-            records,
-            persistence: head.persistence,
-            content: Content::Sent,
-            protocol,
-        })
-    };
     let by = By {
         shared: &worker.shared,
         caller: &caller.caller,
     };
     let staged = worker.staged.borrow_mut().stage(by, topic, content);
-    match staged {
-        Ok((share, records)) => taken(Answer::Log(worker.cycle(), share), records),
+    let (answer, records) = match staged {
+        Ok((share, records)) => (Answer::Log(worker.cycle(), share), records),
         Err(NotStaged::Problem(problem)) => {
             let refused = Refused::new(protocol, problem, content.body);
-            taken(Answer::Refused(refused), 0)
+            (Answer::Refused(refused), 0)
         }
         Err(NotStaged::NoTopicYet) => {
             worker.shared.release(content.body.len());
-            Taken::NoTopicYet(topic.into())
+            return Taken::NoTopicYet(topic.into());
         }
-    }
+    };
+    Taken::Records(Due {
+        call: match protocol {
+            None => Call::PutRecords,
+            Some(_) => Call::WriteInflux,
+        },
+        answer,
+        body_bytes: content.body.len(),
+        records,
+        persistence: head.persistence,
+        content: Content::Sent,
+        protocol,
+    })
 }

@@ -52,8 +52,8 @@ fn check_ledger(lab: &Lab, topic: &str) {
     }
     records.sort_by_key(|record| record["time"].as_i64());
     assert_eq!(records.len() as i64, RECORDS, "{topic}");
-    for (index, found) in (0..).zip(&records) {
-        assert_eq!(found, &record(index), "{topic}");
+    for (index, stored) in (0..).zip(&records) {
+        assert_eq!(stored, &record(index), "{topic}");
     }
 }
 

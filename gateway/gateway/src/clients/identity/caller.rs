@@ -9,7 +9,7 @@ use super::{
     jwt::{self, Refused},
     pages, token,
 };
-use crate::{answers::problem::Problem, clients::client::Client, http1::Head, influx};
+use crate::{answers::problem::Problem, clients::client::Client, http1::Head, ingest::influx};
 
 /// Who sends a request.
 #[derive(Clone)]

@@ -14,7 +14,7 @@ pub(crate) enum Unit {
 
 impl Unit {
     /// The name in version 1: `n`, `ns`, `u`, `us`, `ms`, `s`, `m`, `h`.
-    pub(super) fn from_v1_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_v1_name(name: &str) -> Option<Self> {
         match name {
             "m" => Some(Self::Minutes),
             "h" => Some(Self::Hours),
@@ -23,14 +23,14 @@ impl Unit {
     }
 
     /// The name in version 2: `ns`, `us`, `ms`, `s`.
-    pub(super) fn from_v2_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_v2_name(name: &str) -> Option<Self> {
         let is_short = matches!(name, "n" | "u");
         let precision = Precision::from_name(name).filter(|_| !is_short);
         precision.map(Self::Precision)
     }
 
     /// The name in version 3.
-    pub(super) fn from_v3_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_v3_name(name: &str) -> Option<Self> {
         let precision = match name {
             "auto" => return Some(Self::Guessed),
             "second" => Precision::Seconds,
@@ -62,22 +62,19 @@ impl Unit {
         let (seconds, plural) = match self {
             Self::Minutes => (60, "minutes"),
             Self::Hours => (3600, "hours"),
-            Self::Guessed | Self::Precision(_) => return line.time_ns(guessed(number)),
+            Self::Guessed | Self::Precision(_) => return line.time_ns(guess_precision(number)),
         };
         let time = number.checked_mul(seconds * 1_000_000_000);
         let time = time.filter(|time| (TIME_MIN_NS..=TIME_MAX_NS).contains(time));
-        let mistake = || {
-            let problem = format!(
-                "expected a time between 1677-09-21 and 2262-04-11, found {number} {plural}"
-            );
-            Mistake::new(line.number, 1, problem)
-        };
-        time.map(Some).ok_or_else(mistake)
+        time.map(Some).ok_or_else(|| {
+            let range = "expected a time between 1677-09-21 and 2262-04-11";
+            Mistake::new(line.number, 1, format!("{range}, found {number} {plural}"))
+        })
     }
 }
 
 /// The unit of a number that is a time of these decades.
-fn guessed(number: i64) -> Precision {
+fn guess_precision(number: i64) -> Precision {
     match number.unsigned_abs() / 1_000_000_000 {
         0..5 => Precision::Seconds,
         5..5_000 => Precision::Milliseconds,

@@ -1,6 +1,14 @@
-//! The call that writes records: recognizes its requests and turns their bodies into entries of the log.
+//! The calls that write records: recognizes requests of the gateway's own one and turns bodies into entries of the log.
+//!
+//! `influx` has the calls of InfluxDB, `encoding` decodes compressed bodies, [`Unit`] is that of times.
 //!
 //! This is the gateway's hot path: in the steady state a body of line protocol is checked and copied once, without allocation.
+
+pub(crate) mod encoding;
+pub(crate) mod influx;
+mod unit;
+
+pub(crate) use unit::Unit;
 
 use std::{
     borrow::Cow,
@@ -13,7 +21,7 @@ use waggle_record::{
     line_protocol::{self, Line},
 };
 
-use crate::{answers::problem::Problem, influx::Unit};
+use crate::answers::problem::Problem;
 
 /// Longest name of a topic.
 pub(crate) const TOPIC_MAX_BYTES: usize = 200;

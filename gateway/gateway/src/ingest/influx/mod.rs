@@ -6,13 +6,11 @@
 mod create_database;
 mod parameters;
 pub(crate) mod refusal;
-mod unit;
 
 use std::borrow::Cow;
 
 pub(crate) use create_database::{Statement, read_statement};
 pub(crate) use parameters::{form_value, read_write};
-pub(crate) use unit::Unit;
 
 use crate::{
     answers::answer::{AnswerHead, Canned},

@@ -5,8 +5,11 @@ use std::borrow::Cow;
 use percent_encoding::percent_decode_str;
 use waggle_record::Precision;
 
-use super::{Protocol, Unit};
-use crate::{answers::problem::Problem, ingest};
+use super::Protocol;
+use crate::{
+    answers::problem::Problem,
+    ingest::{self, Unit},
+};
 
 /// The retention policy that a database of version 1 has by default.
 const DEFAULT_POLICY: &str = "autogen";
@@ -43,12 +46,12 @@ pub(crate) fn read_write(protocol: Protocol, query: &str) -> Result<Write<'_>, P
 pub(crate) fn form_value<'a>(form: &'a str, name: &str) -> Option<Cow<'a, str>> {
     let pairs = form.split('&');
     let mut pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-    let (_, value) = pairs.find(|(key, _)| decoded(key).as_deref() == Some(name))?;
-    decoded(value)
+    let (_, value) = pairs.find(|(key, _)| decode(key).as_deref() == Some(name))?;
+    decode(value)
 }
 
 /// A text of a query or form without its escapes; `None` if it is not UTF-8.
-fn decoded(text: &str) -> Option<Cow<'_, str>> {
+fn decode(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains('+') {
         return percent_decode_str(text).decode_utf8().ok();
     }
@@ -65,12 +68,12 @@ impl<'a> Parameters<'a> {
         let mut pairs: Vec<(&'static str, Cow<'a, str>)> = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let name = decoded(name);
+            let name = decode(name);
             let name = known.iter().find(|known| name.as_deref() == Some(known));
             let Some(&name) = name else {
                 continue;
             };
-            let Some(value) = decoded(value) else {
+            let Some(value) = decode(value) else {
                 return Err(Problem::new(400, format!("{name} is not UTF-8")));
             };
             if pairs.iter().any(|(other, _)| *other == name) {
@@ -228,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_forms_are_decoded() {
+    fn values_of_forms_are_decode() {
         let value = |form, name| form_value(form, name).map(Cow::into_owned);
         assert_eq!(value("q=a+b%20c&p=d", "q"), Some("a b c".to_owned()));
         assert_eq!(value("q&p=d", "q"), Some(String::new()));

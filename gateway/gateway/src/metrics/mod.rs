@@ -1,5 +1,7 @@
 //! The gateway's own metrics in Prometheus format. Each worker has its own counters.
 
+pub(crate) mod exposition;
+
 use std::{
     sync::{
         Arc,
