@@ -84,7 +84,10 @@ fn is_mistake_of_user(error: &(dyn Error + 'static)) -> bool {
     let reason = error.downcast_ref::<ServeError>();
     let of_serve = reason.is_some_and(|reason| {
         use ServeError::{Clients, Kafka, Settings, Tls};
-        matches!(reason, Settings(_) | Clients(_) | Tls(_) | Kafka(OpenError::Access(_)))
+        matches!(
+            reason,
+            Settings(_) | Clients(_) | Tls(_) | Kafka(OpenError::Access(_))
+        )
     });
     of_serve || of_sink.is_some_and(SinkError::is_mistake_of_user)
 }

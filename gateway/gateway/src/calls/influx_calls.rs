@@ -29,7 +29,7 @@ use crate::{
             refusal::{Refusal, V1Error, V2Error, V3Error},
         },
     },
-    settings::{BackendName, Settings},
+    settings::BackendName,
     shared::Shared,
 };
 
@@ -184,9 +184,9 @@ pub(super) struct StatementResult {
 
 /// Create a database as in InfluxDB 1
 ///
-/// `CREATE DATABASE "name"`, by which Telegraf and other clients begin, is answered as done if the client may write to the topic: its
-/// first record creates it. Nothing is created by this call. On Kafka the result is an error unless the gateway creates topics. Other
-/// statements are answered 400. `q` can be a parameter of the query, too.
+/// `CREATE DATABASE "name"`, by which Telegraf and other clients begin, is answered as done if the client may write to the topic, and
+/// may create it or need not: its first record does. Nothing is created by this call. On Kafka the result is an error if the topic is
+/// not known and the gateway creates none. Other statements are answered 400. `q` can be a parameter of the query, too.
 #[utoipa::path(
     post,
     path = "/query",
@@ -206,7 +206,7 @@ pub(super) async fn query(
     uri: Uri,
     body: Bytes,
 ) -> Result<Response, Refusal> {
-    let created = create_database(&shared.settings, &caller, &uri, &body);
+    let created = create_database(&shared, &caller, &uri, &body);
     let error = created.map_err(|problem| Refusal::new(Protocol::V1, &problem, b""))?;
     let results = Results {
         results: [StatementResult {
@@ -224,7 +224,7 @@ pub(super) async fn query(
 
 /// Why the first record of the database would not create its topic, if so.
 fn create_database(
-    settings: &Settings,
+    shared: &Shared,
     caller: &Caller,
     uri: &Uri,
     body: &[u8],
@@ -246,10 +246,17 @@ fn create_database(
         Problem { detail, ..problem }
     })?;
     caller.check_write(&topic)?;
-    let creates = settings.backend == BackendName::Embedded || settings.kafka.kafka_create_topics;
-    Ok((!creates).then_some(
-        "this gateway creates no topics in Kafka (--kafka-create-topics); writes are taken if the topic exists",
-    ))
+    if shared.backend.topic_number(&topic).is_some() {
+        return Ok(None);
+    }
+    let settings = &shared.settings;
+    if settings.backend == BackendName::Kafka && !settings.kafka.kafka_create_topics {
+        return Ok(Some(
+            "this gateway creates no topics in Kafka (--kafka-create-topics); writes are taken if the topic exists",
+        ));
+    }
+    caller.check_create(&topic)?;
+    Ok(None)
 }
 
 /// Liveness as of InfluxDB

@@ -321,6 +321,8 @@ pub(crate) struct Lab {
     pub(crate) gateway: Gateway,
     /// May write to topics that begin with `plant.`, and read all.
     pub(crate) token: String,
+    /// May write to every topic, and create none.
+    tenant: String,
     /// Of a client with a budget of one request in a second.
     limited: String,
     _folder: tempfile::TempDir,
@@ -332,6 +334,7 @@ pub(crate) fn lab() -> Lab {
     let (mut tokens, mut entries) = (Vec::new(), "clients:\n".to_owned());
     for (name, rights) in [
         ("press", "  write: [plant.*]\n  read: ['*']\n"),
+        ("tenant", "  write: ['*']\n  create: []\n"),
         ("slow", "  write: ['*']\n  requests_per_second: 1\n"),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_waggle-gateway"));
@@ -348,6 +351,7 @@ pub(crate) fn lab() -> Lab {
     Lab {
         gateway: Gateway::start_by(&mut start),
         limited: tokens.pop().unwrap(),
+        tenant: tokens.pop().unwrap(),
         token: tokens.pop().unwrap(),
         _folder: folder,
     }
@@ -429,6 +433,13 @@ fn tokens_rights_and_budgets_apply_and_secrets_are_written_nowhere() {
     assert_eq!(lab.write(&format!("{create}%22plant.2%22"), "").status, 200);
     assert_eq!(lab.write(&format!("{create}other"), "").status, 403);
     assert_eq!(lab.write("/query?q=CREATE+DATABASE+other", "").status, 401);
+    let create = format!("/query?p={}&q=CREATE+DATABASE+", lab.tenant);
+    assert_eq!(lab.write(&format!("{create}%22plant.1%22"), "").status, 200);
+    for target in [&*format!("{create}%22plant.9%22"), "/write?db=plant.9"] {
+        let refused = lab.write(target, &format!("Token {}", lab.tenant));
+        assert_eq!(refused.status, 403, "{}", refused.body);
+        assert!(error_text(target, &refused).contains("create"));
+    }
     for probe in ["/ping", "/health"] {
         assert!(lab.gateway.get(probe).status < 300);
     }
