@@ -5,7 +5,10 @@ use std::io::Write;
 use flate2::{Compression, write::GzEncoder};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-use crate::support::{Answer, Gateway, store};
+use crate::{
+    kafka::shared_broker,
+    support::{Answer, Gateway, kafka_command, store, wait_until},
+};
 
 const RECORDS: &str = "/api/v1/topics/t/records";
 
@@ -192,4 +195,26 @@ fn decoded_bytes_count_as_in_flight() {
         204
     );
     assert_eq!(gateway.records("t").len(), 1000);
+}
+
+/// The body waits, coded, while Kafka is asked for the topic, and is decoded again.
+#[test]
+fn coded_bodies_create_topics_of_kafka() {
+    let kafka = shared_broker();
+    let brokers = kafka.brokers();
+    let flags = ["--kafka-partitions=1"];
+    let gateway = Gateway::start_by(&mut kafka_command(&brokers, &flags));
+    wait_until("Kafka is reached", || gateway.get("/readyz").status == 200);
+    let text = lines(1000);
+    for (target, coding, body) in [
+        ("/write?db=coded-1", "gzip", gzip(&text)),
+        ("/api/v2/write?bucket=coded-2", "zstd", zstd(&text)),
+    ] {
+        let answer = send(&gateway, target, coding, &body);
+        assert_eq!(answer.status, 204, "{target}: {}", answer.body);
+    }
+    let metrics = gateway.get("/metrics").body;
+    let accepted = "waggle_gateway_records_accepted_total 2000\n";
+    assert!(metrics.contains(accepted), "{metrics}");
+    assert_eq!(in_flight(&gateway), "waggle_gateway_in_flight_bytes 0");
 }

@@ -88,7 +88,8 @@ fn accepted_records_are_in_their_partition_once_and_in_order() {
 
 #[test]
 fn topics_are_created_only_if_that_is_allowed() {
-    let brokers = shared_broker().brokers();
+    let kafka = shared_broker();
+    let brokers = kafka.brokers();
     let mut command = Command::new(env!("CARGO_BIN_EXE_waggle-gateway"));
     command.args(["serve", "--listen=127.0.0.1:0", "--backend=kafka"]);
     command
