@@ -42,3 +42,14 @@ pub enum ServeError {
     #[error("nothing can be sent to Kafka any more: {0}")]
     Log(#[from] LogError),
 }
+
+impl ServeError {
+    /// Whether the arguments, or a file that they name, are wrong.
+    pub fn is_mistake_of_user(&self) -> bool {
+        match self {
+            Self::Settings(_) | Self::Clients(_) | Self::Tls(_) => true,
+            Self::Kafka(error) => matches!(error, OpenError::Access(_)),
+            _ => false,
+        }
+    }
+}

@@ -19,7 +19,7 @@ use waggle_service::{admin, log};
 use crate::{
     answers::{answer::Canned, problem::Problem},
     calls,
-    clients::identity::{Gate, Identities, jwt, pages::Pages},
+    clients::identity::{Gate, Identities, pages::Pages},
     clients::{
         admission::{Admission, NotAdmitted},
         client::Clients,
@@ -153,7 +153,7 @@ fn watch_files(shared: &Shared) -> Vec<tokio::task::JoinHandle<()>> {
     let clients = shared.gate.identities.as_ref().map(|_| gate);
     let tls = shared.tls.clone().map(|tls| tls as Arc<dyn Watched>);
     let watched: Vec<_> = clients.into_iter().chain(tls).collect();
-    let keys = shared.gate.identities.clone().map(jwt::refresh);
+    let keys = shared.gate.identities.clone().map(Identities::refresh_keys);
     let keys = keys.map(tokio::spawn);
     keys.into_iter()
         .chain([tokio::spawn(watch(watched))])

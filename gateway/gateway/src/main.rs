@@ -7,7 +7,7 @@ use std::{error::Error, io::Write, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 use waggle_flags::{CompletionsArguments, ManArguments};
-use waggle_gateway::{OpenError, ServeError, Settings, TOKEN_VARIABLE};
+use waggle_gateway::{ServeError, Settings, TOKEN_VARIABLE};
 use waggle_service::{log, program};
 use waggle_sink::{SinkError, SinkSettings};
 
@@ -82,13 +82,7 @@ fn main() -> ExitCode {
 fn is_mistake_of_user(error: &(dyn Error + 'static)) -> bool {
     let of_sink = error.downcast_ref::<SinkError>();
     let reason = error.downcast_ref::<ServeError>();
-    let of_serve = reason.is_some_and(|reason| {
-        use ServeError::{Clients, Kafka, Settings, Tls};
-        matches!(
-            reason,
-            Settings(_) | Clients(_) | Tls(_) | Kafka(OpenError::Access(_))
-        )
-    });
+    let of_serve = reason.is_some_and(ServeError::is_mistake_of_user);
     of_serve || of_sink.is_some_and(SinkError::is_mistake_of_user)
 }
 

@@ -258,7 +258,7 @@ impl PageRequest {
         let slot = store.topics.find_slot(&topic);
         Ok(Self {
             topic: slot,
-            deleted: slot.map_or(0, |slot| store.topics.deleted_in(slot)),
+            deleted: slot.map_or(0, |slot| store.topics.deletion_count_of(slot)),
             commit_times: shows_commits.then(|| Arc::clone(&store.commit_times)),
             span: Span {
                 topic,
@@ -276,7 +276,7 @@ impl PageRequest {
 
     fn is_deleted(&self, shared: &Shared) -> bool {
         let topics = &shared.backend.embedded_store().topics;
-        let deleted = self.topic.map(|slot| topics.deleted_in(slot));
+        let deleted = self.topic.map(|slot| topics.deletion_count_of(slot));
         deleted.is_some_and(|deleted| deleted != self.deleted)
     }
 

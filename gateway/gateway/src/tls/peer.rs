@@ -29,7 +29,10 @@ impl PeerCertificate {
         Some(Self {
             names,
             expires,
-            chain: chain.iter().map(|one| one.clone().into_owned()).collect(),
+            chain: chain
+                .iter()
+                .map(|certificate| certificate.clone().into_owned())
+                .collect(),
         })
     }
 

@@ -19,8 +19,6 @@ mod influx;
 #[cfg(test)]
 mod influx_clients;
 #[cfg(test)]
-mod jwt;
-#[cfg(test)]
 mod kafka;
 #[cfg(test)]
 mod latest;
@@ -36,7 +34,5 @@ mod schemathesis;
 mod smuggling;
 #[cfg(test)]
 mod support;
-#[cfg(test)]
-mod tls;
 #[cfg(test)]
 mod topics;

@@ -9,8 +9,6 @@ use std::{
 
 use serde::Serialize;
 
-use super::table::Changes;
-
 /// Lines in a second; further ones are counted and not written.
 const LINES_MAX: u64 = 10;
 
@@ -36,6 +34,20 @@ pub(crate) enum Event<'a> {
     ClientsChanged(Changes),
     /// A TLS connection did not come about.
     HandshakeFailed { detail: &'a str },
+}
+
+/// Names of clients whose credentials, rights or budgets have changed.
+#[derive(Debug, Serialize)]
+pub(crate) struct Changes {
+    pub(super) added: Vec<String>,
+    pub(super) removed: Vec<String>,
+    pub(super) changed: Vec<String>,
+}
+
+impl Changes {
+    pub(super) fn is_any(&self) -> bool {
+        !(self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty())
+    }
 }
 
 #[derive(Serialize)]

@@ -3,10 +3,11 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use super::{
-    Gate, Identities, Identity,
+    Gate, Identities,
     audit::Event,
     certificate::Certificate,
     jwt::{self, Refused},
+    known_client::Identity,
     pages, token,
 };
 use crate::{answers::problem::Problem, clients::client::Client, http1::Head, ingest::influx};
@@ -167,12 +168,12 @@ impl CallerOfConnection {
             && second <= self.expires;
         if !is_known {
             self.leave();
-            let found = match authorization {
+            let looked_up = match authorization {
                 Some(text) => find_by_authorization(identities, text),
                 None => self.find_by_certificate(identities),
             };
             let (identity, expires) =
-                found.map_err(|refused| self.caller.refuse(refused.status, refused.detail))?;
+                looked_up.map_err(|refused| self.caller.refuse(refused.status, refused.detail))?;
             self.enter(identity)?;
             self.expires = expires;
             self.authorization.clear();
@@ -196,8 +197,8 @@ impl CallerOfConnection {
         let table = identities.table();
         let identity = table.by_certificate(certificate.names());
         // When it expires is checked with each request anyway.
-        let found = identity.map(|identity| (Arc::clone(identity), u64::MAX));
-        found.ok_or(refused("no name of the certificate is known here"))
+        let lasting = identity.map(|identity| (Arc::clone(identity), u64::MAX));
+        lasting.ok_or(refusal("no name of the certificate is known here"))
     }
 
     /// Counts bytes of a body into the sender's budget.
@@ -245,9 +246,9 @@ impl Drop for CallerOfConnection {
 /// A client, and until when what it has shown is valid.
 type Found = (Arc<Identity>, u64);
 
-const NO_TOKEN: Refused = refused("this gateway needs a token");
+const NO_TOKEN: Refused = refusal("this gateway needs a token");
 
-const fn refused(detail: &'static str) -> Refused {
+const fn refusal(detail: &'static str) -> Refused {
     Refused {
         status: 401,
         detail,
@@ -263,11 +264,11 @@ fn find_by_authorization(identities: &Identities, authorization: &[u8]) -> Resul
     }
     let jwt = token::read_bearer(authorization).filter(|token| jwt::is_jwt(token));
     let Some(token) = jwt.filter(|_| !table.issuers.is_empty()) else {
-        return Err(refused("the token is not known here"));
+        return Err(refusal("the token is not known here"));
     };
     let verified = jwt::verify(token, &table.issuers)?;
     let identity = table.by_subject(&verified.issuer, &verified.subject);
-    let identity = identity.ok_or(refused("the subject of the token is not known here"))?;
+    let identity = identity.ok_or(refusal("the subject of the token is not known here"))?;
     Ok((Arc::clone(identity), verified.expires))
 }
 

@@ -9,8 +9,8 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    Identity,
     jwt::{self, Issuer, RawIssuer},
+    known_client::Identity,
     rights::Patterns,
     table::Table,
     token,

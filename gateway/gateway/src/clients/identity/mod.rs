@@ -7,7 +7,8 @@ pub(crate) mod audit;
 pub(crate) mod caller;
 pub(crate) mod certificate;
 mod file;
-pub(crate) mod jwt;
+mod jwt;
+mod known_client;
 pub(crate) mod pages;
 mod rights;
 mod table;
@@ -19,15 +20,13 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, PoisonError, RwLock,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
-use audit::{Audit, Event};
-use file::RawClient;
+use audit::{Audit, Changes, Event};
 use pages::Pages;
-use rights::Patterns;
-use table::{Changes, Table};
+use table::Table;
 pub use token::NoRandomness;
 
 use crate::watch::Watched;
@@ -76,56 +75,6 @@ impl Watched for Gate {
     }
 }
 
-/// A client that is known, and what it may do.
-#[derive(Debug)]
-pub(crate) struct Identity {
-    pub(crate) name: Box<str>,
-    write: Patterns,
-    read: Patterns,
-    /// Topics that it may create by their first record.
-    create: Patterns,
-    delete: Patterns,
-    /// Limits; none is `u64::MAX`.
-    requests_per_second: u64,
-    bytes_per_second: u64,
-    connections: usize,
-    usage: Arc<Usage>,
-    /// What the file says of it.
-    entry: RawClient,
-}
-
-/// What a client has used; it survives a new version of the file.
-#[derive(Debug, Default)]
-struct Usage {
-    requests: Meter,
-    bytes: Meter,
-    connections: AtomicUsize,
-}
-
-/// An amount in the current second.
-#[derive(Debug, Default)]
-struct Meter {
-    second: AtomicU64,
-    used: AtomicU64,
-}
-
-impl Meter {
-    /// Adds an amount, if nothing or less than the maximum was used in this second: a request that is larger than what is left is
-    /// not refused, or one above the maximum never could be sent.
-    fn take(&self, amount: u64, max: u64, second: u64) -> bool {
-        if max == u64::MAX {
-            return true;
-        }
-        if self.second.swap(second, Ordering::Relaxed) != second {
-            self.used.store(0, Ordering::Relaxed);
-        }
-        self.used.load(Ordering::Relaxed) < max && {
-            self.used.fetch_add(amount, Ordering::Relaxed);
-            true
-        }
-    }
-}
-
 /// The clients in force.
 pub(crate) struct Identities {
     file: PathBuf,
@@ -168,6 +117,15 @@ impl Identities {
         Ok((changes, count))
     }
 
+    /// Asks issuers for their keys until it is dropped.
+    pub(crate) async fn refresh_keys(self: Arc<Self>) {
+        let in_use = || {
+            let table = self.table();
+            table.issuers.iter().map(jwt::Issuer::keys).collect()
+        };
+        jwt::refresh(in_use).await;
+    }
+
     fn table(&self) -> Arc<Table> {
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&table)
@@ -175,19 +133,5 @@ impl Identities {
 
     fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_meter_counts_by_the_second() {
-        let meter = Meter::default();
-        assert!(meter.take(2, 3, 7) && meter.take(2, 3, 7) && !meter.take(1, 3, 7));
-        assert!(meter.take(9, 3, 8) && !meter.take(1, 3, 8));
-        assert!(meter.take(1, u64::MAX, 8));
-        assert!(!Meter::default().take(1, 0, 8));
     }
 }

@@ -5,9 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use serde::Serialize;
-
-use super::{Identity, jwt::Issuer, token::Digest};
+use super::{audit::Changes, jwt::Issuer, known_client::Identity, token::Digest};
 
 /// Stands for every subject that no client names.
 const ANY_SUBJECT: &str = "*";
@@ -43,8 +41,8 @@ impl Table {
 
     /// The client of a subject, or the one of all other subjects of the issuer (`*`).
     pub(super) fn by_subject(&self, issuer: &str, subject: &str) -> Option<&Arc<Identity>> {
-        let of = |subject: &str| self.subjects.get(subject)?.get(issuer);
-        of(subject).or_else(|| of(ANY_SUBJECT))
+        let client = |subject: &str| self.subjects.get(subject)?.get(issuer);
+        client(subject).or_else(|| client(ANY_SUBJECT))
     }
 
     /// Adds a client; whether its name is new.
@@ -91,19 +89,5 @@ impl Table {
                 before.is_some_and(|before| before.entry != identity.entry)
             }),
         }
-    }
-}
-
-/// Names of clients whose credentials, rights or budgets have changed.
-#[derive(Debug, Serialize)]
-pub(crate) struct Changes {
-    added: Vec<String>,
-    removed: Vec<String>,
-    changed: Vec<String>,
-}
-
-impl Changes {
-    pub(super) fn is_any(&self) -> bool {
-        !(self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty())
     }
 }

@@ -158,7 +158,7 @@ impl Embedded {
 
     /// The slot of a topic that has one.
     fn topic(&mut self, name: &str, store: &Store) -> Option<TopicSlot> {
-        let deleted = store.topics.deleted();
+        let deleted = store.topics.deletion_count();
         if self.deleted != deleted {
             self.deleted = deleted;
             self.last = None;

@@ -21,11 +21,11 @@ impl Deleter {
         let mut is_named = connection.prepare("SELECT 1 FROM topics WHERE id = ?1")?;
         let (mut left, mut from) = (Vec::new(), 0);
         loop {
-            let found: Option<i64> = first.query_row([file::key(from, 0)], |row| row.get(0))?;
-            let Some(found) = found else {
+            let next: Option<i64> = first.query_row([file::key(from, 0)], |row| row.get(0))?;
+            let Some(key) = next else {
                 return Ok(Self { left });
             };
-            let topic = file::topic_of(found);
+            let topic = file::topic_of(key);
             if !is_named.exists([topic])? {
                 left.push(topic);
             }

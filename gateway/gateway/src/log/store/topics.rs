@@ -109,12 +109,12 @@ impl Topics {
     }
 
     /// How many topics were deleted.
-    pub(crate) fn deleted(&self) -> u64 {
+    pub(crate) fn deletion_count(&self) -> u64 {
         self.deleted.load(Ordering::Acquire)
     }
 
     /// How often the topic of a slot was deleted.
-    pub(crate) fn deleted_in(&self, slot: TopicSlot) -> u32 {
+    pub(crate) fn deletion_count_of(&self, slot: TopicSlot) -> u32 {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known.topics[slot.0 as usize].deleted
     }
@@ -149,7 +149,11 @@ mod tests {
         topics.delete(c);
         assert_eq!(topics.slot("a"), Ok(a));
         assert_eq!(
-            (topics.deleted(), topics.deleted_in(a), topics.deleted_in(b)),
+            (
+                topics.deletion_count(),
+                topics.deletion_count_of(a),
+                topics.deletion_count_of(b)
+            ),
             (2, 1, 0)
         );
         // A record that was on its way.

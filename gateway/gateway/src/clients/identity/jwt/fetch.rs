@@ -25,6 +25,8 @@ use tokio::{
 use tokio_rustls::TlsConnector;
 use url::{Host, Url};
 
+use super::IssuerError;
+
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Largest answer.
 const ANSWER_MAX_BYTES: usize = 1024 * 1024;
@@ -45,7 +47,11 @@ impl Display for Location {
 
 impl Location {
     /// Reads a URL: https, or http on this host, since keys that came over the network in clear text could be anyone's.
-    pub(super) fn new(text: &str, authorities: Option<PathBuf>) -> Result<Self, String> {
+    pub(super) fn new(text: &str, authorities: Option<PathBuf>) -> Result<Self, IssuerError> {
+        Self::read(text, authorities).map_err(IssuerError)
+    }
+
+    fn read(text: &str, authorities: Option<PathBuf>) -> Result<Self, String> {
         let url = Url::parse(text).map_err(|error| format!("{text:?} is no URL: {error}"))?;
         let is_local = match url.host() {
             Some(Host::Ipv4(address)) => IpAddr::V4(address).is_loopback(),
@@ -68,9 +74,11 @@ impl Location {
     }
 
     /// The body of the answer.
-    pub(super) async fn fetch(&self) -> Result<Vec<u8>, String> {
-        let fetched = timeout(TIMEOUT, self.exchange()).await;
-        fetched.unwrap_or_else(|_| Err(format!("no answer in {} s", TIMEOUT.as_secs())))
+    pub(super) async fn fetch(&self) -> Result<Vec<u8>, IssuerError> {
+        let answer = timeout(TIMEOUT, self.exchange()).await;
+        let answer =
+            answer.unwrap_or_else(|_| Err(format!("no answer in {} s", TIMEOUT.as_secs())));
+        answer.map_err(IssuerError)
     }
 
     async fn exchange(&self) -> Result<Vec<u8>, String> {
@@ -144,8 +152,8 @@ impl Location {
                 }
             }
             None => {
-                let found = rustls_native_certs::load_native_certs();
-                roots.add_parsable_certificates(found.certs);
+                let system = rustls_native_certs::load_native_certs();
+                roots.add_parsable_certificates(system.certs);
             }
         }
         Ok(roots)
@@ -182,6 +190,6 @@ mod tests {
         check("ftp://login.example/keys", false);
         check("login.example", false);
         let error = Location::new("https://a:secret@b", None).unwrap_err();
-        assert!(!error.contains("secret"), "{error}");
+        assert!(!error.to_string().contains("secret"), "{error}");
     }
 }

@@ -15,7 +15,7 @@ use jsonwebtoken::{
 };
 use serde::Deserialize;
 
-use super::fetch::Location;
+use super::{IssuerError, fetch::Location};
 
 /// Interval of requests for the keys at a URL.
 const REFRESH_EVERY: Duration = Duration::from_mins(5);
@@ -35,20 +35,21 @@ pub(super) struct KeySet(Vec<Key>);
 
 impl KeySet {
     /// Reads a set. Keys of other kinds are left out, as the standard wants it.
-    pub(super) fn read(text: &[u8]) -> Result<Self, String> {
+    pub(super) fn read(text: &[u8]) -> Result<Self, IssuerError> {
         #[derive(Deserialize)]
         struct Set {
             keys: Vec<serde_json::Value>,
         }
         let set: Set = serde_json::from_slice(text)
-            .map_err(|error| format!("expected a JSON Web Key Set: {error}"))?;
+            .map_err(|error| IssuerError(format!("expected a JSON Web Key Set: {error}")))?;
         let keys = set.keys.into_iter().filter_map(|value| {
             let jwk: Jwk = serde_json::from_value(value).ok()?;
             read_key(&jwk)
         });
         let keys: Vec<Key> = keys.collect();
         if keys.is_empty() {
-            return Err("expected public keys for signatures in the JSON Web Key Set".to_owned());
+            let problem = "expected public keys for signatures in the JSON Web Key Set";
+            return Err(IssuerError(problem.to_owned()));
         }
         Ok(Self(keys))
     }
@@ -112,7 +113,7 @@ pub(super) enum Source {
 }
 
 /// The keys of an issuer as they are known now.
-pub(super) struct Keys {
+pub(in super::super) struct Keys {
     pub(super) source: Source,
     /// `None` as long as a URL has not answered.
     known: RwLock<Option<Arc<KeySet>>>,

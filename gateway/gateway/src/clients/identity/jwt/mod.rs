@@ -17,9 +17,10 @@ use serde_json::Value;
 use tokio::time::{Duration, sleep};
 use waggle_service::log;
 
-use super::Identities;
+pub(super) use keys::Keys;
+
 use fetch::Location;
-use keys::{KeySet, Keys, Source, Times};
+use keys::{KeySet, Source, Times};
 
 /// Difference of clocks that is allowed, in seconds.
 const LEEWAY: u64 = 30;
@@ -60,6 +61,11 @@ pub(super) struct Issuer {
     keys: Arc<Keys>,
 }
 
+/// What is wrong with the entry of an issuer, or with what it names.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct IssuerError(String);
+
 /// What a valid token says.
 pub(super) struct Verified {
     /// The issuer's name in the file.
@@ -77,8 +83,12 @@ pub(super) struct Refused {
 
 impl Issuer {
     /// Checks an entry. Keys of a URL that was known before are kept.
-    pub(super) fn new(raw: &RawIssuer, before: &[Issuer]) -> Result<Self, String> {
+    pub(super) fn new(raw: &RawIssuer, before: &[Issuer]) -> Result<Self, IssuerError> {
         signatures::install();
+        Self::read(raw, before).map_err(IssuerError)
+    }
+
+    fn read(raw: &RawIssuer, before: &[Issuer]) -> Result<Self, String> {
         for (key, is_empty) in [
             ("name", raw.name.is_empty()),
             ("issuer", raw.issuer.is_empty()),
@@ -93,7 +103,7 @@ impl Issuer {
         let algorithms = raw.algorithms.iter().map(|name| read_algorithm(name));
         let algorithms: Vec<Algorithm> = algorithms.collect::<Result<_, _>>()?;
         let source = match raw.keys.contains("://") {
-            true => Source::Url(Location::new(&raw.keys, raw.keys_ca.clone())?),
+            true => Source::Url(location(raw)?),
             false => Source::File(PathBuf::from(&raw.keys)),
         };
         let mut validation = Validation::new(algorithms[0]);
@@ -110,6 +120,10 @@ impl Issuer {
             claim: raw.claim.clone(),
             keys: keys(source, before)?,
         })
+    }
+
+    pub(super) fn keys(&self) -> Arc<Keys> {
+        Arc::clone(&self.keys)
     }
 
     /// The file of its keys, if it has one.
@@ -158,6 +172,11 @@ impl Issuer {
     }
 }
 
+fn location(raw: &RawIssuer) -> Result<Location, String> {
+    let location = Location::new(&raw.keys, raw.keys_ca.clone());
+    location.map_err(|error| error.to_string())
+}
+
 fn read_algorithm(name: &str) -> Result<Algorithm, String> {
     let read = name
         .parse()
@@ -182,7 +201,7 @@ fn keys(source: Source, before: &[Issuer]) -> Result<Arc<Keys>, String> {
         return Err(failed(format!("expected at most {FILE_MAX_BYTES} bytes")));
     }
     let text = std::fs::read(file).map_err(|error| failed(error.to_string()))?;
-    let set = KeySet::read(&text).map_err(failed)?;
+    let set = KeySet::read(&text).map_err(|error| failed(error.to_string()))?;
     Ok(Arc::new(Keys::new(source, Some(set))))
 }
 
@@ -236,19 +255,17 @@ fn detail(error: &ErrorKind) -> &'static str {
     }
 }
 
-/// Asks URLs for their keys until it is dropped.
-pub(crate) async fn refresh(identities: Arc<Identities>) {
+/// Asks URLs for their keys until it is dropped. `in_use` gives the keys of the file in force.
+pub(super) async fn refresh(in_use: impl Fn() -> Vec<Arc<Keys>>) {
     let mut known: Vec<(Arc<Keys>, Times)> = Vec::new();
     loop {
-        let table = identities.table();
-        let in_use: Vec<&Arc<Keys>> = table.issuers.iter().map(|issuer| &issuer.keys).collect();
+        let in_use = in_use();
         known.retain(|(keys, _)| in_use.iter().any(|used| Arc::ptr_eq(used, keys)));
         for keys in in_use {
-            if !known.iter().any(|(known, _)| Arc::ptr_eq(known, keys)) {
-                known.push((Arc::clone(keys), Times::default()));
+            if !known.iter().any(|(known, _)| Arc::ptr_eq(known, &keys)) {
+                known.push((keys, Times::default()));
             }
         }
-        drop(table);
         for (keys, times) in &mut known {
             match keys.refresh(times).await {
                 Some(Ok(count)) => log::note(format_args!("an issuer has {count} keys")),

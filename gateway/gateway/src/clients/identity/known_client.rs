@@ -1,0 +1,72 @@
+//! A client that is known: its rights, its budgets, and what it has used of them.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, AtomicUsize, Ordering},
+};
+
+use super::{file::RawClient, rights::Patterns};
+
+/// A client that is known, and what it may do.
+#[derive(Debug)]
+pub(crate) struct Identity {
+    pub(crate) name: Box<str>,
+    pub(super) write: Patterns,
+    pub(super) read: Patterns,
+    /// Topics that it may create by their first record.
+    pub(super) create: Patterns,
+    pub(super) delete: Patterns,
+    /// Limits; none is `u64::MAX`.
+    pub(super) requests_per_second: u64,
+    pub(super) bytes_per_second: u64,
+    pub(super) connections: usize,
+    pub(super) usage: Arc<Usage>,
+    /// What the file says of it.
+    pub(super) entry: RawClient,
+}
+
+/// What a client has used; it survives a new version of the file.
+#[derive(Debug, Default)]
+pub(super) struct Usage {
+    pub(super) requests: Meter,
+    pub(super) bytes: Meter,
+    pub(super) connections: AtomicUsize,
+}
+
+/// An amount in the current second.
+#[derive(Debug, Default)]
+pub(super) struct Meter {
+    second: AtomicU64,
+    used: AtomicU64,
+}
+
+impl Meter {
+    /// Adds an amount, if nothing or less than the maximum was used in this second: a request that is larger than what is left is
+    /// not refused, or one above the maximum never could be sent.
+    pub(super) fn take(&self, amount: u64, max: u64, second: u64) -> bool {
+        if max == u64::MAX {
+            return true;
+        }
+        if self.second.swap(second, Ordering::Relaxed) != second {
+            self.used.store(0, Ordering::Relaxed);
+        }
+        self.used.load(Ordering::Relaxed) < max && {
+            self.used.fetch_add(amount, Ordering::Relaxed);
+            true
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_meter_counts_by_the_second() {
+        let meter = Meter::default();
+        assert!(meter.take(2, 3, 7) && meter.take(2, 3, 7) && !meter.take(1, 3, 7));
+        assert!(meter.take(9, 3, 8) && !meter.take(1, 3, 8));
+        assert!(meter.take(1, u64::MAX, 8));
+        assert!(!Meter::default().take(1, 0, 8));
+    }
+}
