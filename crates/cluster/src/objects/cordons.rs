@@ -136,3 +136,4 @@ fn still_there(access: &Access, what: &str, node: &str, why: &ApiError) -> Still
         command: format!("{context}uncordon {node}"),
     }
 }
+        purpose: "to remove it",

@@ -1,14 +1,12 @@
-//! Makes objects and notes them.
+//! Makes objects and notes them. Their removal is in `deletions`.
 
-use std::{io, time::Duration};
+use std::io;
 
-use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 
 use super::{
-    cordons::{Cordons, uncordon_all},
+    cordons::Cordons,
     notes::{Made, MadeKind, Noted, Notes, Place},
-    removal::{StillThere, remove},
 };
 use crate::{
     access::Access,
@@ -22,10 +20,10 @@ use crate::{
 /// deletes them all.
 #[derive(Debug)]
 pub struct Ledger {
-    access: Access,
-    run: String,
+    pub(super) access: Access,
+    pub(super) run: String,
     notes: Option<Notes>,
-    made: Vec<Made>,
+    pub(super) made: Vec<Made>,
     anchor: Option<Created>,
     pub(super) cordons: Cordons,
 }
@@ -287,111 +285,6 @@ impl Ledger {
         self.write()
     }
 
-    /// Removes an object of this run, and waits until it is gone.
-    ///
-    /// # Errors
-    /// It is still there after the limit, or may not be removed. It stays noted.
-    pub async fn delete(&mut self, object: &Created, limit: Duration) -> Result<(), StillThere> {
-        let known = |made: &Made| {
-            made.kind == MadeKind::Known(object.kind)
-                && made.name == object.name
-                && made.namespace == object.namespace
-        };
-        let made = Made {
-            kind: MadeKind::Known(object.kind),
-            namespace: object.namespace.clone(),
-            name: object.name.clone(),
-            uid: Some(object.uid.clone()),
-        };
-        remove(&self.access, &self.run, &made, limit).await?;
-        self.made.retain(|made| !known(made));
-        // What is noted and gone is found to be gone later.
-        let _ = self.write();
-        Ok(())
-    }
-
-    /// Removes these objects at the same time, with this limit for all. Returns what is still there, which stays noted.
-    pub async fn delete_together(
-        &mut self,
-        objects: &[Created],
-        limit: Duration,
-    ) -> Vec<StillThere> {
-        let is_chosen = |made: &Made| {
-            objects.iter().any(|object| {
-                made.kind == MadeKind::Known(object.kind)
-                    && made.name == object.name
-                    && made.namespace == object.namespace
-            })
-        };
-        let (chosen, others): (Vec<Made>, Vec<Made>) =
-            self.made.drain(..).partition(|made| is_chosen(made));
-        let removals = chosen
-            .iter()
-            .map(|made| remove(&self.access, &self.run, made, limit));
-        let removed = join_all(removals).await;
-        self.made = others;
-        let mut problems = Vec::new();
-        for (made, removed) in chosen.into_iter().zip(removed) {
-            if let Err(why) = removed {
-                problems.push(why);
-                self.made.push(made);
-            }
-        }
-        // What is noted and gone is found to be gone later.
-        let _ = self.write();
-        problems
-    }
-
-    /// Removes the claims of volumes that pods of the run's manifests have left, with this limit for each.
-    ///
-    /// # Errors
-    /// They may not be listed, or the API does not answer.
-    pub async fn delete_claims(
-        &self,
-        namespace: &str,
-        part: &str,
-        limit: Duration,
-    ) -> Result<Vec<StillThere>, ApiError> {
-        let selector = format!("{RUN_LABEL}={},{PART_LABEL}={part}", self.run);
-        let call = Call::new(Verb::List, Kind::PersistentVolumeClaim, Some(namespace))
-            .option("labelSelector", selector);
-        let list = self.access.call(call).await?.value;
-        let mut problems = Vec::new();
-        for claim in list["items"].as_array().into_iter().flatten() {
-            let made = Made {
-                kind: MadeKind::Known(Kind::PersistentVolumeClaim),
-                namespace: Some(namespace.to_owned()),
-                name: text(&claim["metadata"]["name"]),
-                uid: Some(text(&claim["metadata"]["uid"])),
-            };
-            if let Err(why) = remove(&self.access, &self.run, &made, limit).await {
-                problems.push(why);
-            }
-        }
-        Ok(problems)
-    }
-
-    /// Removes all, the last first, with this limit for each, and before that the cordons of nodes. Returns what is still there, which
-    /// stays noted.
-    pub async fn delete_all(&mut self, limit: Duration) -> Vec<StillThere> {
-        let mut problems = Vec::new();
-        match uncordon_all(&self.access, &self.run, self.cordons).await {
-            Ok(()) => self.cordons = Cordons::None,
-            Err(left) => problems.extend(left),
-        }
-        for place in (0..self.made.len()).rev() {
-            match remove(&self.access, &self.run, &self.made[place], limit).await {
-                Ok(()) => drop(self.made.remove(place)),
-                Err(why) => problems.push(why),
-            }
-            // What is noted and gone is found to be gone later.
-            let _ = self.write();
-        }
-        // There may have been nothing but cordons.
-        let _ = self.write();
-        problems
-    }
-
     /// Keeps what is there, and notes nothing of it any more: somebody else removes it.
     pub fn forget(mut self) {
         self.made.clear();
@@ -494,6 +387,6 @@ fn add_labels(manifest: &mut Value, run: &str, part: &str) {
     claims.into_iter().flatten().for_each(add);
 }
 
-fn text(value: &Value) -> String {
+pub(super) fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }

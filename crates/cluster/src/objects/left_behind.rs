@@ -9,7 +9,7 @@ use std::{
 use super::{
     cordons::{Cordons, uncordon_all},
     notes::{self, Noted, Place},
-    removal::remove,
+    removal::{TimeBudget, remove},
 };
 use crate::access::{Access, AccessError};
 
@@ -89,8 +89,8 @@ impl LeftBehind {
         cordons.into_iter().chain(made).collect()
     }
 
-    /// Removes it with the credentials of its kubeconfig, the last object first, and the file if nothing is left. Returns a sentence for
-    /// each object that is still there.
+    /// Removes it with the credentials of its kubeconfig, the last object first, and the file if nothing is left. The limit is for
+    /// all objects, and each has some seconds. Returns a sentence for each object that is still there.
     ///
     /// # Errors
     /// The kubeconfig cannot be read, or its context is another cluster by now.
@@ -98,6 +98,7 @@ impl LeftBehind {
         let access = self.access().await?;
         let mut noted = self.noted.clone();
         let mut problems = Vec::new();
+        let budget = TimeBudget::new(limit);
         if noted.has_cordons {
             match uncordon_all(&access, &noted.run, Cordons::Expected).await {
                 Ok(()) => {
@@ -108,7 +109,7 @@ impl LeftBehind {
             }
         }
         for place in (0..noted.made.len()).rev() {
-            match remove(&access, &noted.run, &noted.made[place], limit).await {
+            match remove(&access, &noted.run, &noted.made[place], budget.share()).await {
                 Ok(()) => drop(noted.made.remove(place)),
                 Err(why) => {
                     problems.push(why.to_string());

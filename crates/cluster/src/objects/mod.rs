@@ -1,6 +1,7 @@
 //! What a run makes in a cluster: noted in a file before it is made, removed at the end, or by `waggle system down` if the run was killed.
 
 mod cordons;
+mod deletions;
 mod ledger;
 mod left_behind;
 mod notes;

@@ -5,13 +5,16 @@ use std::{fmt, time::Duration};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::notes::Made;
+use super::notes::{Made, MadeKind};
 use crate::{
     access::Access,
-    api::{ApiError, Call, Verb},
-    labels::RUN_LABEL,
+    api::{ApiError, Call, Kind, Verb},
+    labels::{Pairs, RUN_LABEL},
+    pods::PodStatus,
 };
 
+/// Each of several objects may take so long, however long others took.
+const LEAST_SHARE: Duration = Duration::from_secs(3);
 /// Pause before it is asked again whether an object is gone; longer with each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
@@ -20,11 +23,33 @@ const OTHER_UID: [&str; 2] = ["UID in precondition", "UID in the precondition"];
 
 /// An object that could not be removed, and how to do that by hand.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what} is still there: {why}; to remove it: kubectl {command}")]
+#[error("{what} is still there: {why}; {purpose}: kubectl {command}")]
 pub struct StillThere {
     pub what: String,
     pub why: String,
+    /// When the command is of use: `to remove it`.
+    pub purpose: &'static str,
     pub command: String,
+}
+
+/// The time for several removals, one after the other: an object that does not go leaves little of it for the others.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TimeBudget {
+    whole: Duration,
+    deadline: Instant,
+}
+
+impl TimeBudget {
+    pub(super) fn new(whole: Duration) -> Self {
+        let deadline = Instant::now() + whole;
+        Self { whole, deadline }
+    }
+
+    /// How long the next removal may take.
+    pub(super) fn share(self) -> Duration {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        left.max(LEAST_SHARE.min(self.whole))
+    }
 }
 
 impl fmt::Display for Made {
@@ -65,8 +90,12 @@ pub(super) async fn remove(
             Err(why) => return Err(still_there(access, made, why.to_string())),
         };
         if Instant::now() + pause > deadline {
-            let why = format!("{why}, after {} s", limit.as_secs());
-            return Err(still_there(access, made, why));
+            let seconds = limit.as_secs();
+            let leaving = leaving_pods(access, run, made).await;
+            return Err(match leaving.is_empty() {
+                true => still_there(access, made, format!("{why}, after {seconds} s")),
+                false => waits_for_nodes(access, made, &leaving, seconds),
+            });
         }
         sleep(pause).await;
         pause = (pause * 2).min(PAUSE_MAX);
@@ -140,18 +169,71 @@ fn terminating(object: &Value) -> String {
     }
 }
 
+/// The pods that an object which is being deleted waits for; empty: none is known.
+async fn leaving_pods(access: &Access, run: &str, made: &Made) -> Vec<PodStatus> {
+    let is_namespace = made.kind == MadeKind::Known(Kind::Namespace);
+    let namespace = match (is_namespace, &made.namespace) {
+        (true, _) => &made.name,
+        (false, Some(namespace)) if made.kind.may_have_pods() => namespace,
+        _ => return Vec::new(),
+    };
+    let labels = Pairs::from([(RUN_LABEL.to_owned(), run.to_owned())]);
+    let pods = access.labelled_pods(namespace, &labels).await;
+    let mut pods = pods.unwrap_or_default();
+    let prefix = format!("{}-", made.name);
+    pods.retain(|pod| {
+        let is_its = is_namespace || pod.name.starts_with(&prefix);
+        is_its && pod.is_terminating && pod.node.is_some()
+    });
+    pods
+}
+
+/// The API has deleted these pods, and their nodes have not said that they are gone: a node that is dead never does.
+fn waits_for_nodes(access: &Access, made: &Made, pods: &[PodStatus], seconds: u64) -> StillThere {
+    let places = pods.iter().map(|pod| {
+        let node = pod.node.as_deref().unwrap_or_default();
+        format!("node {node} to end pod {}", pod.name)
+    });
+    let places: Vec<String> = places.collect();
+    let names: Vec<&str> = pods.iter().map(|pod| pod.name.as_str()).collect();
+    let namespace = match &made.namespace {
+        Some(namespace) => namespace,
+        None => &made.name,
+    };
+    StillThere {
+        what: made.to_string(),
+        why: format!(
+            "it is being deleted, and after {seconds} s it waits for {}; it goes once that is done, also if a node that is dead comes back",
+            places.join(" and for ")
+        ),
+        purpose: "if the node does not come back",
+        command: format!(
+            "{}delete pod {} --grace-period=0 --force",
+            place_options(access, Some(namespace)),
+            names.join(" ")
+        ),
+    }
+}
+
 fn still_there(access: &Access, made: &Made, why: String) -> StillThere {
-    let mut command = String::new();
-    if let Some(context) = &access.origin.context {
-        command = format!("--context {context} ");
-    }
-    if let Some(namespace) = &made.namespace {
-        command = format!("{command}--namespace {namespace} ");
-    }
+    let options = place_options(access, made.namespace.as_deref());
     let kind = made.kind.name().to_ascii_lowercase();
     StillThere {
         what: made.to_string(),
         why,
-        command: format!("{command}delete {kind} {}", made.name),
+        purpose: "to remove it",
+        command: format!("{options}delete {kind} {}", made.name),
     }
+}
+
+/// By which kubectl finds the place.
+fn place_options(access: &Access, namespace: Option<&str>) -> String {
+    let mut options = String::new();
+    if let Some(context) = &access.origin.context {
+        options = format!("--context {context} ");
+    }
+    if let Some(namespace) = namespace {
+        options = format!("{options}--namespace {namespace} ");
+    }
+    options
 }

@@ -126,6 +126,63 @@ async fn what_does_not_go_is_named_with_a_command() {
     );
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn pods_of_a_dead_node_are_named_with_what_ends_them() {
+    let lab = Lab::new("dead-node").await;
+    let mut ledger = lab.ledger().await;
+    let set = json!({
+        "metadata": { "name": "server", "finalizers": ["example.com/hold"] },
+        "spec": {
+            "serviceName": "server",
+            "selector": { "matchLabels": { "app": "server" } },
+            "template": {
+                "metadata": { "labels": { "app": "server" } },
+                "spec": { "containers": [{ "name": "server", "image": "lab/server:1" }] },
+            },
+        },
+    });
+    ledger
+        .create(Kind::StatefulSet, Some(&lab.namespace), set)
+        .await
+        .unwrap();
+    let pod = json!({
+        "metadata": { "name": "server-0", "labels": { "waggle/run": lab.run } },
+        "spec": { "nodeName": "n2", "containers": [{ "name": "server", "image": "lab/server:1" }] },
+    });
+    lab.request(Method::POST, "pods", &pod).await;
+    // No kubelet says that it is gone.
+    lab.request(Method::DELETE, "pods/server-0", &Value::Null)
+        .await;
+    let problems = ledger.delete_all(Duration::ZERO).await;
+    assert_eq!(
+        problems[0].to_string(),
+        format!(
+            "StatefulSet server in namespace {0} is still there: it is being deleted, and after 0 s it waits for node n2 to end pod \
+             server-0; it goes once that is done, also if a node that is dead comes back; if the node does not come back: kubectl \
+             --context admin --namespace {0} delete pod server-0 --grace-period=0 --force",
+            lab.namespace
+        )
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_left_by_a_removal_that_was_given_up_stays_noted() {
+    let lab = Lab::new("given-up").await;
+    let mut ledger = lab.ledger().await;
+    let manifest = json!({ "metadata": { "name": "x", "finalizers": ["example.com/hold"] } });
+    let made = ledger
+        .create(Kind::ConfigMap, Some(&lab.namespace), manifest)
+        .await
+        .unwrap();
+    let removal = ledger.delete_together(std::slice::from_ref(&made), LIMIT);
+    let removal = tokio::time::timeout(Duration::from_millis(200), removal);
+    assert!(removal.await.is_err(), "its finalizer holds it");
+    let problems = ledger.delete_all(Duration::ZERO).await;
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(!ledger.is_empty());
+    assert_eq!(left_behind(&lab.place()).unwrap().len(), 1);
+}
+
 struct Killed(Child);
 
 impl Drop for Killed {

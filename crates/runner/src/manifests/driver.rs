@@ -37,9 +37,12 @@ use super::{
 };
 use crate::run::pod_places::{Nodes, read_nodes};
 
-/// How long an object may take to be gone.
-const REMOVAL_TIMEOUT: Duration = Duration::from_secs(90);
-/// How long it may take to read what nodes are.
+/// How long all objects may take to be gone, and as long the claims of volumes.
+const REMOVAL_TIMEOUT: Duration = Duration::from_secs(120);
+/// How long that may take at the end of a run, of what did not go after a trial.
+const REMOVAL_AGAIN_TIMEOUT: Duration = Duration::from_secs(10);
+/// Some seconds for each object, and for what is told of it.
+const REMOVAL_SPARE: Duration = Duration::from_secs(60);
 const NODES_TIMEOUT: Duration = Duration::from_secs(10);
 const LEASE: Duration = Duration::from_secs(60);
 
@@ -309,6 +312,16 @@ impl ManifestDriver {
             None => format!(
                 "CPU and memory of pods are what kubelets say, which look every {} s or less often",
                 USAGE_INTERVAL.as_secs()
+    /// The run is over: removes what did not go after a trial. Returns what is still there.
+    pub(crate) async fn end(&mut self) -> Vec<String> {
+        let ledger = self.ledger.get_mut();
+        if ledger.is_empty() {
+            return Vec::new();
+        }
+        let left = ledger.delete_all(REMOVAL_AGAIN_TIMEOUT).await;
+        left.iter().map(ToString::to_string).collect()
+    }
+
             ),
         })
     }
@@ -453,6 +466,10 @@ impl Driver for ManifestDriver {
         self.idle_check.poll()
     }
 }
+    fn removal_timeout(&self) -> Duration {
+        LOGS_TIMEOUT + 2 * REMOVAL_TIMEOUT + REMOVAL_SPARE
+    }
+
 
 impl Drop for ManifestDriver {
     fn drop(&mut self) {

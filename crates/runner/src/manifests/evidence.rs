@@ -11,7 +11,7 @@ use super::objects::SystemObject;
 
 /// How long reading of a log may take, because a node that is dead does not answer, and of all.
 const LOG_TIMEOUT: Duration = Duration::from_secs(8);
-const LOGS_TIMEOUT: Duration = Duration::from_secs(60);
+pub(super) const LOGS_TIMEOUT: Duration = Duration::from_secs(60);
 /// Shorter values of secrets would hide other words.
 const HIDDEN_MIN_BYTES: usize = 8;
 const HIDDEN: &str = "(removed)";

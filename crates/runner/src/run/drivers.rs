@@ -130,7 +130,11 @@ async fn run_manifests(
         baseline: with_driver(driver, engine, SYSTEM_FOLDER),
         changed: None,
     };
-    schedule::run_all(&mut environments, series, events, shutdown).await
+    let ended = schedule::run_all(&mut environments, series, events, shutdown).await;
+    for problem in environments.baseline.driver.end().await {
+        events.report(Event::Warning(problem)).await;
+    }
+    ended
 }
 
 #[cfg(not(feature = "cluster"))]

@@ -4,7 +4,7 @@
 use waggle_results::{PhaseName, TrialEnd};
 
 use super::{Bench, Then, phases, world, world::Fault};
-use crate::run::request::Ended;
+use crate::{event::Event, run::request::Ended};
 
 const ALL: [PhaseName; 10] = [
     PhaseName::Up,
@@ -177,10 +177,15 @@ async fn a_hanging_tear_down_is_a_remark_and_a_busy_host_does_not_block() {
         (PhaseName::CoolDown, None),
     ] {
         let bench = Bench::new();
-        let (ended, _) = bench
+        let (ended, events) = bench
             .run(&world(Some(Fault::Hangs(phase))), Then::Nothing)
             .await;
         assert_eq!(ended.unwrap(), Ended::Finished);
+        let waits = "the system is not down after 15 s: what does not end or go is waited for, at most 20 s more";
+        let mut events = events.iter();
+        let is_told =
+            events.any(|event| matches!(event, Event::Notice(text) if text.as_str() == waits));
+        assert_eq!(is_told, phase == PhaseName::Down);
         for trial in bench.results().trials {
             assert_eq!(trial.info.end, TrialEnd::Completed);
             assert_eq!(trial.info.remarks.first().map(String::as_str), remark);

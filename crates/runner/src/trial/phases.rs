@@ -13,6 +13,8 @@ use crate::{clock::Clock, event::Event, event_sender::Events, trial::error::RunE
 
 /// Margin beyond the known end of a phase before it counts as hung.
 pub(crate) const SPARE: Duration = Duration::from_secs(15);
+/// After this time of a phase of which nothing is shown it is said what is waited for.
+const QUIET_AT_MOST: Duration = Duration::from_secs(15);
 /// Timeout for the end of the engine after an aborted trial.
 pub(super) const ENGINE_END_AT_MOST: Duration = Duration::from_secs(15);
 /// The supervisor waits a second for a component's last output before it reports its end, but a failed request shows it sooner.
@@ -201,7 +203,17 @@ impl Phases {
         work: impl Future<Output = T>,
     ) -> Option<T> {
         let start = self.begin(phase, Allowed::limit(at_most)).await;
-        let done = timeout(at_most, work).await.ok();
+        let mut work = pin!(work);
+        let mut done = timeout(at_most.min(QUIET_AT_MOST), &mut work).await.ok();
+        if done.is_none() && at_most > QUIET_AT_MOST {
+            let notice = format!(
+                "the system is not down after {} s: what does not end or go is waited for, at most {} s more",
+                QUIET_AT_MOST.as_secs(),
+                (at_most - QUIET_AT_MOST).as_secs()
+            );
+            self.events.report(Event::Notice(notice)).await;
+            done = timeout(at_most - QUIET_AT_MOST, work).await.ok();
+        }
         self.end(phase, start);
         done
     }

@@ -62,7 +62,7 @@ impl Trial<'_> {
         info: &mut TrialInfo,
     ) {
         phases.watch_no_more();
-        let at_most = down_at_most(self.context.system);
+        let at_most = down_at_most(self.context.system) + driver.removal_timeout();
         let stopped = phases.run_to_its_end(PhaseName::Down, at_most, driver.stop_all());
         match stopped.await {
             Some(remarks) => info.remarks.extend(remarks),
@@ -74,7 +74,7 @@ impl Trial<'_> {
     }
 }
 
-/// Every component may take its stop timeout, one after the other, and the removal of what was made in it.
+/// Without what the driver needs beside that: every component may take its stop timeout, one after the other, and the removal of what was made in it.
 pub(super) fn down_at_most(system: &System) -> Duration {
     system
         .components

@@ -100,6 +100,10 @@ impl Opener for FolderOpener {
 }
 
 impl Site for Folders {
+    fn removal_timeout(&self) -> Duration {
+        Duration::ZERO
+    }
+
     fn make<'a>(
         &'a mut self,
         wanted: &'a [WantedReplica],

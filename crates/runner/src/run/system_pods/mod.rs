@@ -35,6 +35,10 @@ const FIRST_PORT: u16 = 20_000;
 const NAME_MAX: usize = 40;
 /// How long it may take to read what nodes are.
 const NODES_AT_MOST: Duration = Duration::from_secs(10);
+/// For what is told of objects that do not go.
+const REMOVAL_SPARE: Duration = Duration::from_secs(15);
+/// How long it may take at the end of a run to remove what did not go after a trial.
+const REMOVAL_AGAIN_AT_MOST: Duration = Duration::from_secs(10);
 /// How long it may take to write what is known of the pods.
 const EVIDENCE_AT_MOST: Duration = Duration::from_secs(30);
 
@@ -50,6 +54,8 @@ pub(crate) struct PodSite {
     /// Starts so far.
     starts: u32,
     up: Option<PodsUp>,
+    /// Objects of an earlier start are still there.
+    has_left: bool,
 }
 
 /// The pods of one start.
@@ -101,12 +107,17 @@ impl PodSite {
             pods: pods.clone(),
             starts: 0,
             up: None,
+            has_left: false,
         })
     }
 
     /// Removes the claim, too.
     async fn remove_claim(&mut self) -> Vec<String> {
-        let left = self.ledger.delete_all(REMOVAL_AT_MOST).await;
+        let at_most = match self.has_left {
+            true => REMOVAL_AGAIN_AT_MOST,
+            false => REMOVAL_AT_MOST,
+        };
+        let left = self.ledger.delete_all(at_most).await;
         self.claim.take();
         left.iter().map(ToString::to_string).collect()
     }
@@ -238,6 +249,8 @@ impl PodSite {
         let Some(up) = self.up.take() else {
             return Vec::new();
         };
+        // Until it is known that nothing is left, also if this future is dropped.
+        self.has_left = true;
         let mut problems = Vec::new();
         let writing = evidence::write(&self.access, &self.namespace, &up.labels, logs);
         match timeout(EVIDENCE_AT_MOST, writing).await {
@@ -250,6 +263,7 @@ impl PodSite {
         let left = (self.ledger)
             .delete_together(&up.objects, REMOVAL_AT_MOST)
             .await;
+        self.has_left = !left.is_empty();
         problems.extend(left.iter().map(ToString::to_string));
         problems
     }
@@ -266,6 +280,10 @@ impl Site for PodSite {
 
     fn remove<'a>(&'a mut self, logs: &'a Path) -> SiteFuture<'a, Vec<String>> {
         Box::pin(self.remove_all(logs))
+    }
+
+    fn removal_timeout(&self) -> Duration {
+        EVIDENCE_AT_MOST + REMOVAL_AT_MOST + REMOVAL_SPARE
     }
 
     fn end(&mut self) -> SiteFuture<'_, Vec<String>> {

@@ -149,6 +149,7 @@ impl Trial<'_> {
         };
         phases.watch_no_more();
         let down = tear_down::down_at_most(self.context.system);
+        let down = down + environment.driver.removal_timeout();
         let allowed = Allowed::limit(down + SNAPSHOT_AT_MOST);
         let (store, key) = (snapshot.store.clone(), snapshot.key.to_owned());
         let place = store.path(&key);

@@ -41,7 +41,10 @@ pub trait Site: fmt::Debug {
     /// Writes what is known of the places into this folder, and removes all of them. Returns what went wrong.
     fn remove<'a>(&'a mut self, logs: &'a Path) -> SiteFuture<'a, Vec<String>>;
 
-    /// The run is over: removes what was made for all of its places. Returns what went wrong.
+    /// How long [`Site::remove`] may take at most.
+    fn removal_timeout(&self) -> Duration;
+
+    /// The run is over: removes what was made for all of its places, and what earlier removals left. Returns what went wrong.
     fn end(&mut self) -> SiteFuture<'_, Vec<String>>;
 }
 
@@ -204,6 +207,10 @@ impl Elsewhere {
                 .map_err(|why| Problem(format!("the folder of {replica} is not copied: {why}")))?;
         }
         Ok(())
+    }
+
+    pub(super) fn removal_timeout(&self) -> Duration {
+        self.site.removal_timeout()
     }
 
     /// The run is over.

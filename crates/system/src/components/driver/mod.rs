@@ -14,7 +14,7 @@ mod program;
 mod ready;
 mod setup;
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use tokio::{sync::watch, time::Instant};
 use waggle_results::{LimitInfo, ReplicaPod};
@@ -199,7 +199,12 @@ pub trait Driver {
         Err(Failure::new(format!("{component}-{replica} {why}")))
     }
 
-    /// Stops everything that was started; returns remarks about what went wrong.
+    /// How long [`Driver::stop_all`] may take at most beside the stops of components: for the removal of what was made for them.
+    fn removal_timeout(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// Stops everything that was started; returns remarks about what went wrong. If the future is dropped, what is left stays noted.
     async fn stop_all(&mut self) -> Vec<String>;
 
     /// The same, and replicas leave in this folder what they had in theirs, wherever these were. The second value is why one did not.

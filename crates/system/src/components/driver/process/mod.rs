@@ -593,6 +593,11 @@ impl Driver for ProcessDriver {
         self.start_one_again(component, replica, deadline).await
     }
 
+    fn removal_timeout(&self) -> Duration {
+        let elsewhere = self.elsewhere.as_ref();
+        elsewhere.map_or(Duration::ZERO, Elsewhere::removal_timeout)
+    }
+
     async fn stop_all(&mut self) -> Vec<String> {
         let mut remarks = self.stop_replicas().await;
         remarks.extend(self.forget_replicas().await);
