@@ -84,6 +84,12 @@ impl ApiError {
     }
 
     /// Nobody knows whether the API did what was asked.
+    /// A right is missing, which no time changes.
+    #[must_use]
+    pub fn is_forbidden(&self) -> bool {
+        matches!(self, Self::Forbidden { .. })
+    }
+
     pub(crate) fn is_uncertain(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Unreadable { .. } => true,

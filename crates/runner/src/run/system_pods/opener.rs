@@ -13,7 +13,7 @@ use tokio::{
     io::{AsyncRead, DuplexStream, ReadBuf, ReadHalf},
     task::AbortHandle,
 };
-use waggle_cluster::{Access, ContainerState, ContainerStatus, PodStatus};
+use waggle_cluster::{Access, ContainerState, ContainerStatus, ExecEnd, ExecError, PodStatus};
 use waggle_system::components::replica::{Errand, Opener, PodState, Streams};
 
 use super::PROGRAM;
@@ -36,7 +36,15 @@ pub(super) struct ExecOpener {
     /// The folder of the process in it.
     folder: &'static str,
     /// Why the last connection ended.
-    problem: Arc<Mutex<Option<String>>>,
+    problem: Arc<Mutex<Option<ConnectionEnd>>>,
+}
+
+/// Why a connection ended.
+#[derive(Debug)]
+struct ConnectionEnd {
+    why: String,
+    /// A right is missing: another connection ends the same way.
+    is_forbidden: bool,
 }
 
 impl fmt::Debug for ExecOpener {
@@ -84,11 +92,35 @@ impl ExecOpener {
             Some(why) => PodState::Lost(format!("{place} {why}")),
             None => {
                 let problem = self.problem.lock().unwrap_or_else(PoisonError::into_inner);
-                let why = problem.as_deref().unwrap_or("there is no answer");
-                PodState::Unknown(Some(format!("{place}: {why}")))
+                match problem.as_ref() {
+                    Some(end) if end.is_forbidden => {
+                        PodState::Lost(format!("{place}: {}", end.why))
+                    }
+                    Some(end) => PodState::Unknown(Some(format!("{place}: {}", end.why))),
+                    None => PodState::Unknown(Some(format!("{place}: there is no answer"))),
+                }
             }
         }
     }
+}
+
+/// `None`: it ended well.
+fn connection_end(ended: Result<ExecEnd, ExecError>) -> Option<ConnectionEnd> {
+    let (why, is_forbidden) = match ended {
+        Ok(end) if end.code == 0 => return None,
+        Ok(ExecEnd { code, stderr }) => {
+            let stderr = stderr.trim_end();
+            (
+                format!("its process ended with code {code}: {stderr}"),
+                false,
+            )
+        }
+        Err(why) => {
+            let is_forbidden = matches!(&why, ExecError::Api(why) if why.is_forbidden());
+            (why.to_string(), is_forbidden)
+        }
+    };
+    Some(ConnectionEnd { why, is_forbidden })
 }
 
 /// What shows that a pod's replica is gone; `None`: nothing does.
@@ -139,16 +171,7 @@ impl Opener for ExecOpener {
             let ended = access
                 .exec(&namespace, &pod, &command, streams, CONNECTION_AT_MOST)
                 .await;
-            let why = match ended {
-                Ok(end) if end.code == 0 => None,
-                Ok(end) => Some(format!(
-                    "its process ended with code {}: {}",
-                    end.code,
-                    end.stderr.trim_end()
-                )),
-                Err(why) => Some(why.to_string()),
-            };
-            *problem.lock().unwrap_or_else(PoisonError::into_inner) = why;
+            *problem.lock().unwrap_or_else(PoisonError::into_inner) = connection_end(ended);
         });
         Streams {
             reader: Box::new(Connection {
@@ -183,5 +206,37 @@ impl AsyncRead for Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.task.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use waggle_cluster::{ApiError, ExecEnd, ExecError, Target, Verb};
+
+    use super::connection_end;
+
+    #[test]
+    fn only_a_missing_right_cannot_be_helped_by_another_connection() {
+        let forbidden = ApiError::Forbidden {
+            what: Target {
+                verb: Verb::Create,
+                resource: "pods/exec".to_owned(),
+                namespace: Some("load".to_owned()),
+                name: Some("server-0".to_owned()),
+            },
+            message: "no".to_owned(),
+        };
+        let end = connection_end(Err(ExecError::Api(forbidden))).unwrap();
+        assert!(end.is_forbidden);
+        let right = "the verb \"create\" for \"pods/exec\" is missing";
+        assert!(end.why.contains(right), "{}", end.why);
+        let exit = |code: i32| ExecEnd {
+            code,
+            stderr: "gone\n".to_owned(),
+        };
+        let end = connection_end(Ok(exit(1))).unwrap();
+        assert!(!end.is_forbidden);
+        assert_eq!(end.why, "its process ended with code 1: gone");
+        assert!(connection_end(Ok(exit(0))).is_none());
     }
 }

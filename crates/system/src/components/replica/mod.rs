@@ -15,6 +15,8 @@ pub mod message;
 pub mod opener;
 pub mod remote;
 pub mod server;
+#[cfg(test)]
+mod tests;
 
 pub(in crate::components) use self::folder_copy::{fetch_folder, send_folder};
 pub use self::{

@@ -101,6 +101,8 @@ struct State {
     sample: Option<Sample>,
     /// Who waits for the text of a file.
     reader: Option<oneshot::Sender<Result<String, String>>>,
+    /// Why there is no connection now.
+    problem: Option<String>,
     /// Why the replica is lost.
     lost: Option<String>,
 }
@@ -130,6 +132,14 @@ impl Shared {
             reader.send(Err(why.clone())).ok();
         }
         state.lost = Some(why);
+    }
+
+    /// Why an answer did not come in time.
+    fn silence(&self) -> String {
+        match &self.lock().problem {
+            Some(why) => format!("its process did not answer in time: {why}"),
+            None => "its process did not answer in time".to_owned(),
+        }
     }
 }
 
@@ -179,7 +189,7 @@ impl RemoteReplica {
         let Some(facts) = facts else {
             task.abort();
             let why = shared.lock().lost.clone();
-            let why = why.unwrap_or_else(|| "its process did not answer in time".to_owned());
+            let why = why.unwrap_or_else(|| shared.silence());
             return Err(Problem(why));
         };
         Ok(Self {
@@ -249,7 +259,7 @@ impl RemoteReplica {
         self.send(Order::Read(file.to_owned()))?;
         match timeout(READ_TIMEOUT, reader).await {
             Ok(Ok(text)) => text.map_err(Problem),
-            Ok(Err(_)) | Err(_) => Err(Problem("its process did not answer in time".to_owned())),
+            Ok(Err(_)) | Err(_) => Err(Problem(self.shared.silence())),
         }
     }
 
@@ -299,6 +309,7 @@ impl Link {
                 PodState::Lost(why) => return self.shared.lose(why),
                 PodState::Unknown(why) => why.unwrap_or(broken),
             };
+            self.shared.lock().problem = Some(why.clone());
             if heard.elapsed() >= LOST_AFTER {
                 let seconds = LOST_AFTER.as_secs();
                 return self
@@ -389,6 +400,7 @@ impl Link {
         for line in self.mailbox.resume(welcome.received) {
             send(writer, &line).await?;
         }
+        self.shared.lock().problem = None;
         self.facts.send_replace(Some(welcome.facts));
         Ok(())
     }

@@ -291,6 +291,11 @@ fn three_brokers_on_three_nodes_lose_nothing_with_one_of_them_in_cluster() {
 #[track_caller]
 fn check_failure(bench: &Bench, workspace: &Workspace, namespace: &str, words: &str) {
     without_agents(workspace);
+    check_failed_run(bench, workspace, namespace, words);
+}
+
+#[track_caller]
+fn check_failed_run(bench: &Bench, workspace: &Workspace, namespace: &str, words: &str) {
     let ran = run(bench, workspace);
     let said = output_text(&ran);
     assert!(said.contains(words), "{words} in {said}");
@@ -351,17 +356,30 @@ fn a_pod_of_a_system_that_no_node_takes_is_named_in_cluster() {
 fn a_right_that_a_system_lacks_is_named_in_cluster() {
     let bench = bench();
     let workspace = with_runner(bench, "no-right", &[]);
-    let change = r#"[{ "op": "test", "path": "/rules/6/resources/0", "value": "statefulsets" }, { "op": "replace", "path": "/rules/6/verbs", "value": ["delete"] }]"#;
-    let patch = [
-        "patch",
-        "role",
-        "waggle",
-        "--namespace=no-right",
-        "--type=json",
-    ];
-    bench
-        .cluster
-        .kubectl(&[&patch[..], &["--patch", change]].concat());
+    let allow = |rule: usize, resource: &str, verbs: &str| {
+        let change = format!(
+            r#"[{{ "op": "test", "path": "/rules/{rule}/resources/0", "value": "{resource}" }},
+                {{ "op": "replace", "path": "/rules/{rule}/verbs", "value": {verbs} }}]"#
+        );
+        let patch = [
+            "patch",
+            "role",
+            "waggle",
+            "--namespace=no-right",
+            "--type=json",
+            "--patch",
+            &change,
+        ];
+        bench.cluster.kubectl(&patch);
+    };
+    allow(6, "statefulsets", r#"["delete"]"#);
     let words = "the verb \"create\" for \"statefulsets\" is missing";
     check_failure(bench, &workspace, "no-right", words);
+    // Its pods are made, and the runner may not connect to what is in them.
+    let image = ingest_image(GATEWAY_IMAGE, &["backend=embedded"]);
+    import_image(bench, &workspace, &image);
+    allow(6, "statefulsets", r#"["create", "delete"]"#);
+    allow(9, "pods/exec", r#"["delete"]"#);
+    let words = "the verb \"create\" for \"pods/exec\" is missing";
+    check_failed_run(bench, &workspace, "no-right", words);
 }
