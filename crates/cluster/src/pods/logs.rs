@@ -85,7 +85,25 @@ impl Access {
     /// # Errors
     /// As [`Access::logs`].
     pub async fn follow_log(&self, namespace: &str, pod: &str) -> Result<LogLines, ApiError> {
-        let call = log(namespace, pod).option("follow", "true");
+        self.follow(log(namespace, pod)).await
+    }
+
+    /// The same for one of several containers, up to the length of a log that is read as a whole.
+    ///
+    /// # Errors
+    /// As [`Access::logs`].
+    pub async fn follow_container_log(
+        &self,
+        namespace: &str,
+        pod: &str,
+        container: &str,
+    ) -> Result<LogLines, ApiError> {
+        let call = log(namespace, pod).option("limitBytes", LOG_MAX_BYTES);
+        self.follow(call.option("container", container)).await
+    }
+
+    async fn follow(&self, call: Call<'_>) -> Result<LogLines, ApiError> {
+        let call = call.option("follow", "true");
         let client = self.client_for(&call).await?;
         let reader = client.request_stream(call.request()).await;
         let reader = reader.map_err(|why| match why {

@@ -30,6 +30,7 @@ impl ManifestDriver {
         };
         let cordoned = self.ledger.lock().await.cordon(&node).await;
         cordoned.map_err(|why| failed(&why))?;
+        self.to_watch().follow_logs(&leaving).await;
         for pod in &leaving {
             self.up.known.state().ended.insert(pod.uid.clone());
             let evicted = (self.parts.access).evict_pod(&self.parts.namespace, pod, deadline);

@@ -30,7 +30,8 @@ use waggle_system::{
 
 use super::{
     addresses::{Addresses, find_addresses},
-    evidence::{Keeping, write_applied},
+    evidence::{Keeping, LOGS_TIMEOUT, write_applied},
+    leaving::Leaving,
     objects::{ManifestsError, Reading, SystemObject, to_await, with_kinds},
     source::{Rendered, read_rendered},
     watch::{Known, KnownPod, State, USAGE_INTERVAL, Watched},
@@ -43,6 +44,7 @@ const REMOVAL_TIMEOUT: Duration = Duration::from_secs(120);
 const REMOVAL_AGAIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// Some seconds for each object, and for what is told of it.
 const REMOVAL_SPARE: Duration = Duration::from_secs(60);
+/// How long it may take to read what nodes are.
 const NODES_TIMEOUT: Duration = Duration::from_secs(10);
 const LEASE: Duration = Duration::from_secs(60);
 
@@ -100,6 +102,8 @@ pub(super) struct Up {
     /// By which components find their pods.
     pub(super) selectors: BTreeMap<String, BTreeMap<String, String>>,
     pub(super) known: Known,
+    /// Those that were ended or replaced.
+    pub(super) leaving: Leaving,
     /// Of the pods that were ready at the start.
     pub(super) nodes: Nodes,
 }
@@ -168,6 +172,7 @@ impl ManifestDriver {
             run: self.parts.run.clone(),
             part: self.part().to_owned(),
             known: self.up.known.clone(),
+            leaving: self.up.leaving.clone(),
         }
     }
 
@@ -269,10 +274,16 @@ impl ManifestDriver {
         if self.up.objects.borrow().is_empty() {
             return Vec::new();
         }
-        match self.to_watch().pods().await {
-            Ok(pods) => self.keeping().keep(&pods).await,
-            Err(why) => vec![format!("logs of pods are not kept: {why}")],
-        }
+        let (pods, mut problems) = match self.to_watch().pods().await {
+            Ok(pods) => (pods, Vec::new()),
+            Err(why) => (
+                Vec::new(),
+                vec![format!("logs of pods are not kept: {why}")],
+            ),
+        };
+        let left = self.up.leaving.finish(&pods).await;
+        problems.extend(self.keeping().keep(&pods, &left).await);
+        problems
     }
 
     async fn remove(&mut self) -> Vec<String> {
@@ -302,16 +313,6 @@ impl ManifestDriver {
         problems
     }
 
-    fn usage_remark(&self) -> Option<String> {
-        let state = self.up.known.state();
-        if state.pods.is_empty() {
-            return None;
-        }
-        Some(match &state.no_usage {
-            Some(why) => format!("CPU and memory of pods are unknown: {why}"),
-            None => format!(
-                "CPU and memory of pods are what kubelets say, which look every {} s or less often",
-                USAGE_INTERVAL.as_secs()
     /// The run is over: removes what did not go after a trial. Returns what is still there.
     pub(crate) async fn end(&mut self) -> Vec<String> {
         let ledger = self.ledger.get_mut();
@@ -322,6 +323,16 @@ impl ManifestDriver {
         left.iter().map(ToString::to_string).collect()
     }
 
+    fn usage_remark(&self) -> Option<String> {
+        let state = self.up.known.state();
+        if state.pods.is_empty() {
+            return None;
+        }
+        Some(match &state.no_usage {
+            Some(why) => format!("CPU and memory of pods are unknown: {why}"),
+            None => format!(
+                "CPU and memory of pods are what kubelets say, which look every {} s or less often",
+                USAGE_INTERVAL.as_secs()
             ),
         })
     }
@@ -456,6 +467,10 @@ impl Driver for ManifestDriver {
         remarks.extend(self.remove().await);
         self.up = Up::default();
         remarks
+    fn removal_timeout(&self) -> Duration {
+        LOGS_TIMEOUT + 2 * REMOVAL_TIMEOUT + REMOVAL_SPARE
+    }
+
     }
 
     fn hide(&self, secrets: &Secrets) {
@@ -466,10 +481,6 @@ impl Driver for ManifestDriver {
         self.idle_check.poll()
     }
 }
-    fn removal_timeout(&self) -> Duration {
-        LOGS_TIMEOUT + 2 * REMOVAL_TIMEOUT + REMOVAL_SPARE
-    }
-
 
 impl Drop for ManifestDriver {
     fn drop(&mut self) {

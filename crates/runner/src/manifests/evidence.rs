@@ -7,7 +7,10 @@ use tokio::time::timeout;
 use waggle_cluster::{Access, Event, Manifest, PodStatus};
 use waggle_results::private_file;
 
-use super::objects::SystemObject;
+use super::{
+    leaving::{LeftPod, file_names},
+    objects::SystemObject,
+};
 
 /// How long reading of a log may take, because a node that is dead does not answer, and of all.
 const LOG_TIMEOUT: Duration = Duration::from_secs(8);
@@ -50,9 +53,9 @@ pub(super) fn write_applied(
 
 impl Keeping<'_> {
     /// Reads all that is kept; returns what could not be had.
-    pub(super) async fn keep(&self, pods: &[PodStatus]) -> Vec<String> {
+    pub(super) async fn keep(&self, pods: &[PodStatus], left: &[LeftPod]) -> Vec<String> {
         let mut problems = Vec::new();
-        match timeout(LOGS_TIMEOUT, self.read(pods)).await {
+        match timeout(LOGS_TIMEOUT, self.read(pods, left)).await {
             Ok(Ok(())) => {}
             Ok(Err(why)) => problems.push(format!("logs of pods are not kept: {why}")),
             Err(_) => problems.push("logs of pods could not be read in time".to_owned()),
@@ -60,10 +63,19 @@ impl Keeping<'_> {
         problems
     }
 
-    async fn read(&self, pods: &[PodStatus]) -> io::Result<()> {
+    async fn read(&self, pods: &[PodStatus], left: &[LeftPod]) -> io::Result<()> {
         private_file::create_folder(self.folder)?;
-        let text = serde_json::to_string_pretty(&pods.iter().map(pod_facts).collect::<Vec<_>>())?;
+        let there = pods.iter().map(pod_facts);
+        let replaced = left.iter().map(|left| {
+            let mut facts = pod_facts(&left.pod);
+            facts["is_replaced"] = json!(true);
+            facts
+        });
+        let text = serde_json::to_string_pretty(&there.chain(replaced).collect::<Vec<_>>())?;
         private_file::write_file(&self.folder.join(PODS), text + "\n")?;
+        for (name, text) in file_names(left) {
+            self.write(&name, text)?;
+        }
         let events = match self.access.events(self.namespace).await {
             Ok(events) => events.iter().map(event_line).collect(),
             Err(why) => format!("events cannot be read: {why}\n"),

@@ -68,6 +68,9 @@ impl ManifestDriver {
     pub(super) async fn kill_pod(&self, component: &str, replica: u32) -> Result<(), Failure> {
         let pods = self.replaceable_pods(&[component.to_owned()]).await?;
         let pod = self.ready_pod(component, replica, &pods)?;
+        self.to_watch()
+            .follow_logs(std::slice::from_ref(&pod))
+            .await;
         self.up.known.state().ended.insert(pod.uid.clone());
         let ended = (self.parts.access).end_pod(&self.parts.namespace, &pod, KILL_TIMEOUT);
         ended.await.map_err(|why| Failure::new(why.to_string()))

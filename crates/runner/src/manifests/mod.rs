@@ -6,6 +6,7 @@ mod drains;
 mod driver;
 mod evidence;
 mod kills;
+mod leaving;
 mod objects;
 mod patch;
 mod pods;

@@ -73,6 +73,7 @@ impl ManifestDriver {
         let leaving = replaced_pods(&changes, &pods);
         let components = self.components_of(&leaving);
         self.replaceable_pods(&components).await?;
+        self.to_watch().follow_logs(&leaving).await;
         let leaving: Vec<String> = leaving.into_iter().map(|pod| pod.uid).collect();
         self.up.known.state().replaced.extend(leaving);
         let applied = self.apply_changes(changes).await;

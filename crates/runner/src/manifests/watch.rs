@@ -11,6 +11,8 @@ use waggle_cluster::{Access, ContainerState, ContainerStatus, PodStatus, PodUsag
 use waggle_results::ReplicaPod;
 use waggle_system::components::driver::Death;
 
+use super::leaving::Leaving;
+
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Kubelets look every ten seconds or so.
 pub(super) const USAGE_INTERVAL: Duration = Duration::from_secs(10);
@@ -25,6 +27,7 @@ pub(super) struct Watched {
     pub(super) run: String,
     pub(super) part: String,
     pub(super) known: Known,
+    pub(super) leaving: Leaving,
 }
 
 /// What is known of pods, by all who look or act.
@@ -73,6 +76,17 @@ impl Watched {
             .await
     }
 
+    /// Keeps the logs of pods that end.
+    pub(super) async fn follow_logs(&self, pods: &[PodStatus]) {
+        let Self {
+            access,
+            namespace,
+            leaving,
+            ..
+        } = self;
+        leaving.follow(access, namespace, pods).await;
+    }
+
     /// Tells deaths, as long as it is not dropped.
     pub(super) async fn watch_deaths(self, deaths: watch::Sender<Vec<Death>>) {
         loop {
@@ -83,6 +97,7 @@ impl Watched {
             };
             for (pod, death) in self.deaths_among(&pods) {
                 if let Some(pod) = pod {
+                    self.follow_logs(std::slice::from_ref(&pod)).await;
                     let lines = self.last_lines(&pod).await;
                     let mut state = self.known.state();
                     state.last_lines.insert(death.replica.clone(), lines);

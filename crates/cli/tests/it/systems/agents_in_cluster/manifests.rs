@@ -1,6 +1,10 @@
 //! A system that is manifests: applied in the cluster for a trial, measured, a pod of it killed, and removed.
 
-use std::{fs, process::Output};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Output,
+};
 
 use waggle_results::Run;
 
@@ -151,6 +155,7 @@ fn a_system_of_manifests_is_measured_and_killed_in_cluster() {
     assert!(!applied.contains("open-sesame-7"), "{applied}");
     let pods = fs::read_to_string(logs.with_file_name("pods.json")).unwrap();
     assert!(pods.matches("\"image_id\": \"").count() >= 3, "{pods}");
+    check_replaced(logs.parent().unwrap(), &pods);
     let upgrade = |number: u32| {
         let file = logs.with_file_name(format!("upgrade-{number}.yaml"));
         fs::read_to_string(file).unwrap()
@@ -167,6 +172,23 @@ fn a_system_of_manifests_is_measured_and_killed_in_cluster() {
     );
     assert!(logs.with_file_name("events.txt").is_file());
     assert_eq!(system_objects(bench, "manifests"), "");
+}
+
+/// The logs of the pod that was killed, of the two that the first upgrade replaced, and of the three of the second one are kept.
+#[track_caller]
+fn check_replaced(logs: &Path, pods: &str) {
+    assert_eq!(pods.matches("\"is_replaced\": true").count(), 6, "{pods}");
+    let names = fs::read_dir(logs).unwrap();
+    let names = names.map(|entry| entry.unwrap().path());
+    let is_replaced = |path: &PathBuf| path.to_str().unwrap().contains(".replaced-");
+    let texts: Vec<String> = names
+        .filter(is_replaced)
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect();
+    assert_eq!(texts.len(), 6, "{texts:?}");
+    for text in &texts {
+        assert!(text.contains("listening on"), "{texts:?}");
+    }
 }
 
 /// Nothing is lost with the node: its pod comes up on another one.
@@ -315,7 +337,7 @@ fn a_system_that_does_not_get_ready_says_why_and_is_removed_in_cluster() {
 }
 
 /// The file of this name below a folder.
-pub(super) fn find(folder: &std::path::Path, name: &str) -> std::path::PathBuf {
+pub(super) fn find(folder: &Path, name: &str) -> PathBuf {
     let mut folders = vec![folder.to_path_buf()];
     while let Some(next) = folders.pop() {
         for entry in fs::read_dir(next).unwrap() {
