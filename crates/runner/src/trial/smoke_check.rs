@@ -2,7 +2,7 @@
 
 use std::{fmt::Display, sync::Arc, time::Duration};
 
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use waggle_agents::FleetMember;
 use waggle_load::{
     Action, Failures, Flow, Job, Outcome, Repeat, Rounds, Scenario, What, WhileCaptured,
@@ -32,6 +32,9 @@ use crate::{
 
 /// Timeout of the whole check.
 const AT_MOST: Duration = Duration::from_secs(30);
+/// As long as a request is refused that reaches nothing: the first connections to a Service may be, until every node knows its pods.
+const REFUSED_AT_MOST: Duration = Duration::from_secs(10);
+const REFUSED_PAUSE: Duration = Duration::from_millis(500);
 const SMOKE: &str = "the load's requests, tried once";
 
 impl Trial<'_> {
@@ -236,12 +239,32 @@ async fn send_once<L: Load>(
         workers: job.workers[..1].to_vec(),
         max_requests: Some(requests),
         max_tracked_requests: None,
-        max_duration: until.saturating_duration_since(Instant::now()),
         ..job
     };
-    let mut run = load.start_on(job, agent).await.map_err(smoke_failure)?;
-    while run.next_interval().await.map_err(smoke_failure)?.is_some() {}
-    run.join().await.map_err(smoke_failure)
+    let refused_until = until.min(Instant::now() + REFUSED_AT_MOST);
+    loop {
+        let max_duration = until.saturating_duration_since(Instant::now());
+        let job = Job {
+            max_duration,
+            ..job.clone()
+        };
+        let mut run = load.start_on(job, agent).await.map_err(smoke_failure)?;
+        while run.next_interval().await.map_err(smoke_failure)?.is_some() {}
+        let outcome = run.join().await.map_err(smoke_failure)?;
+        if !is_refused_connection(&outcome) || Instant::now() + REFUSED_PAUSE >= refused_until {
+            return Ok(outcome);
+        }
+        sleep(REFUSED_PAUSE).await;
+    }
+}
+
+/// Whether no request has reached anything, because each connection was refused: then nothing is sent twice if it is tried again.
+fn is_refused_connection(outcome: &Outcome) -> bool {
+    let totals = &outcome.totals;
+    let mut failures = totals.failures.0.iter();
+    totals.succeeded == 0
+        && totals.failed > 0
+        && failures.all(|(failure, _)| matches!(failure, waggle_load::Failure::Refused))
 }
 
 /// The requests of a flow in their order: no pause, one round of each loop.
