@@ -3,6 +3,7 @@
 use std::{fmt, time::Duration};
 
 use super::kind::Verb;
+use crate::rights::rbac_options;
 
 /// Why a call failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -14,9 +15,9 @@ pub enum ApiError {
     Unauthorized { what: Target, message: String },
     /// 403 by a missing right.
     #[error(
-        "{what}: not allowed, the verb \"{}\" for \"{}\" is missing ({message}); `waggle cluster rbac` prints the rights that \
+        "{what}: not allowed, the verb \"{}\" for \"{}\" is missing ({message}); `waggle cluster rbac{}` prints the rights that \
          waggle needs",
-        what.verb, what.resource
+        what.verb, what.resource, rbac_options(what)
     )]
     Forbidden { what: Target, message: String },
     /// 403 by a rule about the content of an object: a quota, limits, the security of pods, a webhook.
@@ -83,13 +84,13 @@ impl ApiError {
         matches!(self, Self::NotFound { .. })
     }
 
-    /// Nobody knows whether the API did what was asked.
     /// A right is missing, which no time changes.
     #[must_use]
     pub fn is_forbidden(&self) -> bool {
         matches!(self, Self::Forbidden { .. })
     }
 
+    /// Nobody knows whether the API did what was asked.
     pub(crate) fn is_uncertain(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Unreadable { .. } => true,

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     access::Access,
-    api::{ApiError, Call, Kind, Verb},
+    api::{ApiError, Call, Kind, Target, Verb},
     labels::{MANAGER, RUN_LABEL},
 };
 
@@ -28,8 +28,12 @@ pub(super) enum Cordons {
 pub enum CordonError {
     #[error(transparent)]
     Object(#[from] ObjectError),
-    #[error("{0}; `waggle cluster rbac --drain` prints a ClusterRole that allows it")]
-    NotAllowed(ApiError),
+    #[error(
+        "{what}: not allowed, the verb \"{}\" for \"{}\" is missing ({message}); `waggle cluster rbac --drain` prints a ClusterRole \
+         that allows it",
+        what.verb, what.resource
+    )]
+    NotAllowed { what: Target, message: String },
     #[error("node {0} is cordoned already, by somebody else")]
     Cordoned(String),
 }
@@ -37,7 +41,7 @@ pub enum CordonError {
 impl From<ApiError> for CordonError {
     fn from(why: ApiError) -> Self {
         match why {
-            ApiError::Forbidden { .. } => Self::NotAllowed(why),
+            ApiError::Forbidden { what, message } => Self::NotAllowed { what, message },
             why => Self::Object(why.into()),
         }
     }
@@ -133,7 +137,7 @@ fn still_there(access: &Access, what: &str, node: &str, why: &ApiError) -> Still
     StillThere {
         what: format!("the cordon of {what}"),
         why: why.to_string(),
+        purpose: "to remove it",
         command: format!("{context}uncordon {node}"),
     }
 }
-        purpose: "to remove it",

@@ -1,6 +1,6 @@
 //! The rights of one namespace that are enough for a run, and those of the cluster for facts of nodes.
 
-use crate::api::{ForeignKind, Kind, Verb};
+use crate::api::{ForeignKind, Kind, Target, Verb};
 
 /// The service account, its Role and its binding.
 const ACCOUNT: &str = "waggle";
@@ -142,6 +142,35 @@ const USAGE_RIGHT: Right = (
 const OBJECT_VERBS: [Verb; 4] = [Verb::Get, Verb::Create, Verb::Patch, Verb::Delete];
 const SECRET_VERBS: [Verb; 3] = [Verb::Create, Verb::Patch, Verb::Delete];
 
+/// The options of `waggle cluster rbac` with which it prints a right, beginning with a space; empty: it prints it without any.
+pub(crate) fn rbac_options(what: &Target) -> &'static str {
+    let is_of = |right: &Right| {
+        let (_, _, _, verbs) = right;
+        resource_of(right) == what.resource && verbs.contains(&what.verb)
+    };
+    match &what.namespace {
+        None if NODE_RIGHTS.iter().any(is_of) => " --nodes",
+        None if is_of(&CORDON_RIGHT) => " --drain",
+        None if is_of(&USAGE_RIGHT) => " --nodes --system FILE",
+        _ if RIGHTS.iter().any(is_of) => "",
+        Some(_) if is_of(&EVICTION_RIGHT) => " --drain",
+        Some(_) => " --system FILE",
+        None => "",
+    }
+}
+
+/// The rights that drains need: verb, kind and part of each; `true`: of the namespace.
+pub(crate) fn drain_rights() -> impl Iterator<Item = (Verb, Kind, &'static str, bool)> {
+    let rights = [(CORDON_RIGHT, false), (EVICTION_RIGHT, true)];
+    rights
+        .into_iter()
+        .flat_map(|((_, kind, part, verbs), is_of_namespace)| {
+            verbs
+                .iter()
+                .map(move |verb| (*verb, kind, part, is_of_namespace))
+        })
+}
+
 /// A kind of the objects of a system's manifests.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KindRight {
@@ -268,15 +297,49 @@ fn object_rule(KindRight { group, resource }: &KindRight) -> String {
     )
 }
 
-fn rule((purpose, kind, part, verbs): &Right) -> String {
-    let resource = match *part {
+/// With its subresource.
+fn resource_of((_, kind, part, _): &Right) -> String {
+    match *part {
         "" => kind.resource().to_owned(),
         part => format!("{}/{part}", kind.resource()),
-    };
+    }
+}
+
+fn rule(right: &Right) -> String {
+    let (purpose, kind, _, verbs) = right;
+    let resource = resource_of(right);
     let verbs: Vec<&str> = verbs.iter().map(|verb| verb.name()).collect();
     format!(
         "  # {purpose}\n  - apiGroups: [\"{}\"]\n    resources: [{resource}]\n    verbs: [{}]\n",
         kind.group(),
         verbs.join(", ")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_right_is_told_with_the_options_that_print_it() {
+        let check = |verb: Verb, resource: &str, namespace: Option<&str>, expected: &str| {
+            let what = Target {
+                verb,
+                resource: resource.to_owned(),
+                namespace: namespace.map(str::to_owned),
+                name: None,
+            };
+            assert_eq!(rbac_options(&what), expected, "{what}");
+        };
+        let namespace = Some("load");
+        check(Verb::Create, "pods/exec", namespace, "");
+        check(Verb::Create, "statefulsets", namespace, "");
+        check(Verb::Patch, "statefulsets", namespace, " --system FILE");
+        check(Verb::Create, "deployments", namespace, " --system FILE");
+        check(Verb::Delete, "pods", namespace, " --system FILE");
+        check(Verb::Create, "pods/eviction", namespace, " --drain");
+        check(Verb::Get, "nodes", None, " --nodes");
+        check(Verb::Patch, "nodes", None, " --drain");
+        check(Verb::Get, "nodes/proxy", None, " --nodes --system FILE");
+    }
 }

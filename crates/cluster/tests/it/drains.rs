@@ -136,6 +136,7 @@ async fn drains_need_the_rights_that_are_printed_for_them() {
     let access = account(&lab).await;
     let pod = pod(&lab, &lab.access().await).await;
     let mut ledger = Ledger::new(access.clone(), None, &lab.run);
+    access.check_drains(&lab.namespace).await.unwrap();
     ledger.cordon(&lab.namespace).await.unwrap();
     let deadline = Instant::now() + LIMIT;
     let evicted = access.evict_pod(&lab.namespace, &pod, deadline);
@@ -150,5 +151,13 @@ async fn drains_need_the_rights_that_are_printed_for_them() {
     let why = ledger.cordon("n1").await.unwrap_err().to_string();
     assert!(why.starts_with("cannot get nodes n1: not allowed"), "{why}");
     let hint = "`waggle cluster rbac --drain` prints a ClusterRole that allows it";
+    assert!(why.ends_with(hint), "{why}");
+    assert_eq!(why.matches("waggle cluster rbac").count(), 1, "{why}");
+    let checked = ledger.access().check_drains(&lab.namespace).await;
+    let why = checked.unwrap_err().to_string();
+    assert!(
+        why.starts_with("cannot get nodes: not allowed, the verb \"get\""),
+        "{why}"
+    );
     assert!(why.ends_with(hint), "{why}");
 }

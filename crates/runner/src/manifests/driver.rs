@@ -366,6 +366,14 @@ impl Driver for ManifestDriver {
             ..Up::default()
         };
         self.claim().await?;
+        if setup.has_drains {
+            let checked = self.parts.access.check_drains(&self.parts.namespace).await;
+            checked.map_err(|why| {
+                Failure::new(format!(
+                    "the study drains nodes, which is not allowed: {why}"
+                ))
+            })?;
+        }
         let applied = match self.apply(setup.parameters).await {
             Ok(()) => self.check_upgrades(setup.upgrades).await,
             Err(why) => Err(why),
@@ -459,6 +467,10 @@ impl Driver for ManifestDriver {
         self.drain_node(component, replica, deadline).await
     }
 
+    fn removal_timeout(&self) -> Duration {
+        LOGS_TIMEOUT + 2 * REMOVAL_TIMEOUT + REMOVAL_SPARE
+    }
+
     async fn stop_all(&mut self) -> Vec<String> {
         self.tasks.drain(..).for_each(|task| task.abort());
         self.idle_check.forget();
@@ -467,10 +479,6 @@ impl Driver for ManifestDriver {
         remarks.extend(self.remove().await);
         self.up = Up::default();
         remarks
-    fn removal_timeout(&self) -> Duration {
-        LOGS_TIMEOUT + 2 * REMOVAL_TIMEOUT + REMOVAL_SPARE
-    }
-
     }
 
     fn hide(&self, secrets: &Secrets) {

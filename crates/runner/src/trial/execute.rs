@@ -195,6 +195,7 @@ impl<'a> Trial<'a> {
             cpus: &self.context.shares.system,
             is_restored,
             upgrades: &upgrades,
+            has_drains: cell.has_drains(),
             deadline: Instant::now() + at_most,
         };
         // The driver checks the deadline itself and can say what was not ready; the phase's own limit is for a driver that hangs.

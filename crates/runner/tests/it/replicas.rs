@@ -220,6 +220,7 @@ impl Up {
         let logs = self.folder.path().join("logs");
         let setup = Setup {
             upgrades: &[],
+            has_drains: false,
             parameters: &self.parameters,
             limits: &self.limits,
             secrets: &self.secrets,

@@ -181,6 +181,7 @@ async fn stay_up(
     let setup = Setup {
         is_restored: false,
         upgrades: &[],
+        has_drains: false,
         parameters: &request.parameters,
         limits: &limits,
         secrets,

@@ -56,6 +56,8 @@ pub struct Setup<'a> {
     pub is_restored: bool,
     /// The levels of all parameters after each upgrade to come, which can be checked now.
     pub upgrades: &'a [&'a BTreeMap<String, Level>],
+    /// Nodes of replicas are to be drained: whether that is allowed can be checked now.
+    pub has_drains: bool,
     /// Everything must be ready by then.
     pub deadline: Instant,
 }
