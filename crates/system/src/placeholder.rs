@@ -9,6 +9,11 @@ pub enum PlaceholderError {
     Unclosed { text: String },
     #[error("\"{text}\" names \"{name}\", which has no value here")]
     Unknown { text: String, name: String },
+    #[error(
+        "the image of the pod has no program \"{name}\", which \"{text}\" names: make it again with `waggle system image`, and bring it \
+         to where nodes get it"
+    )]
+    NotInImage { text: String, name: String },
 }
 
 /// `text` with every `${name}` replaced by the result of `value`; `$${` is a literal `${`.

@@ -16,7 +16,7 @@ use crate::{
             child::Launch,
             elsewhere::{Elsewhere, RemotePlace},
             ports::Ports,
-            program::Programs,
+            program::{PREFIX, Programs},
         },
         limits::ReplicaLimits,
         replica::remote::RemoteLaunch,
@@ -65,6 +65,20 @@ pub(super) fn replicas(component: &Component, setup: Setup<'_>) -> Result<u32, F
             "component \"{}\" wants \"{text}\" replicas; expected 1 to {REPLICAS_MAX}",
             component.name
         ))),
+    }
+}
+
+/// The same of a replica whose programs are those of an image.
+fn of_image(why: PlaceholderError) -> PlaceholderError {
+    match why {
+        PlaceholderError::Unknown { text, name } => match name.strip_prefix(PREFIX) {
+            Some(program) => PlaceholderError::NotInImage {
+                text,
+                name: program.to_owned(),
+            },
+            None => PlaceholderError::Unknown { text, name },
+        },
+        why => why,
     }
 }
 
@@ -197,7 +211,11 @@ impl ReplicaEnv<'_> {
         number: u32,
         text: &str,
     ) -> Result<String, PlaceholderError> {
-        fill(text, |name| self.value(component, number, name))
+        let filled = fill(text, |name| self.value(component, number, name));
+        filled.map_err(|why| match self.place(&component.name, number) {
+            Some(_) => of_image(why),
+            None => why,
+        })
     }
 
     /// The value of `${name}` in a replica's strings.
@@ -260,5 +278,24 @@ impl ReplicaEnv<'_> {
     fn port(&self, component: &str, number: u32, port: &str) -> Option<String> {
         let address = self.ports.of_replica(component, number, port)?;
         Some(address.port().to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PlaceholderError, of_image};
+
+    #[test]
+    fn a_program_that_an_image_lacks_is_told_with_what_makes_images() {
+        let unknown = |name: &str| PlaceholderError::Unknown {
+            text: format!("${{{name}}}"),
+            name: name.to_owned(),
+        };
+        assert_eq!(
+            of_image(unknown("program.shop")).to_string(),
+            "the image of the pod has no program \"shop\", which \"${program.shop}\" names: make it again with `waggle system image`, \
+             and bring it to where nodes get it"
+        );
+        assert_eq!(of_image(unknown("port.http")), unknown("port.http"));
     }
 }

@@ -21,7 +21,7 @@ use crate::{
 const VERSION_AT_MOST: Duration = Duration::from_secs(5);
 /// Characters of a version that are kept.
 const VERSION_MAX: usize = 200;
-const PREFIX: &str = "program.";
+pub(super) const PREFIX: &str = "program.";
 
 /// Why a program cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
