@@ -28,11 +28,11 @@ const START_REASONS: [&str; 4] = [
 const ADVICE: [(&str, &str); 8] = [
     (
         "Insufficient cpu",
-        "ask for fewer CPUs for each agent, take fewer agents, or add nodes",
+        "ask for fewer CPUs for each pod, take fewer pods, or add nodes",
     ),
     (
         "Insufficient memory",
-        "ask for less memory for each agent, or add nodes",
+        "ask for less memory for each pod, or add nodes",
     ),
     (
         "Insufficient ephemeral-storage",
@@ -40,11 +40,11 @@ const ADVICE: [(&str, &str); 8] = [
     ),
     (
         "anti-affinity",
-        "each node has the system or another agent on it: add nodes, take fewer agents, or let them share nodes",
+        "each node has a pod on it that must not share its node with this one: add nodes, take fewer pods, or let them share nodes",
     ),
     (
         "topology spread",
-        "agents cannot be spread evenly over these nodes: take fewer agents, add nodes, or let them share nodes",
+        "pods cannot be spread evenly over these nodes: take fewer pods, add nodes, or let them share nodes",
     ),
     (
         "node affinity/selector",
@@ -275,7 +275,7 @@ impl fmt::Display for Reason {
             } => write!(
                 f,
                 "quota {quota} of the namespace is too small: {asked} is asked for, {used} is used of {limit}; take fewer or \
-                 smaller agents, or have the quota raised"
+                 smaller pods, or have the quota raised"
             ),
             Self::NotAdmitted { message } => {
                 write!(f, "the cluster does not admit the pod: {message}")

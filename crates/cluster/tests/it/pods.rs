@@ -94,8 +94,8 @@ async fn no_node() {
         "node",
         json!({ "phase": "Pending", "conditions": [condition] }),
         "no node takes it: 0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't match pod anti-affinity rules; ask for fewer \
-         CPUs for each agent, take fewer agents, or add nodes; each node has the system or another agent on it: add nodes, take fewer \
-         agents, or let them share nodes",
+         CPUs for each pod, take fewer pods, or add nodes; each node has a pod on it that must not share its node with this one: add \
+         nodes, take fewer pods, or let them share nodes",
     )
     .await;
 }
@@ -217,7 +217,7 @@ async fn a_quota_that_is_used_up() {
     assert_eq!(
         why.stuck[0].to_string(),
         "quota small of the namespace is too small: limits.cpu=1 is asked for, limits.cpu=1500m is used of limits.cpu=2; take fewer or \
-         smaller agents, or have the quota raised"
+         smaller pods, or have the quota raised"
     );
 }
 

@@ -215,7 +215,7 @@ fn a_pod_that_no_node_takes_is_named() {
         &[("pull: never", apart), ("wait: 3m", "wait: 30s")],
         &[
             "2 of 3 pods of waggle-",
-            "each node has the system or another agent on it",
+            "each node has a pod on it that must not share its node with this one",
         ],
     );
 }
