@@ -106,9 +106,12 @@ fn wrong_file(why: &KubeconfigError) -> String {
         KubeconfigError::Parse(problem) => problem,
         KubeconfigError::ReadConfig(problem, file) => {
             let file = file.display();
-            return format!(
-                "the kubeconfig {file} cannot be read: {problem}; KUBECONFIG names another one"
-            );
+            let advice = match std::env::var_os("KUBECONFIG").is_some_and(|value| !value.is_empty())
+            {
+                true => "look at KUBECONFIG, which names it unless it was given",
+                false => "the variable KUBECONFIG may name another one",
+            };
+            return format!("the kubeconfig {file} cannot be read: {problem}; {advice}");
         }
         _ => return causes(why),
     };
