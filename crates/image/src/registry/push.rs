@@ -20,6 +20,8 @@ const SILENT_AT_MOST: Duration = Duration::from_secs(120);
 const BLOB_AT_MOST: Duration = Duration::from_secs(3600);
 /// Bytes that are read of a file at once, and sent in one request of an upload.
 const PART_BYTES: usize = 4 << 20;
+/// What the library for TLS says of an answer in plain HTTP.
+const NOT_TLS: &str = "InvalidContentType";
 const MANIFEST_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";
 
 /// What a push did.
@@ -219,6 +221,12 @@ impl<'a> Push<'a> {
                 "{reason}; docker's file leaves its passwords to the program docker-credential-{store}, which waggle does not start: \
                  set WAGGLE_REGISTRY_USER and WAGGLE_REGISTRY_PASSWORD"
             ),
+            _ if reason.contains(NOT_TLS) => {
+                let registry = self.destination.registry();
+                format!(
+                    "its answer is not TLS ({reason}); if it speaks plain HTTP: --insecure-registry {registry}"
+                )
+            }
             _ => reason,
         }
     }
@@ -246,4 +254,40 @@ fn chain(why: &dyn std::error::Error) -> String {
         cause = inner.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io::Write, net::TcpListener};
+
+    use tokio::sync::watch;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_registry_without_tls_is_told_with_its_option() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let registry = listener.local_addr().unwrap();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let answer = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
+            stream.write_all(answer).unwrap();
+            // The client closes it.
+            std::io::copy(&mut stream, &mut std::io::sink()).ok();
+        });
+        let destination = Destination {
+            is_plain: false,
+            ..Destination::new(&format!("{registry}/a:1"), &[]).unwrap()
+        };
+        let credentials = Credentials::anonymous();
+        let push = Push::new(&destination, &credentials).unwrap();
+        let (_sender, shutdown) = watch::channel(false);
+        let digest = format!("sha256:{}", sha256(b""));
+        let asked = push.client.blob_exists(&destination.reference, &digest);
+        let why = push.call("ask", &Stop(shutdown), asked).await.unwrap_err();
+        let why = why.to_string();
+        let option = format!("if it speaks plain HTTP: --insecure-registry {registry}");
+        assert!(why.ends_with(&option), "{why}");
+        server.join().unwrap();
+    }
 }
