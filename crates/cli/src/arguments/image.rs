@@ -38,13 +38,13 @@ pub(crate) enum ImageProgram {
 #[derive(Debug, Args)]
 pub(crate) struct ImageTo {
     /// Write the image as an archive for `docker load`, `ctr images import` or skopeo
-    #[arg(long, short, value_name = "FILE.tar", required_unless_present = "push")]
+    #[arg(long, short, value_name = "FILE.tar")]
     pub(crate) output: Option<PathBuf>,
     /// Send the image to a registry; what the registry has is not sent again. The variables WAGGLE_REGISTRY_USER and
     /// WAGGLE_REGISTRY_PASSWORD, or WAGGLE_REGISTRY_TOKEN, say who you are, else the `auths` of docker's config.json
     #[arg(long, value_name = "REGISTRY/REPOSITORY:TAG")]
     pub(crate) push: Option<String>,
-    /// Name of the image in the archive [default: that of --push, else localhost/waggle/NAME:VERSION]
+    /// Name of the image in the archive [default: that of --push, else localhost/waggle/SYSTEM:VERSION or localhost/PROGRAM:VERSION]
     #[arg(long, value_name = "REPOSITORY:TAG", requires = "output")]
     pub(crate) image_name: Option<String>,
     /// Speak to this registry without TLS, as to one on this machine; may be repeated

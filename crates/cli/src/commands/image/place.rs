@@ -30,6 +30,11 @@ pub(crate) struct Made {
 /// Makes layers by `make`, and of them an image that goes to its places.
 pub(crate) fn place_image(to: &ImageTo, make: impl AsyncFnOnce() -> Result<Made>) -> Result<Exit> {
     // Mistakes of arguments come first.
+    if to.output.is_none() && to.push.is_none() {
+        bail!(
+            "say where the image goes: --output FILE.tar, --push REGISTRY/REPOSITORY:TAG, or both"
+        );
+    }
     let destination = to.push.as_deref();
     let destination = destination.map(|text| Destination::new(text, &to.insecure_registry));
     let destination = destination.transpose()?;
