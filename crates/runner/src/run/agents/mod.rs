@@ -150,7 +150,11 @@ impl Gathering<'_> {
                 let job = AgentJob::claim(&parts).await;
                 let job = job.map_err(|why| RunError::AgentJob(why.to_string()))?;
                 let count = asked.count();
-                let text = format!("{count} agents are started in {}", job.place());
+                let agents = match count {
+                    1 => "1 agent is".to_owned(),
+                    count => format!("{count} agents are"),
+                };
+                let text = format!("{agents} started in {}", job.place());
                 self.events.report(Event::Notice(text)).await;
                 Ok(Started::InKubernetes(Box::new(job)))
             }
@@ -413,8 +417,9 @@ fn write_join_file(fleet: &Fleet, folder: &Path) -> Result<JoinFileOnDisk, RunEr
 fn by_hand(asked: &Agents, file: &Path) -> String {
     let Agents { wait, .. } = asked;
     let count = asked.count();
+    let agents = if count == 1 { "agent" } else { "agents" };
     format!(
-        "waiting for {count} agents, at most {}: copy {} to each host, where only its user may read it, and start there: waggle agent \
+        "waiting for {count} {agents}, at most {}: copy {} to each host, where only its user may read it, and start there: waggle agent \
          --join agents.join",
         waggle_units::format_duration(*wait),
         file.display()
