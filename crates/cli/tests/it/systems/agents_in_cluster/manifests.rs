@@ -174,10 +174,12 @@ fn a_system_of_manifests_is_measured_and_killed_in_cluster() {
     assert_eq!(system_objects(bench, "manifests"), "");
 }
 
-/// The logs of the pod that was killed, of the two that the first upgrade replaced, and of the three of the second one are kept.
+/// The logs of the pod that was killed, of the two that the first upgrade replaced, and of the three of the second one are kept. The last
+/// of them may still be there at the end.
 #[track_caller]
 fn check_replaced(logs: &Path, pods: &str) {
-    assert_eq!(pods.matches("\"is_replaced\": true").count(), 6, "{pods}");
+    let count = pods.matches("\"is_replaced\": true").count();
+    assert!((5..=6).contains(&count), "{pods}");
     let names = fs::read_dir(logs).unwrap();
     let names = names.map(|entry| entry.unwrap().path());
     let is_replaced = |path: &PathBuf| path.to_str().unwrap().contains(".replaced-");
@@ -185,7 +187,7 @@ fn check_replaced(logs: &Path, pods: &str) {
         .filter(is_replaced)
         .map(|path| fs::read_to_string(path).unwrap())
         .collect();
-    assert_eq!(texts.len(), 6, "{texts:?}");
+    assert_eq!(texts.len(), count, "{texts:?}");
     for text in &texts {
         assert!(text.contains("listening on"), "{texts:?}");
     }
