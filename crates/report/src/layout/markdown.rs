@@ -41,23 +41,34 @@ fn opening(opening: &Opening) -> String {
     out
 }
 
-/// A table with a title has its own heading, also as the first of its section.
+/// A table with a title has its own heading, also as the first of its section; none if the section's heading is above it, and is the same.
 fn section(out: &mut String, section: &Section) {
     let mut written = String::new();
-    blocks(&mut written, &section.blocks);
+    blocks(&mut written, &section.blocks, None);
     if written.is_empty() {
         return;
     }
-    if !written.starts_with("## ") {
+    let is_headed = written.starts_with("## ");
+    if !is_headed {
         out.push_str(&format!("## {}\n\n", section.name));
     }
-    out.push_str(&written);
+    let is_same =
+        |block: &Block| matches!(block, Block::Table(table) if table.title == Some(section.name));
+    if !is_headed && section.blocks.iter().any(is_same) {
+        blocks(out, &section.blocks, Some(section.name));
+    } else {
+        out.push_str(&written);
+    }
 }
 
-fn blocks(out: &mut String, blocks: &[Block]) {
+/// `above`: the heading of the section, if it is written.
+fn blocks(out: &mut String, blocks: &[Block], above: Option<&str>) {
     for block in blocks {
         match block {
-            Block::Table(content) => table(out, content),
+            Block::Table(content) => {
+                let title = content.title.filter(|title| above != Some(*title));
+                table(out, content, title);
+            }
             Block::Heading(text) => out.push_str(&format!("### {}\n\n", escape(text))),
             Block::Headline(text) | Block::Note(text) => {
                 out.push_str(&format!("{}\n\n", escape(text)));
@@ -65,7 +76,7 @@ fn blocks(out: &mut String, blocks: &[Block]) {
             Block::Sentences(all) => list(out, all.iter().map(|sentence| escape(sentence))),
             Block::Caution(text) => out.push_str(&format!("> {}\n\n", escape(text))),
             Block::Terms(terms) => list(out, terms.iter().map(term)),
-            Block::Folded(folded) => self::blocks(out, &folded.blocks),
+            Block::Folded(folded) => self::blocks(out, &folded.blocks, above),
             Block::Failure(content) => failure(out, content),
             Block::File { text, .. } => write_fenced(out, "yaml", text),
             Block::Drawn(_) | Block::Timeline(_) | Block::PageOnly(_) => {}
@@ -94,8 +105,8 @@ fn term(term: &Term) -> String {
 }
 
 /// The caption, then the table, then what its marks mean.
-fn table(out: &mut String, table: &Table) {
-    if let Some(title) = table.title {
+fn table(out: &mut String, table: &Table, title: Option<&str>) {
+    if let Some(title) = title {
         out.push_str(&format!("## {title}\n\n"));
     }
     out.push_str(&format!("{}.\n\n", escape(&table.caption)));
@@ -209,4 +220,46 @@ fn escape(text: &str) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::section;
+    use crate::layout::{
+        document::{Block, Section},
+        table::{Column, Field, Table},
+    };
+
+    #[test]
+    fn a_heading_is_written_once() {
+        let table = |title: &'static str| {
+            let column = Column::words("node", |node: &&str| Field::plain(*node));
+            Block::Table(Table::new("nodes", "Caption", vec![column], ["n1"]).with_title(title))
+        };
+        let caution = || Block::Caution("Beware".to_owned());
+        let check = |blocks: Vec<Block>, expected: &str| {
+            let mut out = String::new();
+            let whole = Section {
+                blocks,
+                ..Section::new("placement", "Nodes")
+            };
+            section(&mut out, &whole);
+            let lines = out.lines().filter(|line| line.starts_with(['#', '>', 'C']));
+            assert_eq!(lines.collect::<Vec<_>>().join("\n"), expected);
+        };
+        check(vec![table("Nodes")], "## Nodes\nCaption.");
+        check(
+            vec![caution(), table("Nodes")],
+            "## Nodes\n> Beware\nCaption.",
+        );
+        check(
+            vec![caution(), table("Others")],
+            "## Nodes\n> Beware\n## Others\nCaption.",
+        );
+        check(
+            vec![table("Others"), table("Nodes")],
+            "## Others\nCaption.\n## Nodes\nCaption.",
+        );
+        check(Vec::new(), "");
+    }
 }
