@@ -218,13 +218,17 @@ pub(crate) fn ties(model: &Model, answer: &MetricAnswer) -> Vec<String> {
         Number::Estimate(estimate) => estimate.interval.is_some(),
         Number::Exact(_) | Number::Within(_) => false,
     };
-    let how = match answer.wish {
-        Wish::Less => "low",
-        Wish::More | Wish::Neither => "high",
+    let (how, bound) = match answer.wish {
+        Wish::Less => ("low", "an upper bound"),
+        Wish::More | Wish::Neither => ("high", "a lower bound"),
     };
     let may_reach = (!open.is_empty()).then(|| {
         let names = cell_names(model, answer, &open);
-        format!("That {names} may be as {how}: it is known on one side only.")
+        format!(
+            "{} {names} may be as {how} as at {best}: the trials give only {bound} of {}.",
+            answer.name,
+            if open.len() == 1 { "it" } else { "each" }
+        )
     });
     let by_itself = (!alone.is_empty()).then(|| {
         format!(
