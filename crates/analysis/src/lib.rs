@@ -58,7 +58,7 @@ pub use info::{
     factor::{Counted, Factor},
     instrument::component_of,
     metric_path::{own_unit, unit, unit_of_metric, without_names},
-    system_kind::{external_components, is_external},
+    system_kind::{external_components, is_external, ran_already},
 };
 pub use metric::{
     known::Known,

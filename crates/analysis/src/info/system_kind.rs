@@ -8,9 +8,14 @@ pub(crate) fn is_duet(info: &RunInfo) -> bool {
     versions.is_some_and(|versions| versions.design != VersionDesign::Blocks)
 }
 
-/// Whether the system ran already: nothing of it was started.
+/// Whether the system is one server that ran already, without components.
 pub fn is_external(info: &RunInfo) -> bool {
-    info.components.is_empty()
+    info.components.is_empty() && !info.system_manifests
+}
+
+/// Whether nothing of the system was started: it is a server that ran already, or so did all components.
+pub fn ran_already(info: &RunInfo) -> bool {
+    external_components(info).len() == info.components.len() && !info.system_manifests
 }
 
 /// Names of the components that waggle did not start, where it started others or could have.

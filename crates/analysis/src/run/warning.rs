@@ -10,7 +10,7 @@ use crate::{
         cell_model::CellModel,
         outcome::{Outcome, outcomes},
     },
-    info::system_kind::{external_components, is_duet, is_external},
+    info::system_kind::{external_components, is_duet, is_external, ran_already},
     run::{search::SearchModel, system_counts::CountComparisonModel},
     trial::trial_model::TrialModel,
 };
@@ -33,7 +33,11 @@ pub enum Warning {
     /// Two versions of the system ran at the same time: on the same CPUs, or each on a half of them.
     Duet { has_halves: bool },
     /// Load generator and system were on one machine.
-    SharedHost(SharedCpus),
+    SharedHost {
+        cpus: SharedCpus,
+        /// Components that waggle did not start, and so did not pin, beside those that it did.
+        unpinned: Vec<String>,
+    },
     /// Components that waggle did not start.
     RanAlready { components: Vec<String> },
     /// Steps of the scenario that no session came to: their numbers are missing, and the load was another one than was meant.
@@ -74,8 +78,10 @@ pub enum Warning {
 /// How the CPUs of a machine were shared by load generator and system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SharedCpus {
-    /// The system ran already, on whichever CPUs it was given.
-    External,
+    /// The system ran already, on whichever CPUs it was given: one server, or all components.
+    External {
+        is_server: bool,
+    },
     NotPinned,
     Overlapping {
         load: Vec<u32>,
@@ -105,9 +111,9 @@ pub(crate) fn warnings(
         warnings.push(Warning::Duet { has_halves });
     }
     if info.host.shared_with_system && !has_halves {
-        warnings.push(Warning::SharedHost(shared_cpus(info)));
+        warnings.push(shared_host(info));
     }
-    warnings.extend(ran_already(info));
+    warnings.extend(components_ran_already(info));
     warnings.extend(never_reached(info, trials));
     warnings.extend(came_late(trials));
     if let Some(search) = search {
@@ -235,12 +241,29 @@ fn of_search(search: &SearchModel) -> Vec<Warning> {
     warnings
 }
 
-fn ran_already(info: &RunInfo) -> Option<Warning> {
-    let components: Vec<String> = external_components(info)
-        .into_iter()
-        .map(str::to_owned)
-        .collect();
+fn components_ran_already(info: &RunInfo) -> Option<Warning> {
+    let components = external_names(info);
     (!components.is_empty()).then_some(Warning::RanAlready { components })
+}
+
+fn external_names(info: &RunInfo) -> Vec<String> {
+    let names = external_components(info).into_iter();
+    names.map(str::to_owned).collect()
+}
+
+fn shared_host(info: &RunInfo) -> Warning {
+    let cpus = shared_cpus(info);
+    let is_pinned = matches!(
+        cpus,
+        SharedCpus::Overlapping { .. } | SharedCpus::Disjoint { .. }
+    );
+    Warning::SharedHost {
+        cpus,
+        unpinned: match is_pinned {
+            true => external_names(info),
+            false => Vec::new(),
+        },
+    }
 }
 
 fn shared_cpus(info: &RunInfo) -> SharedCpus {
@@ -250,13 +273,56 @@ fn shared_cpus(info: &RunInfo) -> SharedCpus {
         ..
     } = &info.host;
     let (load, system) = (load_cpus.clone(), system_cpus.clone());
-    if is_external(info) {
-        SharedCpus::External
+    if ran_already(info) {
+        SharedCpus::External {
+            is_server: is_external(info),
+        }
     } else if load.is_empty() || system.is_empty() {
         SharedCpus::NotPinned
     } else if load.iter().any(|cpu| system.contains(cpu)) {
         SharedCpus::Overlapping { load, system }
     } else {
         SharedCpus::Disjoint { load, system }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use waggle_results::{ComponentInfo, Host, RunInfo};
+
+    use super::{SharedCpus, Warning, shared_host};
+
+    #[test]
+    fn what_waggle_did_not_start_is_not_pinned() {
+        let component = |name: &str, external: &[&str]| ComponentInfo {
+            name: name.to_owned(),
+            version: "1".to_owned(),
+            external: external.iter().map(|&port| port.to_owned()).collect(),
+        };
+        let check = |components: Vec<ComponentInfo>, expected: (SharedCpus, &[&str])| {
+            let info = RunInfo {
+                components,
+                host: Host {
+                    load_cpus: vec![0],
+                    system_cpus: vec![1],
+                    ..Host::default()
+                },
+                ..RunInfo::default()
+            };
+            let (cpus, unpinned) = expected;
+            let unpinned = unpinned.iter().map(|&name| name.to_owned()).collect();
+            assert_eq!(shared_host(&info), Warning::SharedHost { cpus, unpinned });
+        };
+        let external = |is_server| SharedCpus::External { is_server };
+        let disjoint = || SharedCpus::Disjoint {
+            load: vec![0],
+            system: vec![1],
+        };
+        let api = || component("api", &["api 127.0.0.1:6443"]);
+        check(Vec::new(), (external(true), &[]));
+        // Of a kubeconfig.
+        check(vec![api()], (external(false), &[]));
+        check(vec![component("shop", &[])], (disjoint(), &[]));
+        check(vec![api(), component("shop", &[])], (disjoint(), &["api"]));
     }
 }

@@ -1,6 +1,6 @@
 //! How it was measured, as pairs of term and text: what a reader needs to repeat it.
 
-use waggle_analysis::{Model, TrialModel, as_f64, external_components, is_external};
+use waggle_analysis::{Model, TrialModel, as_f64, external_components, is_external, ran_already};
 use waggle_results::{
     FeedInfo, ImportedInfo, QuietWaitInfo, RecoveryInfo, RunInfo, ScenarioInfo, ScheduleInfo,
 };
@@ -321,7 +321,7 @@ fn schedule(info: &RunInfo) -> String {
     let external = external_components(info);
     let on = if is_external(info) {
         "on the external server".to_owned()
-    } else if external.len() == info.components.len() {
+    } else if ran_already(info) {
         "on external components".to_owned()
     } else {
         let on = if is_kept_up {
@@ -457,16 +457,11 @@ fn pinning(info: &RunInfo) -> String {
         return "none".to_owned();
     }
     let list = |cpus: &[u32]| {
-        if cpus.is_empty() {
-            "any".to_owned()
-        } else {
-            cpus.iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
-                .join(", ")
-        }
+        let cpus: Vec<String> = cpus.iter().map(ToString::to_string).collect();
+        cpus.join(", ")
     };
     let load = match info.agents.is_empty() {
+        true if host.load_cpus.is_empty() => "load not pinned".to_owned(),
         true => format!("load on CPU {}", list(&host.load_cpus)),
         false => "load by agents, not pinned".to_owned(),
     };
@@ -477,8 +472,15 @@ fn pinning(info: &RunInfo) -> String {
         [] => String::new(),
         names => format!("; external and not pinned by waggle: {}", names.join(", ")),
     };
-    format!(
-        "{load}, system on CPU {}{external}",
-        list(&host.system_cpus)
-    )
+    if ran_already(info) {
+        return format!("{load}{external}");
+    }
+    let system = match host.system_cpus.is_empty() {
+        true if info.system_pods.is_some() || info.system_manifests => {
+            "system of pods, not pinned by waggle".to_owned()
+        }
+        true => "system not pinned".to_owned(),
+        false => format!("system on CPU {}", list(&host.system_cpus)),
+    };
+    format!("{load}, {system}{external}")
 }

@@ -33,7 +33,7 @@ fn sentence(warning: &Warning) -> String {
             ran: cells,
         } => selection_sentences(selection, *cells),
         Warning::Duet { has_halves } => duet(*has_halves),
-        Warning::SharedHost(cpus) => shared_host(cpus),
+        Warning::SharedHost { cpus, unpinned } => shared_host(cpus, unpinned),
         Warning::RanAlready { components } => format!(
             "External components: {}. waggle did not start them, delete their data or restart them between trials; their CPU and memory \
              are not known, and the load of other clients is part of the results.",
@@ -137,11 +137,16 @@ fn duet(has_halves: bool) -> String {
     )
 }
 
-fn shared_host(shared: &SharedCpus) -> String {
+fn shared_host(shared: &SharedCpus, unpinned: &[String]) -> String {
     let pinning = match shared {
-        SharedCpus::External => {
+        SharedCpus::External { is_server: true } => {
             return "Load generator and server shared one machine; the server is external: waggle neither pinned it to CPUs nor restarted \
                     it between trials."
+                .to_owned();
+        }
+        SharedCpus::External { is_server: false } => {
+            return "Load generator and system shared one machine; waggle did not start the system: it neither pinned it to CPUs nor \
+                    restarted it between trials."
                 .to_owned();
         }
         SharedCpus::NotPinned => "not pinned, so they compete for the same CPUs".to_owned(),
@@ -156,8 +161,15 @@ fn shared_host(shared: &SharedCpus) -> String {
             cpus(system)
         ),
     };
+    let but = match unpinned {
+        [] => String::new(),
+        names => format!(
+            "; what waggle did not start is not pinned ({})",
+            names.join(", ")
+        ),
+    };
     format!(
-        "Load generator and system shared one machine, {pinning}; they shared memory, disk and kernel."
+        "Load generator and system shared one machine, {pinning}{but}; they shared memory, disk and kernel."
     )
 }
 
