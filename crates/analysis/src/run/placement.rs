@@ -1,8 +1,8 @@
 //! On which nodes of a cluster the pods of a system were, over the trials of a run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use waggle_results::{NodeInfo, PodInfo, ReplicaPod};
+use waggle_results::{NodeInfo, PodInfo, ReplicaPod, RunInfo};
 
 use crate::{run::run_model::Model, trial::trial_model::TrialModel};
 
@@ -13,8 +13,12 @@ pub struct Placement {
     pub nodes: Vec<NodeUse>,
     /// Trials that had pods.
     pub trials: usize,
-    /// Every replica was on one node in all of these trials, however often its pod was replaced.
+    /// Every replica began on the same node in all of these trials, wherever its pod was replaced later.
     pub is_steady: bool,
+    /// Replicas whose pod was replaced by one on another node in a trial.
+    pub moved: Vec<String>,
+    /// The node of the runner, if it makes the load and was on none of these nodes: the name of its host.
+    pub load_elsewhere: Option<String>,
 }
 
 /// What was on a node.
@@ -29,6 +33,8 @@ pub struct NodeUse {
     pub replicas: Vec<(String, usize)>,
     /// Numbers of the agents that were here.
     pub agents: Vec<u32>,
+    /// The run was driven from here.
+    pub has_runner: bool,
 }
 
 impl NodeUse {
@@ -73,15 +79,26 @@ pub fn placement(model: &Model) -> Option<Placement> {
         return None;
     }
     let mut nodes: BTreeMap<&str, NodeUse> = BTreeMap::new();
-    let mut nodes_of: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut first_nodes: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut moved: BTreeSet<&str> = BTreeSet::new();
     for trial in &with_pods {
         for ReplicaPod { pod, .. } in &trial.info.pods {
             note_node(&mut nodes, pod);
         }
+        let mut in_trial: BTreeSet<&str> = BTreeSet::new();
+        // Those that were replaced come before their successors.
+        for ReplicaPod { replica, pod } in &trial.info.pods {
+            if in_trial.insert(replica) {
+                first_nodes
+                    .entry(replica)
+                    .or_default()
+                    .insert(&pod.node_name);
+            }
+        }
+        let mut in_trial: BTreeSet<&str> = BTreeSet::new();
         for (replica, node) in places(&trial.info.pods) {
-            let known = nodes_of.entry(replica).or_default();
-            if !known.contains(&node) {
-                known.push(node);
+            if !in_trial.insert(replica) {
+                moved.insert(replica);
             }
             let Some(on_node) = nodes.get_mut(node) else {
                 continue;
@@ -93,12 +110,10 @@ pub fn placement(model: &Model) -> Option<Placement> {
             }
         }
     }
-    for agent in &model.info.agents {
-        let place = agent.pod.as_ref();
-        if let Some(on_node) = place.and_then(|pod| nodes.get_mut(pod.node_name.as_str())) {
-            on_node.agents.push(agent.number);
-        }
-    }
+    note_load(&mut nodes, &model.info);
+    let has_runner = nodes.values().any(|node| node.has_runner);
+    let makes_load = model.info.agents.is_empty();
+    let runner = &model.info.host.name;
     let mut nodes: Vec<NodeUse> = nodes.into_values().collect();
     for node in &mut nodes {
         node.replicas.sort();
@@ -107,8 +122,23 @@ pub fn placement(model: &Model) -> Option<Placement> {
     Some(Placement {
         nodes,
         trials: with_pods.len(),
-        is_steady: nodes_of.values().all(|nodes| nodes.len() == 1),
+        is_steady: first_nodes.values().all(|nodes| nodes.len() == 1),
+        moved: moved.into_iter().map(str::to_owned).collect(),
+        load_elsewhere: (makes_load && !has_runner).then(|| runner.clone()),
     })
+}
+
+/// Where agents and runner were. The runner's host is the node, if it is in a pod.
+fn note_load(nodes: &mut BTreeMap<&str, NodeUse>, info: &RunInfo) {
+    for agent in &info.agents {
+        let place = agent.pod.as_ref();
+        if let Some(on_node) = place.and_then(|pod| nodes.get_mut(pod.node_name.as_str())) {
+            on_node.agents.push(agent.number);
+        }
+    }
+    if let Some(on_node) = nodes.get_mut(info.host.name.as_str()) {
+        on_node.has_runner = true;
+    }
 }
 
 /// Each replica with each of its nodes, once.
@@ -129,6 +159,7 @@ fn note_node<'a>(nodes: &mut BTreeMap<&'a str, NodeUse>, pod: &'a PodInfo) {
         unknown: None,
         replicas: Vec::new(),
         agents: Vec::new(),
+        has_runner: false,
     });
     if known.facts.is_none() {
         known.facts.clone_from(&pod.node);
@@ -141,7 +172,10 @@ mod tests {
     use waggle_results::{PodInfo, ReplicaPod};
 
     use super::placement;
-    use crate::tests::simulated_run::{Scatter, Simulated};
+    use crate::{
+        run::run_model::Model,
+        tests::simulated_run::{Scatter, Simulated},
+    };
 
     fn pod(replica: &str, node: &str) -> ReplicaPod {
         ReplicaPod {
@@ -170,6 +204,7 @@ mod tests {
         }
         .model(1);
         assert_eq!(placement(&model), None);
+        model.info.host.name = "bench".to_owned();
         for trial in &mut model.trials {
             trial.info.pods = vec![pod("shop-0", "a"), pod("store-0", "b")];
         }
@@ -180,12 +215,19 @@ mod tests {
         assert_eq!(steady.nodes[0].replicas, [("shop-0".to_owned(), trials)]);
         assert_eq!(steady.hardware(), "2 × not known");
 
-        // A pod that was replaced in a trial, on another node.
+        assert_eq!(steady.load_elsewhere.as_deref(), Some("bench"));
+
+        // A pod that was replaced in a trial, on another node: an upgrade, a drain or a kill does that.
         let replaced = &mut model.trials[0].info.pods;
         replaced.insert(1, pod("shop-0", "b"));
         replaced.insert(2, pod("shop-0", "b"));
+        model.info.host.name = "b".to_owned();
         let moved = placement(&model).unwrap();
-        assert!(!moved.is_steady);
+        assert!(moved.is_steady);
+        assert_eq!(moved.moved, ["shop-0"]);
+        assert_eq!(moved.load_elsewhere, None);
+        let runners: Vec<bool> = moved.nodes.iter().map(|node| node.has_runner).collect();
+        assert_eq!(runners, [false, true]);
         assert_eq!(moved.nodes[0].replicas, [("shop-0".to_owned(), trials)]);
         let second = [("shop-0".to_owned(), 1), ("store-0".to_owned(), trials)];
         assert_eq!(moved.nodes[1].replicas, second);
@@ -193,5 +235,24 @@ mod tests {
             moved.nodes[1].unknown.as_deref(),
             Some("it may not be read")
         );
+    }
+
+    #[test]
+    fn only_first_nodes_that_differ_between_trials_are_unsteady() {
+        let mut model = Simulated {
+            scatter: Scatter::Equal,
+            repetitions: 3,
+            ratio: 1.0,
+        }
+        .model(1);
+        let check = |model: &Model, expected: bool| {
+            assert_eq!(placement(model).unwrap().is_steady, expected);
+        };
+        model.trials[0].info.pods = vec![pod("shop-0", "a"), pod("shop-0", "b")];
+        check(&model, true);
+        model.trials[1].info.pods = vec![pod("shop-0", "a")];
+        check(&model, true);
+        model.trials[2].info.pods = vec![pod("shop-0", "b"), pod("shop-0", "a")];
+        check(&model, false);
     }
 }

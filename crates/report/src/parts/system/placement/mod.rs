@@ -2,4 +2,4 @@
 
 pub(crate) mod section;
 pub(crate) mod table;
-mod words;
+pub(crate) mod words;

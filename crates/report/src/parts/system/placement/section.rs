@@ -6,7 +6,7 @@ use waggle_analysis::{Model, placement};
 
 pub(crate) fn section(model: &Model) -> Option<Section> {
     let placement = placement(model)?;
-    let table = Block::Table(table::nodes(&placement));
+    let table = Block::Table(table::nodes(&placement, !model.info.agents.is_empty()));
     let caution = words::unsteady(&placement).map(Block::Caution);
     Some(Section {
         blocks: caution.into_iter().chain([table]).collect(),

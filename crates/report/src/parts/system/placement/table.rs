@@ -7,10 +7,8 @@ use crate::{
 };
 use waggle_analysis::{NodeUse, Placement};
 
-/// What a column of words says of a node, if it is known.
-type OptionalText = fn(&NodeUse) -> Option<String>;
-
-pub(crate) fn nodes(placement: &Placement) -> Table {
+/// `has_agents`: agents made the load, and not the runner.
+pub(crate) fn nodes(placement: &Placement, has_agents: bool) -> Table {
     let facts = |text: fn(&waggle_results::NodeInfo) -> String| {
         move |node: &&NodeUse| Field::optional(node.facts.as_ref().map(text))
     };
@@ -21,15 +19,24 @@ pub(crate) fn nodes(placement: &Placement) -> Table {
             Field::plain(words::replicas(node, trials))
         }),
     ];
-    let texts: [(&str, OptionalText); 2] =
-        [("agents", words::agents), ("type", words::instance_type)];
-    // Without agents, and on machines of one's own, there is nothing to say.
-    let told = texts
-        .into_iter()
-        .filter(|(_, text)| placement.nodes.iter().any(|node| text(node).is_some()));
-    columns.extend(told.map(|(head, text)| {
-        Column::words(head, move |node: &&NodeUse| Field::optional(text(node)))
-    }));
+    // Of a runner elsewhere, and on machines of one's own, there is nothing to say.
+    let head = if has_agents {
+        "agents and runner"
+    } else {
+        "runner"
+    };
+    let mut used = placement.nodes.iter();
+    if used.any(|node| words::load_side(node, has_agents).is_some()) {
+        columns.push(Column::words(head, move |node: &&NodeUse| {
+            Field::optional(words::load_side(node, has_agents))
+        }));
+    }
+    let mut typed = placement.nodes.iter();
+    if typed.any(|node| words::instance_type(node).is_some()) {
+        columns.push(Column::words("type", |node: &&NodeUse| {
+            Field::optional(words::instance_type(node))
+        }));
+    }
     columns.extend([
         Column::numbers("CPUs", facts(|node| format::amount(node.allocatable_cpus))),
         Column::numbers(
@@ -37,7 +44,7 @@ pub(crate) fn nodes(placement: &Placement) -> Table {
             facts(|node| Unit::Bytes.show(node.allocatable_memory_bytes)),
         ),
         Column::numbers(
-            "CPUs that other pods ask for",
+            "CPUs reserved by others",
             facts(|node| format::amount(node.other_cpus)),
         ),
     ]);

@@ -4,7 +4,7 @@ use crate::words::format;
 use waggle_analysis::{NodeUse, Placement};
 
 /// `gateway-0, kafka-1 (3 of 6 trials)`.
-pub(super) fn replicas(node: &NodeUse, of_trials: usize) -> String {
+pub(crate) fn replicas(node: &NodeUse, of_trials: usize) -> String {
     let text = |(name, trials): &(String, usize)| match *trials == of_trials {
         true => name.clone(),
         false => format!("{name} ({trials} of {of_trials} trials)"),
@@ -13,10 +13,20 @@ pub(super) fn replicas(node: &NodeUse, of_trials: usize) -> String {
     all.join(", ")
 }
 
-/// `1, 3`; `None`: none was there.
-pub(super) fn agents(node: &NodeUse) -> Option<String> {
+/// `agents 1 and 3`, `runner, agent 2`, or of a run without agents `made the load`; `None`: neither was there.
+pub(super) fn load_side(node: &NodeUse, has_agents: bool) -> Option<String> {
+    let runner = node.has_runner.then(|| match has_agents {
+        true => "runner".to_owned(),
+        false => "made the load".to_owned(),
+    });
     let numbers: Vec<String> = node.agents.iter().map(ToString::to_string).collect();
-    (!numbers.is_empty()).then(|| numbers.join(", "))
+    let agents = match &numbers[..] {
+        [] => None,
+        [number] => Some(format!("agent {number}")),
+        [all @ .., last] => Some(format!("agents {} and {last}", all.join(", "))),
+    };
+    let both: Vec<String> = runner.into_iter().chain(agents).collect();
+    (!both.is_empty()).then(|| both.join(", "))
 }
 
 /// `c5.large`; `None`: not known.
@@ -27,20 +37,31 @@ pub(super) fn instance_type(node: &NodeUse) -> Option<String> {
 pub(super) fn caption(placement: &Placement) -> String {
     let trials = format::plural(placement.trials, "trial");
     let mut text = format!(
-        "Nodes of the cluster on which pods of the system were in {trials}; of each the CPUs and the memory that pods can have, and what \
-         pods ask for that are not of the run"
+        "Nodes on which pods of the system were in {trials}. CPUs and memory are what a node has for pods; of its CPUs, \"reserved by others\" \
+         is what pods ask for that are neither of the system nor agents nor the runner"
     );
+    if let Some(host) = &placement.load_elsewhere {
+        text.push_str(&format!(". The runner, which made the load, was on {host}"));
+    }
+    if !placement.moved.is_empty() {
+        text.push_str(&format!(
+            ". Pods of {} were replaced in a trial by pods on another node; both nodes are shown",
+            placement.moved.join(", ")
+        ));
+    }
     let mut unknown = placement.nodes.iter();
     if let Some(why) = unknown.find_map(|node| node.unknown.as_ref()) {
-        text.push_str(&format!(". What nodes are is not known of all: {why}"));
+        text.push_str(&format!(
+            ". Of some nodes it is not known what they are: {why}"
+        ));
     }
     text
 }
 
-/// `None`: all trials had the same placement.
+/// `None`: all trials began with the same placement.
 pub(super) fn unsteady(placement: &Placement) -> Option<String> {
     (!placement.is_steady).then(|| {
-        "Replicas were not on the same node in all trials: differences between trials and between configurations may be those of nodes"
+        "Not every replica began on the same node in all trials: differences between trials and between configurations may be those of nodes"
             .to_owned()
     })
 }
