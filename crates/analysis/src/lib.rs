@@ -80,6 +80,7 @@ pub use run::{
     drift::{DriftModel, RepetitionDrift, SentinelModel, SentinelPoint},
     ended_load::EndedLoad,
     faults::{CellFaults, Fault},
+    kubelet_readings::{KubeletReadings, kubelet_readings},
     left_out::{LeftOutGroup, left_out_groups, left_out_of_run},
     operating_points::{OperatingCell, OperatingPointModel},
     placement::{NodeUse, Placement, placement},

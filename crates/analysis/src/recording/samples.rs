@@ -1,5 +1,7 @@
 //! What was sampled of processes, in the order of time: the CPU that they used over a stretch of it.
 
+use std::collections::BTreeMap;
+
 use waggle_results::ResourceRow;
 
 use crate::info::instrument::INSTRUMENT;
@@ -40,6 +42,22 @@ impl<'a> Samples<'a> {
     }
 }
 
+impl Samples<'_> {
+    /// The shortest and the longest time between two readings of one replica of the system, in seconds; `None`: none was read twice.
+    pub(crate) fn readings_apart_s(&self) -> Option<(f64, f64)> {
+        let mut last: BTreeMap<&str, f64> = BTreeMap::new();
+        let of_system = self.0.iter().filter(|row| row.component != INSTRUMENT);
+        let gaps = of_system.filter_map(|row| {
+            let before = last.insert(&row.component, row.at_s)?;
+            Some(row.at_s - before)
+        });
+        gaps.fold(None, |all, gap| match all {
+            None => Some((gap, gap)),
+            Some((shortest, longest)) => Some((gap.min(shortest), gap.max(longest))),
+        })
+    }
+}
+
 /// Of all components together; `None` where none was sampled.
 pub(crate) fn of_system(cores: &[(&str, f64)]) -> Option<f64> {
     let system = cores.iter().filter(|(name, _)| *name != INSTRUMENT);
@@ -70,6 +88,8 @@ mod tests {
             threads: 1,
         });
         let samples = Samples::from_rows(&rows);
+        assert_eq!(samples.readings_apart_s(), Some((0.5, 0.5)));
+        assert_eq!(Samples::from_rows(&rows[..2]).readings_apart_s(), None);
         let check = |within: (f64, f64), cores: &[(&str, f64)], system: Option<f64>| {
             let means = samples.cores(within);
             assert_eq!(means, cores, "{within:?}");

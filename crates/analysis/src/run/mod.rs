@@ -11,6 +11,7 @@ pub(crate) mod conclusion;
 pub(crate) mod drift;
 pub(crate) mod ended_load;
 pub(crate) mod faults;
+pub(crate) mod kubelet_readings;
 pub(crate) mod left_out;
 pub(crate) mod operating_points;
 pub(crate) mod placement;

@@ -141,6 +141,8 @@ pub struct TrialNumbers {
     pub generator_capacity_used: Option<f64>,
     /// Mean cores of each component replica.
     pub component_cores: Vec<(String, f64)>,
+    /// The shortest and the longest time between two readings of these of one replica, in seconds; `None`: none was read twice.
+    pub readings_apart_s: Option<(f64, f64)>,
     /// Of all the system's components together.
     pub system_rss: Option<Memory>,
     /// Of all replicas of each component together.
@@ -319,6 +321,7 @@ fn numbers(
         probe_cpu_share: judge::probe_cpu_share(view),
         generator_capacity_used: capacity_used(&generator, measured),
         component_cores: own_names(cores),
+        readings_apart_s: samples.readings_apart_s(),
         system_rss: memory.system,
         component_rss: memory.components,
         component_throttled: limits::throttled_shares(&trial.info.limits),

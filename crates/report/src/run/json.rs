@@ -3,7 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use waggle_analysis::{Conclusion, Model, headline, left_out_of_run};
+use waggle_analysis::{Conclusion, Model, headline, kubelet_readings, left_out_of_run};
 use waggle_metrics::NamedMetric;
 
 use crate::{
@@ -48,6 +48,9 @@ pub(crate) struct Report<'a> {
     system: &'a str,
     components: Vec<Component<'a>>,
     host: Host<'a>,
+    /// CPU and memory of the system are what kubelets read, less often than waggle reads; absent: waggle read them, or nobody did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kubelet_readings: Option<KubeletReadings>,
     /// `answered`, `failed`, `open` or `trial_failed`.
     conclusion: &'static str,
     /// That of `waggle report`, without `--strict`.
@@ -115,6 +118,15 @@ struct Host<'a> {
     shared: bool,
 }
 
+/// Of one replica in one trial.
+#[derive(Debug, Serialize, JsonSchema)]
+struct KubeletReadings {
+    /// The shortest time between two readings, in seconds; `null`: no replica was read twice in a trial.
+    shortest_s: Option<f64>,
+    /// The longest one.
+    longest_s: Option<f64>,
+}
+
 #[derive(Debug, Serialize, JsonSchema)]
 struct Factor<'a> {
     name: &'a str,
@@ -146,6 +158,10 @@ impl<'a> Report<'a> {
             system: &info.system,
             components: components.collect(),
             host: host(model),
+            kubelet_readings: kubelet_readings(model).map(|readings| KubeletReadings {
+                shortest_s: readings.apart_s.map(|(shortest, _)| shortest),
+                longest_s: readings.apart_s.map(|(_, longest)| longest),
+            }),
             conclusion,
             exit_code,
             answer: opening::words::sentences(model),

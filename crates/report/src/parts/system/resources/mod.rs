@@ -3,3 +3,4 @@
 mod count_comparison;
 pub(crate) mod section;
 mod table;
+mod words;

@@ -6,7 +6,8 @@ use crate::{
     words::format::{self, NONE, Unit},
 };
 
-use waggle_analysis::{CellModel, Model, SystemMetricModel, unit_of_metric};
+use super::words;
+use waggle_analysis::{CellModel, Model, SystemMetricModel, kubelet_readings, unit_of_metric};
 
 /// A row for each cell.
 pub(crate) fn resources(model: &Model) -> Table {
@@ -56,7 +57,12 @@ pub(crate) fn resources(model: &Model) -> Table {
             Field::estimate(used.map(|(_, cores)| cores), Unit::Plain)
         })
     }));
-    let caption = "CPU time per request, peak memory, load generator, and CPU of each component in the measured phase";
+    let mut caption =
+        "CPU time per request, peak memory, load generator, and CPU of each component in the measured phase"
+            .to_owned();
+    caption.extend(
+        kubelet_readings(model).map(|readings| format!(". {}", words::resolution(readings))),
+    );
     Table::new("resources", caption, columns, &model.cells)
         .without_empty_columns()
         .with_title("Resource use")
