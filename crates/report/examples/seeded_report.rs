@@ -1,14 +1,14 @@
 //! Writes the run folder of a made-up study with its report: `cargo run -p waggle-report --example seeded_report FOLDER`.
 //! A second argument picks another study: `ingest` (the default), `shopping`, `pipeline`, `hostile`, `search`, `operating-points`, `writers`,
 //! `transports`, `overload`, `overload-control`, `killed`, `zero`, `refused`, `one-factor`, `three-factors`, `single`, `cut`, `technologies`,
-//! `few-technologies`, `growth`, and `large`: 1,000 trials, for `bench/report`.
+//! `few-technologies`, `growth`, `cluster`, and `large`: 1,000 trials, for `bench/report`.
 
 #[path = "../tests/report/seeded/mod.rs"]
 mod seeded;
 
 use std::{error::Error, path::PathBuf};
 
-use seeded::Seeded;
+use seeded::{Cluster, Seeded};
 
 #[expect(clippy::print_stdout, reason = "an example tells where it wrote")]
 fn main() -> Result<(), Box<dyn Error>> {
@@ -48,6 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "growth" => Seeded::growth(),
         "zero" => Seeded::with_zero_level(),
         "refused" => Seeded::with_refusals(),
+        "cluster" => Seeded::in_cluster(Cluster::Agents),
         "single" => Seeded::plain(&[], 1),
         "cut" => Seeded {
             ran: Some(17),

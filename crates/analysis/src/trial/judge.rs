@@ -4,13 +4,13 @@ use hdrhistogram::Histogram;
 use waggle_metrics::Metric;
 use waggle_results as results;
 use waggle_results::{
-    AgentHostInfo, AgentInfo, CountsRow, FaultInfo, GeneratorInfo, GeneratorPartInfo, LedgerInfo,
-    LoadInfo, MachineInfo, PhaseName, RunInfo, SystemOnNode, Trial, TrialEnd, TrialInfo,
+    CountsRow, FaultInfo, GeneratorInfo, GeneratorPartInfo, LedgerInfo, LoadInfo, MachineInfo,
+    PhaseName, RunInfo, Trial, TrialEnd, TrialInfo,
 };
 use waggle_spec::{LoadKind, LoadRole, Threshold, TimeKind};
 use waggle_stats::{
-    Agent, Arrivals, Counts, Findings, Generator, GeneratorPart, InjectedFault, Ledger, LoadModel,
-    LoadProfile, Machine, NthAgent, Sender, StallSpan, SteadyBins, TrialFacts,
+    Arrivals, Counts, Findings, Generator, GeneratorPart, InjectedFault, Ledger, LoadModel,
+    LoadProfile, Machine, Sender, StallSpan, SteadyBins, TrialFacts,
 };
 
 use crate::{
@@ -22,6 +22,7 @@ use crate::{
         samples,
         trial_view::TrialView,
     },
+    trial::agents,
 };
 
 /// What one load is judged by beside its intervals.
@@ -104,7 +105,7 @@ pub(crate) fn trial(view: &TrialView<'_>, info: &RunInfo, machine: Option<Machin
         delivery: delivery.totals(),
         probe_lag_s: probe_lag_s(trial),
         background: background_workers(&trial.info),
-        agents: agents(&trial.info, info),
+        agents: agents::agents(&trial.info, info),
         probe_cpu_share: probe_cpu_share(view),
         negative_delay_share: negative_delay_share(&trial.info),
         store_unread: trial
@@ -129,36 +130,6 @@ pub(crate) fn trial(view: &TrialView<'_>, info: &RunInfo, machine: Option<Machin
             course.served_intervals(),
             mean_us(&view.service_time_measured),
         ),
-    }
-}
-
-/// The agents that made the load, as they are judged.
-fn agents(info: &TrialInfo, run: &RunInfo) -> Vec<Agent> {
-    let count = u32::try_from(info.agents.len()).unwrap_or(u32::MAX);
-    let agents = info.agents.iter();
-    agents
-        .map(|agent| agent_facts(agent, count, &run.agents))
-        .collect()
-}
-
-fn agent_facts(agent: &AgentInfo, count: u32, hosts: &[AgentHostInfo]) -> Agent {
-    let mut hosts = hosts.iter();
-    let host = hosts.find(|host| host.number == agent.number);
-    let system = host.and_then(|host| host.pod.as_ref()?.system.as_ref());
-    Agent {
-        beside: match system {
-            Some(SystemOnNode::Shared { what }) => what.clone(),
-            _ => Vec::new(),
-        },
-        nth: NthAgent {
-            number: agent.number,
-            of: count,
-            name: agent.name.clone(),
-        },
-        throttled: (agent.throttled).map(|info| (info.throttled, info.periods)),
-        clock_error_us: agent.clock_error_ms * 1e3,
-        drift_ppm: agent.drift_ppm,
-        drift_bound_ppm: agent.drift_bound_ppm,
     }
 }
 

@@ -1,8 +1,9 @@
 //! One trial: its numbers, verdict and reasons, and the parts that they are read from.
 //!
-//! In reading order: `judge`, `trial_model`, `side_load`, `step`, `probe`, `recovery`, `outage`,
+//! In reading order: `judge`, `agents`, `trial_model`, `side_load`, `step`, `probe`, `recovery`, `outage`,
 //! `system_metric`, `machine`, `bottleneck`, `memory`, `limits`, `time_weighted`, `series`.
 
+pub(crate) mod agents;
 pub(crate) mod bottleneck;
 pub mod judge;
 pub(crate) mod limits;

@@ -8,7 +8,7 @@ use waggle_stats::Verdict;
 
 use crate::{
     catalogue::fields,
-    seeded::{Seeded, Wrong},
+    seeded::{Cluster, Seeded, Wrong},
     seeded_model,
 };
 use waggle_report::{csv, effects_csv, html, markdown, report_json, terminal};
@@ -300,6 +300,78 @@ fn a_load_that_drops() {
     }
     let other = html(&seeded_model(&Seeded::plain(&[], 1)));
     assert!(!other.contains("#recovery") && !other.contains("table-recovery"));
+}
+
+#[test]
+fn pods_on_the_nodes_of_a_cluster() {
+    let text = markdown(&seeded_model(&Seeded::in_cluster(Cluster::Agents)));
+    assert_eq!(
+        text.matches("## Nodes of the system\n").count(),
+        1,
+        "{text}"
+    );
+    let agents = text.lines().find(|line| line.starts_with("- **Agents**"));
+    let pinning = text
+        .lines()
+        .find(|line| line.starts_with("- **CPU pinning**"));
+    let shown = [
+        part(&text, "\n## Resource use\n"),
+        part(&text, "\n## Nodes of the system\n"),
+        agents.unwrap_or_default(),
+        pinning.unwrap_or_default(),
+        "",
+    ];
+    check(&shown.join("\n\n"), "cluster.md");
+}
+
+/// Each trial says what its agents had beside them.
+#[test]
+fn a_node_that_agent_and_system_share_is_a_remark_of_the_trial() {
+    let model = seeded_model(&Seeded::in_cluster(Cluster::Agents));
+    for trial in &model.trials {
+        let remarks = trial.remarks.iter().map(|remark| format!("{remark:?}"));
+        let shared: Vec<String> = remarks.filter(|text| text.contains("NodeShared")).collect();
+        let [shared] = &shared[..] else {
+            panic!("{shared:?}");
+        };
+        assert!(
+            shared.contains("number: 1,") && shared.contains("load/gateway-0"),
+            "{shared}"
+        );
+    }
+    assert!(html(&model).contains("shared its node with the system (load/gateway-0)"));
+}
+
+/// Kubelets look less often than waggle.
+#[test]
+fn numbers_of_kubelets_have_their_resolution_beside_them() {
+    let model = seeded_model(&Seeded::in_cluster(Cluster::Agents));
+    let json: serde_json::Value = serde_json::from_str(&report_json(&model)).unwrap();
+    assert_eq!(json["kubelet_readings"]["shortest_s"], 1.0);
+    assert_eq!(json["kubelet_readings"]["longest_s"], 1.0);
+    let validator = jsonschema::validator_for(&waggle_report::report_schema().to_value()).unwrap();
+    assert!(validator.is_valid(&json));
+    let other = report_json(&seeded_model(&Seeded::plain(&[], 1)));
+    assert!(!other.contains("kubelet_readings"));
+}
+
+#[test]
+fn the_runner_that_makes_the_load_is_on_a_node() {
+    let nodes = |cluster| {
+        let text = markdown(&seeded_model(&Seeded::in_cluster(cluster)));
+        part(&text, "\n## Nodes of the system\n").to_owned()
+    };
+    let here = nodes(Cluster::Runner);
+    assert!(
+        here.contains("| node-3 | kafka-1 (5 of 6 trials) | made the load |"),
+        "{here}"
+    );
+    let elsewhere = nodes(Cluster::Outside);
+    assert!(
+        elsewhere.contains("The runner, which made the load, was on bench-1"),
+        "{elsewhere}"
+    );
+    assert!(!elsewhere.contains("made the load |"), "{elsewhere}");
 }
 
 /// The part of a page below a heading.

@@ -50,7 +50,7 @@ pub struct PodInfo {
     /// Why it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
-    /// Of an agent; `None`: nobody looked.
+    /// Of an agent: what of the system is not among the pods of the trials; `None`: nobody looked, because all of it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<SystemOnNode>,
 }

@@ -1,11 +1,14 @@
 //! The agents that made the load: their hosts, their clocks and their starts.
 
-use waggle_analysis::Model;
-use waggle_results::{AgentHostInfo, AgentInfo, NodeInfo, PodInfo, SystemOnNode};
+use waggle_analysis::{Model, Placement, external_components, placement};
+use waggle_results::{AgentHostInfo, AgentInfo, NodeInfo, PodInfo, RunInfo, SystemOnNode};
 
-use crate::words::{
-    fact::Fact,
-    format::{self, Unit},
+use crate::{
+    parts::system::placement::words::replicas,
+    words::{
+        fact::Fact,
+        format::{self, Unit},
+    },
 };
 
 /// `None`: the load was made on the runner's machine.
@@ -16,7 +19,7 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
     }
     let trials = model.trials.iter();
     let agents: Vec<&AgentInfo> = trials.flat_map(|trial| &trial.info.agents).collect();
-    let mut facts = vec![("Agents", hosts_text(hosts))];
+    let mut facts = vec![("Agents", hosts_text(model))];
     if !agents.is_empty() {
         let are_delays = model.info.delivery_probe.is_some();
         facts.push(("Clocks of agents", clocks(&agents, are_delays)));
@@ -25,11 +28,12 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
     facts
 }
 
-fn hosts_text(hosts: &[AgentHostInfo]) -> String {
+fn hosts_text(model: &Model) -> String {
+    let hosts = &model.info.agents;
     let mut machines: Vec<&str> = hosts.iter().map(|host| host.machine.as_str()).collect();
     machines.sort_unstable();
     machines.dedup();
-    let each: Vec<String> = hosts.iter().map(host_text).collect();
+    let each: Vec<String> = hosts.iter().map(|host| host_text(host, model)).collect();
     let kernels = match (machines.len(), hosts.len()) {
         (1, 1) => String::new(),
         (1, _) => "; all on one kernel".to_owned(),
@@ -39,7 +43,7 @@ fn hosts_text(hosts: &[AgentHostInfo]) -> String {
     format!("{}{kernels}", each.join(", "))
 }
 
-fn host_text(host: &AgentHostInfo) -> String {
+fn host_text(host: &AgentHostInfo, model: &Model) -> String {
     let quota = host.cpu_quota.map(format::three_digits);
     let quota = quota.map_or_else(String::new, |quota| {
         format!(", at most {quota} of them at a time")
@@ -48,7 +52,8 @@ fn host_text(host: &AgentHostInfo) -> String {
         true => "",
         false => ", of another architecture than the runner",
     };
-    let place = host.pod.as_ref().map_or_else(String::new, pod_text);
+    let pod = host.pod.as_ref();
+    let place = pod.map_or_else(String::new, |pod| pod_text(pod, model));
     let (number, name, cpus) = (host.number, &host.name, host.cpus);
     format!(
         "{number} {name} ({cpus} × {}{quota}{program}{place})",
@@ -57,7 +62,7 @@ fn host_text(host: &AgentHostInfo) -> String {
 }
 
 /// Where a pod is, and what else is there.
-fn pod_text(pod: &PodInfo) -> String {
+fn pod_text(pod: &PodInfo, model: &Model) -> String {
     let image = pod.image_digest.as_ref().unwrap_or(&pod.image);
     let class = pod.qos_class.as_deref().unwrap_or("class not known");
     let node = match (&pod.node, &pod.unknown) {
@@ -65,16 +70,7 @@ fn pod_text(pod: &PodInfo) -> String {
         (None, Some(why)) => format!("facts of the node are not known: {why}"),
         (None, None) => "facts of the node are not known".to_owned(),
     };
-    let system = match &pod.system {
-        Some(SystemOnNode::Shared { what }) => {
-            format!(" together with the system ({})", what.join(", "))
-        }
-        Some(SystemOnNode::Apart) => ", the system on others".to_owned(),
-        Some(SystemOnNode::Unknown { why }) => {
-            format!(", and it is not known whether the system is there, too ({why})")
-        }
-        None => String::new(),
-    };
+    let system = system_text(pod, model);
     format!(
         "; pod {} of {} on node {}{system}, {class}, {}, image {image}; {node}",
         pod.pod,
@@ -82,6 +78,51 @@ fn pod_text(pod: &PodInfo) -> String {
         pod.node_name,
         format::plural(u64::from(pod.restarts), "restart")
     )
+}
+
+/// Whether the system was on the node of an agent: its own pods by the trials, the rest as far as it was found.
+fn system_text(agent: &PodInfo, model: &Model) -> String {
+    let pods = placement(model);
+    let mut shared: Vec<String> = Vec::new();
+    shared.extend(pods.as_ref().and_then(|pods| shared_replicas(agent, pods)));
+    if let Some(SystemOnNode::Shared { what }) = &agent.system {
+        shared.extend(what.iter().cloned());
+    }
+    let is_unknown = pods.is_none() && are_pods(&model.info);
+    let known = match (&shared[..], &agent.system) {
+        ([], Some(SystemOnNode::Unknown { why })) if pods.is_none() => {
+            return format!(", and it is not known whether the system is there, too ({why})");
+        }
+        ([], _) if is_unknown => {
+            ", and it is not known whether the system is there, too (no trial has pods of it)"
+                .to_owned()
+        }
+        ([], None) if pods.is_none() => String::new(),
+        ([], _) => ", the system on others".to_owned(),
+        (shared, _) => format!(" together with the system ({})", shared.join(", ")),
+    };
+    match &agent.system {
+        Some(SystemOnNode::Unknown { why }) => match &external_components(&model.info)[..] {
+            [] => known,
+            names => format!(
+                "{known}, and it is not known where {} is ({why})",
+                names.join(", ")
+            ),
+        },
+        _ => known,
+    }
+}
+
+/// The replicas on the node of an agent; `None`: there are none.
+fn shared_replicas(agent: &PodInfo, pods: &Placement) -> Option<String> {
+    let mut nodes = pods.nodes.iter();
+    let here = nodes.find(|node| node.node == agent.node_name)?;
+    (!here.replicas.is_empty()).then(|| replicas(here, pods.trials))
+}
+
+/// The run starts its system as pods.
+fn are_pods(info: &RunInfo) -> bool {
+    info.system_pods.is_some() || info.system_manifests
 }
 
 /// `c5.large in eu-1a, kernel …, containerd …, kubelet …; 0.5 of the node's 2 CPUs …`.

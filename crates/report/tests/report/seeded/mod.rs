@@ -10,6 +10,7 @@
 )]
 
 mod broker;
+mod cluster;
 mod grid;
 mod growth;
 mod load_drop;
@@ -22,6 +23,7 @@ mod trial;
 
 use std::path::Path;
 
+pub(crate) use self::cluster::Cluster;
 use waggle_results::{
     AtStartInfo, CellInfo, ComponentInfo, FORMAT, FeedInfo, FlowInfo, Host, NamedText,
     RecoveryInfo, RunFolder, RunInfo, ScenarioInfo, ScheduleInfo, SystemMetricInfo, TrialKey,
@@ -77,6 +79,8 @@ pub(crate) struct Seeded {
     /// A further draw of the same study, in which trials differ by up to 15 % more; 0: the one that goldens show.
     pub(crate) draw: u64,
     pub(crate) machine: Machine,
+    /// Its system is pods of manifests; `None`: processes.
+    pub(crate) cluster: Option<Cluster>,
 }
 
 /// What else a machine of two CPUs does during a run.
@@ -164,6 +168,7 @@ impl Seeded {
             inspects: false,
             draw: 0,
             machine: Machine::Unknown,
+            cluster: None,
         }
     }
 
@@ -267,6 +272,15 @@ impl Seeded {
         }
     }
 
+    /// Pods on three nodes, at two rates.
+    pub(crate) fn in_cluster(cluster: Cluster) -> Self {
+        Self {
+            question: "How much do the nodes of a cluster take?".to_owned(),
+            cluster: Some(cluster),
+            ..Self::plain(&[("connections", &["10", "50"])], 3)
+        }
+    }
+
     /// As many factors as levels are given for, nothing wrong.
     pub(crate) fn plain(factors: &[(&str, &[&str])], repeat: u32) -> Self {
         Self {
@@ -289,6 +303,9 @@ impl Seeded {
     pub(crate) fn write(&self, folder: &Path) {
         let text = self.study_text();
         let mut info = self.info();
+        if let Some(cluster) = self.cluster {
+            cluster::add_run(cluster, &mut info);
+        }
         info.at_start = Some(AtStartInfo::of_run(&info, &text));
         let run = RunFolder::create(folder, &info, &text, "system: ingest\n").unwrap();
         if self.is_searched {

@@ -12,7 +12,7 @@ use waggle_results::{
 use waggle_spec::{TimeKind, Times};
 
 use super::{
-    Chance, Machine, Seeded, Wrong, broker, growth, load_drop,
+    Chance, Machine, Seeded, Wrong, broker, cluster, growth, load_drop,
     side_loads::with_side_loads,
     steps::{Steps, sessions_of},
     technologies, transports,
@@ -372,7 +372,9 @@ fn resources(
     let load_end = (WARM_UP + MEASURED) as f64 * INTERVAL_S;
     let rate = made.rate_per_s();
     let mut at_s = INTERVAL_S;
+    let mut place = 0;
     while at_s <= end_s {
+        place += 1;
         let busy = if at_s <= load_end { 1.0 } else { 0.08 };
         let system = ((rate * 18e-6 + 0.02) * busy * chance.jitter(0.03)).min(1.0);
         let load = engine_cpu(made, rate) * busy + 0.01;
@@ -383,6 +385,8 @@ fn resources(
         if seeded.starts_broker() {
             rows.extend(broker::REPLICAS.map(|name| (name, broker::CORES * busy, 200 << 20)));
         }
+        let is_late = seeded.cluster.is_some() && place % cluster::READ_EVERY > 0;
+        rows.retain(|(component, ..)| *component == "waggle" || !is_late);
         for (component, cpu_cores, rss) in rows {
             let rss_bytes = rss + (at_s * 1e5) as u64 * 4;
             out.resource(&ResourceRow {
@@ -452,6 +456,9 @@ fn completed_trial(
     whole.machine = machine(seeded, made);
     whole.limits = limits(seeded, true);
     whole.network = network(seeded, true);
+    if let Some(cluster) = seeded.cluster {
+        cluster::add_trial(cluster, &mut whole);
+    }
     if let Some(recovery) = seeded.recovery {
         add_recovery_phase(&mut whole, recovery, load_end);
     }

@@ -18,7 +18,7 @@ use waggle_cluster::{
 use waggle_results::{PodInfo, SystemOnNode, private_file};
 use waggle_spec::{AgentPods, ClusterPlace, ImagePull, PodOptions, PodSpread};
 
-use super::sharing::find_system;
+use super::sharing::{Wanted, find_system};
 use crate::run::{
     pod_places::{pod_info, read_nodes},
     request::InPod,
@@ -190,16 +190,21 @@ impl AgentJob {
         claim.map_or_else(String::new, |claim| claim.namespace.clone())
     }
 
-    /// Where the pods are, each with the number of its agent, and whether a system that is reached by these hosts is there, too.
+    /// Where the pods are, each with the number of its agent, and whether what is wanted of the system is there, too.
     pub(super) async fn places(
         &self,
         pods: &AgentPods,
-        system_hosts: &[String],
+        wanted: &Wanted,
     ) -> Result<Vec<(u32, PodInfo)>, AgentJobError> {
         let namespace = self.namespace();
         let places = self.access.placement(&namespace, &self.job).await?;
-        let looking = find_system(&self.access, pods, &namespace, system_hosts);
-        let system = timeout(LOOK_AT_MOST, looking).await.ok();
+        let system = match wanted.is_something() {
+            true => {
+                let looking = find_system(&self.access, pods, &namespace, wanted);
+                Some(timeout(LOOK_AT_MOST, looking).await.ok())
+            }
+            false => None,
+        };
         let names = places.iter().filter_map(|place| place.node.as_deref());
         let nodes = read_nodes(&self.access, self.ledger.run(), names).await;
         let mut infos = Vec::with_capacity(places.len());
@@ -210,7 +215,7 @@ impl AgentJob {
             let Some(mut pod) = pod_info(place, &namespace, &nodes) else {
                 continue;
             };
-            pod.system = Some(match &system {
+            pod.system = system.as_ref().map(|system| match system {
                 Some(system) => system.look_on(&pod.node_name),
                 None => SystemOnNode::Unknown {
                     why: "the cluster did not answer in time".to_owned(),

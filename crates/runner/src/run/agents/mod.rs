@@ -255,8 +255,9 @@ impl RunAgents {
         let Some(AgentsStarted::InKubernetes(pods)) = asked.map(|asked| &asked.started) else {
             return Ok(());
         };
-        let system_hosts = sharing::system_hosts(&gathering.request.system);
-        let places = job.places(pods, &system_hosts).await;
+        let request = gathering.request;
+        let wanted = sharing::Wanted::new(&request.system, &request.study);
+        let places = job.places(pods, &wanted).await;
         let places = places.map_err(|why| RunError::AgentJob(why.to_string()))?;
         let noted = gathering.folder.info();
         for (number, mut pod) in places {

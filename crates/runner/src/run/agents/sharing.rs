@@ -1,11 +1,41 @@
-//! Whether the system is on the nodes of agents: looked for by the labels from which agents are kept apart, and by its address.
+//! Whether the system is on the nodes of agents: looked for by the labels from which agents are kept apart, and by its address. Pods that the
+//! run starts are not looked for: each trial notes their nodes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use waggle_cluster::{Access, Behind, SystemPod};
 use waggle_results::SystemOnNode;
 use waggle_spec::AgentPods;
-use waggle_study::{Address, System};
+use waggle_study::{Address, Study, System};
+
+/// What of a system is looked for.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    /// The hosts by which others reach it. None is of this machine.
+    hosts: Vec<String>,
+    /// The run starts it as pods, all of it but what is reached by the hosts.
+    has_own_pods: bool,
+}
+
+impl Wanted {
+    pub(super) fn new(system: &System, study: &Study) -> Self {
+        Self {
+            hosts: system_hosts(system),
+            has_own_pods: study.system_pods.is_some() || system.manifests.is_some(),
+        }
+    }
+
+    /// False: the trials have the nodes of all that is the system.
+    pub(super) fn is_something(&self) -> bool {
+        !(self.has_own_pods && self.hosts.is_empty())
+    }
+
+    /// Labels of the run's own pods would be those of other trials, or of none.
+    fn labels<'a>(&self, pods: &'a AgentPods) -> Option<&'a BTreeMap<String, String>> {
+        let is_given = !self.has_own_pods && !pods.apart_from.is_empty();
+        is_given.then_some(&pods.apart_from)
+    }
+}
 
 /// Where a system is, as far as it is known.
 #[derive(Debug, Default)]
@@ -17,7 +47,7 @@ pub(super) struct SystemPlaces {
 }
 
 /// The hosts by which others reach a system. None is of this machine.
-pub(super) fn system_hosts(system: &System) -> Vec<String> {
+fn system_hosts(system: &System) -> Vec<String> {
     let server = system.external.iter().map(waggle_study::External::address);
     let components = system.components.iter();
     let ports = components.flat_map(|component| component.external.iter().flatten());
@@ -29,12 +59,12 @@ pub(super) fn system_hosts(system: &System) -> Vec<String> {
     hosts.into_iter().collect()
 }
 
-/// Looks for a system that is reached by these hosts; `namespace`: of the agents.
+/// Looks for a system; `namespace`: of the agents.
 pub(super) async fn find_system(
     access: &Access,
     pods: &AgentPods,
     namespace: &str,
-    hosts: &[String],
+    wanted: &Wanted,
 ) -> SystemPlaces {
     let mut places = SystemPlaces::default();
     let agents_namespace = [namespace.to_owned()];
@@ -42,9 +72,13 @@ pub(super) async fn find_system(
         [] => &agents_namespace[..],
         given => given,
     };
-    let namespaces = namespaces.iter().filter(|_| !pods.apart_from.is_empty());
-    for namespace in namespaces {
-        match access.pods_with_labels(namespace, &pods.apart_from).await {
+    let labels = wanted.labels(pods);
+    let labelled = labels.iter().flat_map(|labels| {
+        let namespaces = namespaces.iter();
+        namespaces.map(move |namespace| (namespace, *labels))
+    });
+    for (namespace, labels) in labelled {
+        match access.pods_with_labels(namespace, labels).await {
             Ok(pods) if pods.is_empty() => places.unknown.push(format!(
                 "no pod in namespace {namespace} has the labels of apart_from"
             )),
@@ -52,7 +86,7 @@ pub(super) async fn find_system(
             Err(why) => places.unknown.push(why.to_string()),
         }
     }
-    for host in hosts {
+    for host in &wanted.hosts {
         match access.find_behind(host, namespace).await {
             Ok(Behind::Pods(pods)) => places.add(pods),
             Ok(Behind::Node(node)) => {
@@ -110,7 +144,7 @@ pub(super) fn merge_looks(first: Option<SystemOnNode>, second: SystemOnNode) -> 
 mod tests {
     use waggle_results::SystemOnNode;
 
-    use super::{SystemPlaces, merge_looks};
+    use super::{SystemPlaces, Wanted, merge_looks};
 
     fn sharing(what: &[&str]) -> SystemOnNode {
         SystemOnNode::Shared {
@@ -144,6 +178,23 @@ mod tests {
         places.unknown.clear();
         let why = "the system has no address outside this machine";
         assert_eq!(places.look_on("n1"), unknown(why));
+    }
+
+    #[test]
+    fn the_pods_of_the_run_are_not_looked_for() {
+        let check = |hosts: &[&str], has_own_pods: bool, expected: bool| {
+            let wanted = Wanted {
+                hosts: hosts.iter().map(|&host| host.to_owned()).collect(),
+                has_own_pods,
+            };
+            assert_eq!(wanted.is_something(), expected, "{wanted:?}");
+        };
+        check(&[], true, false);
+        // An external Kafka beside pods of the run.
+        check(&["kafka.prod.svc"], true, true);
+        check(&["shop.prod.svc"], false, true);
+        // It may have the labels of apart_from.
+        check(&[], false, true);
     }
 
     #[test]
