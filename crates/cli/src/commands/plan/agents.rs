@@ -14,8 +14,13 @@ use super::words::{labels, range};
 #[cfg(feature = "cluster")]
 const NODES_MAX: usize = 10;
 
-/// `is_foreign`: others may have written the study, so nothing that it names is connected to.
-pub(super) fn lines(study: &Study, study_file: &Path, is_foreign: bool) -> Vec<String> {
+/// `is_foreign`: others may have written the study, so nothing that it names is connected to. `has_pods`: the system is pods, too.
+pub(super) fn lines(
+    study: &Study,
+    study_file: &Path,
+    is_foreign: bool,
+    has_pods: bool,
+) -> Vec<String> {
     let runner = study.runner.iter().map(runner_line);
     let Some(agents) = &study.agents else {
         return runner.collect();
@@ -42,7 +47,7 @@ pub(super) fn lines(study: &Study, study_file: &Path, is_foreign: bool) -> Vec<S
             true => vec![
                 "what the cluster has is not asked: others may have written the study".to_owned(),
             ],
-            false => cluster_lines(pods, study_file),
+            false => cluster_lines(pods, study_file, has_pods),
         });
     }
     lines.extend(runner);
@@ -105,13 +110,13 @@ fn needs(study: &Study, pods: &AgentPods) -> String {
 }
 
 #[cfg(not(feature = "cluster"))]
-fn cluster_lines(_pods: &AgentPods, _study_file: &Path) -> Vec<String> {
+fn cluster_lines(_pods: &AgentPods, _study_file: &Path, _has_pods: bool) -> Vec<String> {
     vec!["what the cluster has is not known: this waggle has no support for Kubernetes".to_owned()]
 }
 
 /// What the cluster has; that it cannot be asked is no error of a plan.
 #[cfg(feature = "cluster")]
-fn cluster_lines(pods: &AgentPods, study_file: &Path) -> Vec<String> {
+fn cluster_lines(pods: &AgentPods, study_file: &Path, has_pods: bool) -> Vec<String> {
     use std::time::Duration;
 
     /// For whatever is asked.
@@ -130,13 +135,13 @@ fn cluster_lines(pods: &AgentPods, study_file: &Path) -> Vec<String> {
         Err(why) => Err(format!("cannot start the runtime: {why}")),
     };
     match room {
-        Ok(room) => room_lines(&room, pods),
+        Ok(room) => room_lines(&room, pods, has_pods),
         Err(why) => vec![format!("what the cluster has is not known: {why}")],
     }
 }
 
 #[cfg(feature = "cluster")]
-fn room_lines(room: &waggle_runner::AgentRoom, pods: &AgentPods) -> Vec<String> {
+fn room_lines(room: &waggle_runner::AgentRoom, pods: &AgentPods, has_pods: bool) -> Vec<String> {
     let capacity = &room.capacity;
     let takes = |node: &&waggle_cluster::NodeCapacity| node.closed.is_none() && !node.has_apart;
     let open: Vec<_> = capacity.nodes.iter().filter(takes).collect();
@@ -151,10 +156,12 @@ fn room_lines(room: &waggle_runner::AgentRoom, pods: &AgentPods) -> Vec<String> 
         Some(_) => format!("an unknown part of {}", format::three_digits(all)),
     };
     let fits = match (room.fitting >= pods.count, room.fitting) {
-        (true, _) if capacity.requests_unknown.is_some() => "they fit if enough of it is free",
-        (true, _) => "they fit",
-        (false, 0) => "none of them fits, unless the cluster adds nodes",
-        (false, _) => "they do not fit, unless the cluster adds nodes",
+        (true, _) if capacity.requests_unknown.is_some() => {
+            "the agents fit if enough of it is free"
+        }
+        (true, _) => "the agents fit",
+        (false, 0) => "no agent fits, unless the cluster adds nodes",
+        (false, _) => "the agents do not fit, unless the cluster adds nodes",
     };
     let mut lines = vec![format!(
         "namespace {} of {}: {} of {} can take them, with {free} CPUs free: {fits}",
@@ -163,6 +170,9 @@ fn room_lines(room: &waggle_runner::AgentRoom, pods: &AgentPods) -> Vec<String> 
         open.len(),
         plural(capacity.nodes.len(), "node")
     )];
+    if has_pods {
+        lines.push("  the pods of the system, which need room as well, are not counted".to_owned());
+    }
     if room.fitting < pods.count {
         let each = capacity.nodes.iter().take(NODES_MAX);
         let each: Vec<String> = each.map(|node| node_text(node, room)).collect();

@@ -5,6 +5,7 @@ mod commands;
 mod details;
 mod pods;
 mod power;
+mod times;
 mod words;
 
 use std::fmt::Write;
@@ -44,7 +45,8 @@ pub(crate) fn run(arguments: &Plan) -> Result<Exit> {
     lines.extend(missing_value(&loaded, arguments));
     lines.extend(pods::lines(&loaded.study, &loaded.system));
     let is_foreign = !loaded.foreign.is_empty();
-    lines.extend(agents::lines(&loaded.study, study, is_foreign));
+    let has_pods = loaded.study.system_pods.is_some() || loaded.system.manifests.is_some();
+    lines.extend(agents::lines(&loaded.study, study, is_foreign, has_pods));
     for (path, objection) in &loaded.foreign {
         let path = path.display();
         lines.push(format!(
@@ -114,7 +116,7 @@ fn listing(loaded: &Loaded, plan: &waggle_study::Plan, notes: &Notes) -> String 
     }
     text.push_str(&kept_up(study, system));
     if let Some(settings) = &study.search {
-        search(&mut text, study, settings, plan);
+        search(&mut text, study, system, settings, plan);
         cells(&mut text, study);
         return text;
     }
@@ -132,6 +134,7 @@ fn listing(loaded: &Loaded, plan: &waggle_study::Plan, notes: &Notes) -> String 
         range(duration(plan.expected), duration(plan.expected_max)),
         duration(plan.at_most)
     );
+    text.push_str(&times::uncounted(study, system));
     if study.repeat_max > study.repeat {
         let _ = writeln!(
             text,
@@ -227,7 +230,13 @@ fn own_cells(study: &Study) -> usize {
 }
 
 /// The trials of a search depend on its results, so only their maximum number is known.
-fn search(text: &mut String, study: &Study, settings: &Search, plan: &waggle_study::Plan) {
+fn search(
+    text: &mut String,
+    study: &Study,
+    system: &System,
+    settings: &Search,
+    plan: &waggle_study::Plan,
+) {
     let level = |value: f64| level(settings.maximize, value);
     let conditions: Vec<&str> = settings
         .conditions
@@ -280,6 +289,7 @@ fn search(text: &mut String, study: &Study, settings: &Search, plan: &waggle_stu
         duration(plan.expected),
         duration(plan.at_most)
     );
+    text.push_str(&times::uncounted(study, system));
     let steps = plan.trials.iter();
     let steps = steps.filter(|trial| trial.repetition <= settings.max_trials);
     let mut order: Vec<u32> = steps.map(|trial| trial.cell).collect();
