@@ -27,7 +27,7 @@ fn agent_facts(agent: &AgentInfo, info: &TrialInfo, run: &RunInfo) -> Agent {
     }
 }
 
-/// What of the system was on the node of an agent in a trial, `NAMESPACE/POD` or an address: of its own pods, and what else was found there.
+/// What of the system was on the node of an agent in a trial, `NAMESPACE/POD` or an address: pods of the trial, and what else was found.
 fn shared_parts(agent: &PodInfo, info: &TrialInfo) -> Vec<String> {
     let pods = info.pods.iter().map(|entry| &entry.pod);
     let here = pods.filter(|pod| pod.node_name == agent.node_name);

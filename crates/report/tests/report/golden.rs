@@ -1,4 +1,5 @@
 //! What reaches disk and screen, from seeded data, against golden files. `UPDATE_GOLDEN=1` rewrites them.
+// long: one test for each form of a report, all against golden files.
 
 use std::{fs, path::PathBuf};
 
