@@ -12,7 +12,7 @@ pub(crate) fn of_files(files: &str) -> Result<TlsAcceptor, Box<dyn Error>> {
     let certificate = next()?.ok_or("a certificate is needed")?;
     let key = next()?.ok_or("a key is needed")?;
     let authority = next()?;
-    let config = server_config(&Signed { certificate, key }, authority.as_deref());
+    let config = server_config(&Signed::from_pem(certificate, key), authority.as_deref());
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
