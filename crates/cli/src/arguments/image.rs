@@ -47,7 +47,7 @@ pub(crate) struct ImageTo {
     /// Name of the image in the archive [default: that of --push, else localhost/waggle/SYSTEM:VERSION or localhost/PROGRAM:VERSION]
     #[arg(long, value_name = "REPOSITORY:TAG", requires = "output")]
     pub(crate) image_name: Option<String>,
-    /// Speak to this registry without TLS, as to one on this machine; may be repeated
+    /// Speak to this registry without TLS, as to one at a loopback address; may be repeated
     #[arg(long, value_name = "HOST:PORT", requires = "push")]
     pub(crate) insecure_registry: Vec<String>,
 }

@@ -15,7 +15,7 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// Of `REGISTRY/REPOSITORY:TAG`. A registry on this machine speaks plain HTTP, and so do those in `insecure`; all others TLS.
+    /// Of `REGISTRY/REPOSITORY:TAG`. A registry at an address of loopback speaks plain HTTP, and so do those in `insecure`; all others TLS.
     ///
     /// # Errors
     /// It is no such name, or has no tag.
