@@ -32,11 +32,11 @@ fn shared_parts(agent: &PodInfo, info: &TrialInfo) -> Vec<String> {
     let pods = info.pods.iter().map(|entry| &entry.pod);
     let here = pods.filter(|pod| pod.node_name == agent.node_name);
     let names = here.map(|pod| format!("{}/{}", pod.namespace, pod.pod));
-    let found = match &agent.system {
+    let others = match &agent.system {
         Some(SystemOnNode::Shared { what }) => what.clone(),
         _ => Vec::new(),
     };
-    let mut all: Vec<String> = names.chain(found).collect();
+    let mut all: Vec<String> = names.chain(others).collect();
     all.sort();
     all.dedup();
     all

@@ -134,7 +134,7 @@ fn listing(loaded: &Loaded, plan: &waggle_study::Plan, notes: &Notes) -> String 
         range(duration(plan.expected), duration(plan.expected_max)),
         duration(plan.at_most)
     );
-    text.push_str(&times::uncounted(study, system));
+    text.push_str(&times::excluded_times(study, system));
     if study.repeat_max > study.repeat {
         let _ = writeln!(
             text,
@@ -289,7 +289,7 @@ fn search(
         duration(plan.expected),
         duration(plan.at_most)
     );
-    text.push_str(&times::uncounted(study, system));
+    text.push_str(&times::excluded_times(study, system));
     let steps = plan.trials.iter();
     let steps = steps.filter(|trial| trial.repetition <= settings.max_trials);
     let mut order: Vec<u32> = steps.map(|trial| trial.cell).collect();

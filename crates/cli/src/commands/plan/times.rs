@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use waggle_study::{Study, System};
 
 /// A line with what is not in the expected time, because its length is not known before; empty: all of it is in it.
-pub(super) fn uncounted(study: &Study, system: &System) -> String {
+pub(super) fn excluded_times(study: &Study, system: &System) -> String {
     let preparations = study
         .cells
         .iter()

@@ -204,6 +204,21 @@ fn measured_word(value: &CellValue, is_high_end: bool) -> &'static str {
 /// More cells than this are counted and not named.
 const TIED_SHOWN: usize = 3;
 
+/// That cells may be as good as the best one, since a doubt leaves it open.
+fn reach_sentence(model: &Model, answer: &MetricAnswer, open: &[&TiedCell]) -> String {
+    let (how, bound) = match answer.wish {
+        Wish::Less => ("low", "an upper bound"),
+        Wish::More | Wish::Neither => ("high", "a lower bound"),
+    };
+    format!(
+        "{} {} may be as {how} as at {}: the trials give only {bound} of {}.",
+        answer.name,
+        cell_names(model, answer, open),
+        name_of(model, answer.best.cell),
+        if open.len() == 1 { "it" } else { "each" }
+    )
+}
+
 /// Cells whose value may be as good as the best one: because a doubt leaves that open, or because the trials do not show that they differ.
 pub(crate) fn ties(model: &Model, answer: &MetricAnswer) -> Vec<String> {
     let is_open = |tied: &&TiedCell| match answer.wish {
@@ -218,18 +233,7 @@ pub(crate) fn ties(model: &Model, answer: &MetricAnswer) -> Vec<String> {
         Number::Estimate(estimate) => estimate.interval.is_some(),
         Number::Exact(_) | Number::Within(_) => false,
     };
-    let (how, bound) = match answer.wish {
-        Wish::Less => ("low", "an upper bound"),
-        Wish::More | Wish::Neither => ("high", "a lower bound"),
-    };
-    let may_reach = (!open.is_empty()).then(|| {
-        let names = cell_names(model, answer, &open);
-        format!(
-            "{} {names} may be as {how} as at {best}: the trials give only {bound} of {}.",
-            answer.name,
-            if open.len() == 1 { "it" } else { "each" }
-        )
-    });
+    let may_reach = (!open.is_empty()).then(|| reach_sentence(model, answer, &open));
     let by_itself = (!alone.is_empty()).then(|| {
         format!(
             "{} at {best} differs from that {} if two cells are compared by themselves, which is not shown together for all {} pairs of cells \
