@@ -333,7 +333,8 @@ fn an_agent_whose_node_dies_is_named() {
     check_lost(bench, &workspace, "n4");
     let said = running.text();
     assert_eq!(code, Some(5), "{said}");
-    assert!(said.contains("to remove it: kubectl "), "{said}");
+    let words = "if the node does not come back: kubectl ";
+    assert!(said.contains(words), "{said}");
     // Those of the others are not lost with it.
     let logs = fs::read_dir(workspace.run_folder().join("agents")).unwrap();
     assert_eq!(logs.count(), 4, "{said}");
