@@ -394,15 +394,15 @@ fn new_topics_of_one_client_are_limited() {
 #[test]
 fn a_client_that_reads_slowly_is_not_disconnected() {
     let (_folder, file) = store();
-    let gateway = Gateway::start(&file, &["--write-timeout=5s"]);
+    let gateway = Gateway::start(&file, &["--write-timeout=10s"]);
     let mut greedy = greedy(&gateway);
-    // Much less than the buffers of the kernel in the time of a timeout, and for three of them.
+    // Much less than the buffers of the kernel in the time of a timeout, and for two of them.
     let (mut received, mut block) = (0, [0; 10_000]);
-    for _ in 0..75 {
+    for _ in 0..100 {
         received += greedy.socket().read(&mut block).unwrap();
         std::thread::sleep(Duration::from_millis(200));
     }
-    assert!(received < 1_000_000);
+    assert!(received <= 1_000_000);
     let mut block = vec![0; 1 << 20];
     while received < 40_000_000 {
         let count = greedy.socket().read(&mut block).unwrap();
