@@ -35,7 +35,7 @@ const EMPTY_WORDS: [&str; 7] = [
 const MACHINE_FOLDERS: [&str; 4] = ["home", "root", "work", "Users"];
 
 /// Every crate, with the crates of this project that it may use.
-const ARROWS: [(&str, &[&str]); 26] = [
+const ARROWS: [(&str, &[&str]); 27] = [
     ("waggle-agents", &["load", "spec", "testkit"]),
     (
         "waggle-analysis",
@@ -97,6 +97,7 @@ const ARROWS: [(&str, &[&str]); 26] = [
     ("waggle-template", &[]),
     ("waggle-testkit", &[]),
     ("waggle-units", &[]),
+    ("waggle-wire", &[]),
     ("xtask", &[]),
 ];
 
