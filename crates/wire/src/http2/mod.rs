@@ -1,4 +1,7 @@
-//! HTTP/2 (RFC 9113): frames, and header blocks in HPACK (RFC 7541).
+//! HTTP/2 (RFC 9113): frames, header blocks in HPACK (RFC 7541), and a client's side of a connection.
 
 pub mod error;
+pub mod flood;
 pub mod frame;
+pub mod hpack;
+pub mod reader;
