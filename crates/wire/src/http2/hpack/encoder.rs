@@ -23,6 +23,8 @@ pub struct Encoder {
     table: DynamicTable,
     /// A new limit that the peer has to be told: the least since the last block, and the last one.
     resized: Option<(usize, usize)>,
+    /// Grows with each change of the table.
+    changes: u64,
 }
 
 /// Size of the table that the peer allows before its settings say otherwise, and the largest that is used.
@@ -33,6 +35,7 @@ impl Default for Encoder {
         Self {
             table: DynamicTable::new(SIZE_MAX),
             resized: None,
+            changes: 0,
         }
     }
 }
@@ -45,6 +48,7 @@ impl Encoder {
             return;
         }
         self.table.resize(size);
+        self.changes += 1;
         let least = self.resized.map_or(size, |(least, _)| least.min(size));
         self.resized = Some((least, size));
     }
@@ -60,11 +64,20 @@ impl Encoder {
         }
     }
 
-    /// Whether nothing has to be said before the first field of the next block.
+    /// Grows with each change of the table: as long as it is the same, equal fields have the same code.
     #[inline]
     #[must_use]
-    pub fn is_settled(&self) -> bool {
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Whether a block of `other` can be sent as one of this encoder: it has the same entries, and nothing to say before the next block.
+    #[must_use]
+    pub fn is_like(&self, other: &Self) -> bool {
+        let (mine, theirs) = (&self.table, &other.table);
         self.resized.is_none()
+            && mine.len() == theirs.len()
+            && (0..mine.len()).all(|number| mine.get(number) == theirs.get(number))
     }
 
     /// Appends a field; its name is in lower case.
@@ -86,6 +99,7 @@ impl Encoder {
         put_string(out, value);
         if is_added {
             self.table.insert(name, value);
+            self.changes += 1;
         }
     }
 

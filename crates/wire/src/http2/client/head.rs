@@ -1,0 +1,229 @@
+//! Heads of answers: what a header block means. A server mostly repeats the same block, so the last one is kept with its meaning and
+//! compared before anything is decoded.
+
+use super::Options;
+use crate::http2::{
+    error::{ConnectionError, ErrorCode, broken},
+    fields::{is_of_connection, is_valid_name, is_valid_value},
+    hpack::{Decoder, HpackError},
+};
+
+/// The meaning of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Meaning {
+    pub(super) status: u16,
+    pub(super) content_length: Option<u64>,
+    /// Why it is not the head of an answer.
+    pub(super) problem: Option<&'static str>,
+}
+
+#[derive(Debug)]
+pub(super) struct AnswerHeads {
+    decoder: Decoder,
+    list_max_bytes: usize,
+    fields_max: usize,
+    last_block: Vec<u8>,
+    /// The state of the decoder's table in which the block had its meaning.
+    last_changes: u64,
+    last: Meaning,
+    keeps_fields: bool,
+    text: Vec<u8>,
+}
+
+impl AnswerHeads {
+    pub(super) fn new(options: &Options, table_bytes: usize) -> Self {
+        Self {
+            decoder: Decoder::new(table_bytes),
+            list_max_bytes: options.list_max_bytes,
+            fields_max: options.fields_max,
+            last_block: Vec::new(),
+            last_changes: 0,
+            last: Meaning {
+                status: 0,
+                content_length: None,
+                problem: None,
+            },
+            keeps_fields: options.keeps_fields,
+            text: Vec::new(),
+        }
+    }
+
+    /// The fields of the last head, if they are kept.
+    #[inline]
+    pub(super) fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// The meaning of a block that is the head of an answer.
+    #[inline]
+    pub(super) fn read(&mut self, block: &[u8]) -> Result<Meaning, ConnectionError> {
+        let is_last = self.last_changes == self.decoder.changes()
+            && !block.is_empty()
+            && self.last_block == block;
+        if is_last {
+            return Ok(self.last);
+        }
+        self.decode(block)
+    }
+
+    fn decode(&mut self, block: &[u8]) -> Result<Meaning, ConnectionError> {
+        let changes = self.decoder.changes();
+        let mut head = Collected::default();
+        self.text.clear();
+        let mut text = self.keeps_fields.then_some(&mut self.text);
+        let list_max_bytes = self.list_max_bytes;
+        let mut list_bytes = 0;
+        let take = |name: &[u8], value: &[u8]| {
+            list_bytes += name.len() + value.len() + 32;
+            if list_bytes <= list_max_bytes {
+                head.take(name, value, text.as_deref_mut());
+            }
+        };
+        let decoded = self.decoder.decode(block, take).map_err(compression)?;
+        if decoded.list_bytes > self.list_max_bytes || decoded.fields > self.fields_max {
+            head.problem = Some("the head is above the limit");
+        }
+        self.text.extend_from_slice(b"\r\n");
+        let meaning = head.into_meaning();
+        self.last = meaning;
+        // A block that changes the table means something else the next time.
+        let is_repeatable = self.decoder.changes() == changes;
+        self.last_block.clear();
+        if is_repeatable {
+            self.last_block.extend_from_slice(block);
+        }
+        self.last_changes = self.decoder.changes();
+        Ok(meaning)
+    }
+
+    /// Reads trailers; returns what is wrong with them. The kept fields stay those of the head.
+    pub(super) fn read_trailers(
+        &mut self,
+        block: &[u8],
+    ) -> Result<Option<&'static str>, ConnectionError> {
+        let mut problem = None;
+        let take = |name: &[u8], value: &[u8]| {
+            if name.starts_with(b":") || !is_valid_name(name) || !is_valid_value(value) {
+                problem = Some("a field of the trailers is invalid");
+            }
+        };
+        let decoded = self.decoder.decode(block, take).map_err(compression)?;
+        if decoded.list_bytes > self.list_max_bytes || decoded.fields > self.fields_max {
+            problem = Some("the trailers are above the limit");
+        }
+        Ok(problem)
+    }
+
+    /// Reads a block that nobody waits for.
+    pub(super) fn skip(&mut self, block: &[u8]) -> Result<(), ConnectionError> {
+        self.decoder.decode(block, |_, _| {}).map_err(compression)?;
+        Ok(())
+    }
+}
+
+fn compression(error: HpackError) -> ConnectionError {
+    let problem = match error {
+        HpackError::Truncated => "a header block ends in the middle",
+        HpackError::Integer => "a header block has an integer above 2^28",
+        HpackError::Index => "a header block refers to an entry that no table has",
+        HpackError::Huffman => "a header block has a string that is not in its Huffman code",
+        HpackError::TableSize => "a header block resizes its table wrongly",
+    };
+    broken(ErrorCode::COMPRESSION_ERROR, problem)
+}
+
+/// The fields of a head so far.
+#[derive(Default)]
+struct Collected {
+    status: Option<u16>,
+    content_length: Option<u64>,
+    has_regular: bool,
+    problem: Option<&'static str>,
+}
+
+impl Collected {
+    fn take(&mut self, name: &[u8], value: &[u8], text: Option<&mut Vec<u8>>) {
+        let result = if name.starts_with(b":") {
+            self.take_pseudo(name, value)
+        } else {
+            self.take_regular(name, value)
+        };
+        if let Err(problem) = result {
+            self.problem.get_or_insert(problem);
+            return;
+        }
+        let Some(text) = text else {
+            return;
+        };
+        if name == b":status" {
+            text.extend_from_slice(b"HTTP/2 ");
+            text.extend_from_slice(value);
+        } else {
+            text.extend_from_slice(name);
+            text.extend_from_slice(b": ");
+            text.extend_from_slice(value);
+        }
+        text.extend_from_slice(b"\r\n");
+    }
+
+    fn take_pseudo(&mut self, name: &[u8], value: &[u8]) -> Result<(), &'static str> {
+        if name != b":status" {
+            return Err("the answer has an unknown pseudo field");
+        }
+        if self.has_regular || self.status.is_some() {
+            return Err("the answer has its status twice, or behind other fields");
+        }
+        let status = match value {
+            [b'1'..=b'9', b'0'..=b'9', b'0'..=b'9'] => {
+                let digit = |byte: u8| u16::from(byte - b'0');
+                digit(value[0]) * 100 + digit(value[1]) * 10 + digit(value[2])
+            }
+            _ => return Err("the status has not three digits"),
+        };
+        self.status = Some(status);
+        Ok(())
+    }
+
+    fn take_regular(&mut self, name: &[u8], value: &[u8]) -> Result<(), &'static str> {
+        self.has_regular = true;
+        if !is_valid_name(name) {
+            return Err("the name of a field is not in lower case, or has an invalid character");
+        }
+        if !is_valid_value(value) {
+            return Err("the value of a field has an invalid character");
+        }
+        if is_of_connection(name) {
+            return Err("a field of HTTP/1.1 connections is in an answer of HTTP/2");
+        }
+        if name == b"content-length" {
+            let length = decimal(value).ok_or("the content-length is not a number")?;
+            if self.content_length.is_some_and(|other| other != length) {
+                return Err("the answer has two different content-lengths");
+            }
+            self.content_length = Some(length);
+        }
+        Ok(())
+    }
+
+    fn into_meaning(self) -> Meaning {
+        let problem = match self.status {
+            None => self.problem.or(Some("the answer has no status")),
+            Some(_) => self.problem,
+        };
+        Meaning {
+            status: self.status.unwrap_or(0),
+            content_length: self.content_length,
+            problem,
+        }
+    }
+}
+
+fn decimal(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0_u64, |number, digit| {
+        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    })
+}
