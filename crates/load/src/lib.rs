@@ -52,12 +52,9 @@ pub use job::{
     share::{Share, shares},
 };
 pub use pacing::past_due_times::DueTimes;
-pub use protocol::{
-    http1::{
-        head::{Heads, ReadLimits},
-        reader,
-    },
-    http2::request::RequestError,
+pub use protocol::http1::{
+    head::{Heads, ReadLimits},
+    reader,
 };
 pub use random::zipf::Zipf;
 pub use recording::{
@@ -71,6 +68,7 @@ pub use recording::{
 };
 pub use requests::{
     expect::{BodyCheck, Expect, MAX_BODY_TEXTS},
+    head_block::RequestError,
     prepared::{
         KEY_DIGITS, Prepared, Slot, Stamp, TIME_DIGITS, UUID_LENGTH, key_of, worker_and_sequence,
     },

@@ -65,7 +65,7 @@ const ARROWS: [(&str, &[&str]); 27] = [
     ("waggle-image", &["testkit"]),
     ("waggle-influxdb", &["testkit"]),
     ("waggle-kafka", &[]),
-    ("waggle-load", &["spec", "template", "testkit"]),
+    ("waggle-load", &["spec", "template", "testkit", "wire"]),
     ("waggle-metrics", &["spec"]),
     ("waggle-record", &[]),
     (

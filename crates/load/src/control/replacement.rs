@@ -23,6 +23,7 @@ use crate::{
     requests::{
         expect::Expect,
         prepared::{Prepared, Stamp},
+        writer::Requests,
     },
     scenario::model::{Action, Feed, Scenario},
     sessions::{
@@ -48,7 +49,7 @@ pub enum ReplaceError {
 /// What one worker sends.
 #[derive(Debug)]
 pub(crate) enum Content {
-    Requests(Vec<Prepared>),
+    Requests(Requests),
     Program(Box<Program>),
 }
 
@@ -113,7 +114,7 @@ impl Replace {
     /// It has another shape, or cannot be sent.
     pub fn replace(&self, what: &What) -> Result<(), ReplaceError> {
         self.shape.check(what)?;
-        let contents = (0..self.workers).map(|_| content(what));
+        let contents = (0..self.workers).map(|_| content(what, &self.shape.transport));
         let contents: Result<Vec<Content>, ScenarioError> = contents.collect();
         self.shared
             .replacements
@@ -122,9 +123,11 @@ impl Replace {
     }
 }
 
-fn content(what: &What) -> Result<Content, ScenarioError> {
+fn content(what: &What, transport: &Transport) -> Result<Content, ScenarioError> {
     Ok(match what {
-        What::Requests { requests, .. } => Content::Requests(requests.clone()),
+        What::Requests { requests, .. } => {
+            Content::Requests(Requests::new(requests.clone(), transport))
+        }
         What::Scenario(scenario) => Content::Program(Box::new(compile(scenario)?)),
     })
 }

@@ -11,8 +11,10 @@ use waggle_spec::{FeedOrder, LoadModel, LoadStage, Protocol, Think};
 use crate::{
     job::{Job, Target, What},
     machine::source_address,
-    protocol::http2::request::{RequestError, Requests},
-    requests::prepared::{Prepared, Stamp},
+    requests::{
+        head_block::{self, RequestError},
+        prepared::{Prepared, Stamp},
+    },
     scenario::model::Scenario,
     sessions::compile::ScenarioError,
     transport::settings::Transport,
@@ -88,10 +90,10 @@ pub enum StartError {
     ThinkTime,
     #[error("scenario: {0}")]
     Scenario(#[from] ScenarioError),
-    #[error("sessions of a scenario send one request at a time: pipelining must be 1, not {0}")]
+    #[error(
+        "sessions of a scenario send one request at a time over HTTP/1.1: pipelining must be 1, not {0}"
+    )]
     ScenarioPipelining(u32),
-    #[error("scenarios support HTTP/1.1, not HTTP/2")]
-    ScenarioHttp2,
     #[error("feed '{feed}' has {rows} rows, but each of {users} users needs its own row")]
     FewRows {
         feed: String,
@@ -245,13 +247,11 @@ fn check_user_stages(users: u32, stages: &[LoadStage]) -> Result<(), StartError>
 }
 
 fn check_scenario(job: &Job, scenario: &Scenario) -> Result<(), StartError> {
-    let (users, pipelining) = (job.model.connections() as usize, job.model.pipelining());
-    if pipelining != 1 {
+    let pipelining = job.model.pipelining();
+    if pipelining != 1 && job.transport.protocol == Protocol::Http1 {
         return Err(StartError::ScenarioPipelining(pipelining));
     }
-    if job.transport.protocol == Protocol::Http2 {
-        return Err(StartError::ScenarioHttp2);
-    }
+    let users = job.model.connections() as usize * job.sessions_per_connection();
     let rows_of_users = scenario
         .feeds
         .iter()
@@ -323,13 +323,12 @@ fn check_requests(requests: &[Prepared]) -> Result<(), StartError> {
 
 /// Checks that requests can be sent over HTTP/2.
 fn check_protocol(transport: &Transport, requests: &[Prepared]) -> Result<(), StartError> {
-    if transport.protocol == Protocol::Http2 {
-        let mut heads = Requests::new(transport.tls.is_some());
-        for (request, prepared) in requests.iter().enumerate() {
-            heads
-                .convert(&prepared.bytes)
-                .map_err(|error| StartError::NotHttp2 { request, error })?;
-        }
+    if transport.protocol == Protocol::Http1 {
+        return Ok(());
+    }
+    for (request, prepared) in requests.iter().enumerate() {
+        head_block::check(&prepared.bytes)
+            .map_err(|error| StartError::NotHttp2 { request, error })?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ pub(crate) mod share;
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
-use waggle_spec::{LoadModel, LoadStage};
+use waggle_spec::{LoadModel, LoadStage, Protocol};
 
 use crate::{
     inspection::Inspect,
@@ -52,6 +52,15 @@ impl Job {
     pub fn sending_workers(&self) -> usize {
         let (groups, _) = self.model.groups();
         self.workers.len().min(groups as usize)
+    }
+
+    /// Sessions of a scenario at the same time on one connection: one over HTTP/1.1, one for each stream over HTTP/2.
+    #[must_use]
+    pub fn sessions_per_connection(&self) -> usize {
+        match self.transport.protocol {
+            Protocol::Http1 => 1,
+            Protocol::Http2 => self.model.pipelining() as usize,
+        }
     }
 }
 

@@ -14,6 +14,8 @@ pub(crate) struct Partition {
     /// Of each of its connections.
     pub(crate) routes: Vec<Route>,
     pub(crate) pipelining: usize,
+    /// Sessions of a scenario on each connection: one for each stream over HTTP/2.
+    pub(crate) lanes: usize,
     pub(crate) max_requests: u64,
     pub(crate) due: Due,
     /// Steps of the scenario; 0 without one.
@@ -88,6 +90,7 @@ fn partition(job: &Job, worker: usize) -> Partition {
             .map(|connection| route(job, connection))
             .collect(),
         pipelining: job.model.pipelining() as usize,
+        lanes: job.sessions_per_connection(),
         max_requests: job.max_requests.map_or(u64::MAX, part),
         due: due_of(job),
         steps: match &job.what {

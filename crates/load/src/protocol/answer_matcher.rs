@@ -73,11 +73,6 @@ impl AnswerMatcher {
         word.unwrap_or(0) >> (status % 64) & 1 == 1
     }
 
-    /// Whether it looks at bodies.
-    pub(crate) fn judges_bodies(&self) -> bool {
-        !matches!(self.body, BodyRule::Any)
-    }
-
     /// Matches the next piece of a body.
     #[inline]
     pub(crate) fn body(&self, body_match: &mut BodyMatch, piece: &[u8]) {

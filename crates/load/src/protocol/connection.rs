@@ -14,12 +14,9 @@ use rustix::{
 };
 
 use super::{
-    answer_matcher::BodyMatch, flight::Flight, http1::reader::Reader, stack::ProtocolStack,
+    answer_state::AnswerState, flight::Flight, http1::reader::Reader, stack::ProtocolStack,
 };
-use crate::{
-    inspection::Inspection, job::partition::Route, machine::source_address,
-    recording::examples::FailedBody,
-};
+use crate::{job::partition::Route, machine::source_address};
 
 /// Buffer for unsent bytes that a connection keeps after they were sent; a larger one is freed.
 const UNSENT_ROOM_BYTES: usize = 1024 * 1024;
@@ -32,11 +29,9 @@ pub(crate) struct Connection {
     awaits_room: bool,
     pub(crate) phase: Phase,
     pub(crate) reader: Reader,
-    pub(crate) body_match: BodyMatch,
-    pub(crate) failed_body: FailedBody,
-    /// Of the answer being read, over HTTP/1.1; `None`: answers are not inspected.
-    pub(crate) inspection: Option<Box<Inspection>>,
-    /// In order of sending, at most `pipelining` of them.
+    /// Of the answer being read, over HTTP/1.1.
+    pub(crate) answer: AnswerState,
+    /// In order of sending, at most `pipelining` of them; over HTTP/2 those that the server has not processed and that are sent again.
     pub(crate) flight: VecDeque<Flight>,
     /// TLS and HTTP/2 between the socket and the answers; `None` for plain HTTP/1.1.
     pub(crate) stack: Option<Box<ProtocolStack>>,
@@ -99,9 +94,7 @@ impl Connection {
             awaits_room: false,
             phase: Phase::Closed,
             reader: Reader::default(),
-            body_match: BodyMatch::default(),
-            failed_body: FailedBody::default(),
-            inspection: None,
+            answer: AnswerState::default(),
             flight: VecDeque::with_capacity(pipelining),
             stack: None,
             pipelining,
@@ -117,7 +110,7 @@ impl Connection {
     /// From now on its answers are inspected, for which their heads are kept.
     pub(crate) fn begin_inspection(&mut self) {
         self.reader = Reader::keeping_heads();
-        self.inspection = Some(Box::default());
+        self.answer = AnswerState::new(true);
     }
 
     /// Begins to connect; events have the number `id`. True: it is connected, as it is at once on the loopback interface.
@@ -178,20 +171,30 @@ impl Connection {
     /// Closes the socket and drops what was half read or unsent. The requests in flight are left to the caller.
     pub(crate) fn close(&mut self) {
         if let Some(stack) = self.stack.take() {
-            self.flight.extend(stack.close(&mut self.unsent));
+            stack.close(&mut self.unsent);
             // Best effort: the peer may be gone already.
             let _ = self.send_now(&self.unsent[self.gone..]);
         }
         self.socket = None;
         self.phase = Phase::Closed;
         self.reader.reset();
-        self.body_match = BodyMatch::default();
-        self.failed_body.clear();
-        if let Some(inspection) = &mut self.inspection {
-            **inspection = Inspection::default();
-        }
+        self.answer.reset();
         self.unsent.clear();
         self.gone = 0;
+    }
+
+    /// A session of its streams may have something to send.
+    pub(crate) fn wake(&mut self, lane: u32) {
+        if let Some(http2) = self.stack.as_mut().and_then(|stack| stack.http2.as_mut()) {
+            http2.wake(lane);
+        }
+    }
+
+    /// The prepared requests are others from now on.
+    pub(crate) fn forget_prepared(&mut self) {
+        if let Some(http2) = self.stack.as_mut().and_then(|stack| stack.http2.as_mut()) {
+            http2.forget_prepared();
+        }
     }
 
     #[inline]
@@ -211,14 +214,7 @@ impl Connection {
             stack.seal(bytes, &mut self.unsent);
             return self.send_rest();
         }
-        match self.send_now(bytes) {
-            Ok(length) if length == bytes.len() => Sent::All,
-            Ok(length) => {
-                self.unsent.extend_from_slice(&bytes[length..]);
-                Sent::Part
-            }
-            Err(_) => Sent::Lost,
-        }
+        self.send_plain(bytes)
     }
 
     /// Sends the bytes that the socket did not accept before.
@@ -240,27 +236,53 @@ impl Connection {
 
     /// Sends pending output of TLS and HTTP/2 until the socket is full; also returns the number of HTTP bytes in it.
     pub(crate) fn send_stack(&mut self, now: u64) -> (Sent, usize) {
-        let mut length = 0;
-        loop {
+        if !self.unsent.is_empty() {
             let left = self.unsent.len() - self.gone;
-            let sent = if left == 0 {
-                Sent::All
-            } else {
-                self.send_rest()
-            };
-            let Some(stack) = &mut self.stack else {
-                return (Sent::All, length);
-            };
-            if left == 0 || self.unsent.len() - self.gone < left {
+            let sent = self.send_rest();
+            let is_moving = sent == Sent::All || self.unsent.len() - self.gone < left;
+            if let Some(stack) = self.stack.as_mut().filter(|_| is_moving) {
                 stack.moved = now;
             }
             if sent != Sent::All {
-                return (sent, length);
+                return (sent, 0);
             }
-            length += stack.take(&mut self.unsent);
-            if self.unsent.is_empty() {
-                return (Sent::All, length);
+        }
+        let Some(mut stack) = self.stack.take() else {
+            return (Sent::All, 0);
+        };
+        let length = stack.plain.len();
+        let sent = match &mut stack.tls {
+            None if length == 0 => Sent::All,
+            None => self.send_plain(&stack.plain),
+            Some(tls) => {
+                tls.take_sealed(&mut self.unsent);
+                if length > 0 {
+                    tls.seal(&stack.plain, &mut self.unsent);
+                }
+                match self.unsent.is_empty() {
+                    true => Sent::All,
+                    false => self.send_rest(),
+                }
             }
+        };
+        stack.plain.clear();
+        stack.plain.shrink_to(UNSENT_ROOM_BYTES);
+        stack.control_bytes = 0;
+        stack.moved = now;
+        self.stack = Some(stack);
+        (sent, length)
+    }
+
+    /// Sends bytes and keeps those that the socket does not accept.
+    #[inline]
+    fn send_plain(&mut self, bytes: &[u8]) -> Sent {
+        match self.send_now(bytes) {
+            Ok(length) if length == bytes.len() => Sent::All,
+            Ok(length) => {
+                self.unsent.extend_from_slice(&bytes[length..]);
+                Sent::Part
+            }
+            Err(_) => Sent::Lost,
         }
     }
 

@@ -2,6 +2,7 @@
 //! socket and its answers (`stack`).
 
 pub(crate) mod answer_matcher;
+pub(crate) mod answer_state;
 pub(crate) mod connection;
 pub(crate) mod flight;
 pub(crate) mod http1;

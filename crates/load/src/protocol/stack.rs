@@ -4,11 +4,7 @@
 
 use waggle_spec::Protocol;
 
-use super::{
-    flight::Flight,
-    http1::head::ReadLimits,
-    http2::{self, request::Requests},
-};
+use super::http2::{self, StreamSettings};
 use crate::{
     failure::HandshakeFailure,
     transport::{
@@ -30,29 +26,31 @@ pub(crate) struct ProtocolStack {
     pub(crate) moved: u64,
     /// Whether bytes are left in the socket because too many are pending already.
     pub(crate) is_held: bool,
-    /// Output of HTTP/2 that TLS has not encrypted yet.
-    plain: Vec<u8>,
+    /// Output of HTTP/2 that was not sent, and not encrypted yet.
+    pub(crate) plain: Vec<u8>,
+    /// Bytes of it that answer the server's own frames.
+    pub(crate) control_bytes: usize,
 }
+
+/// No more is read while so many bytes wait that answer the server's own frames: it may send them without end and read nothing.
+const CONTROL_MAX_BYTES: usize = 256 * 1024;
 
 /// Creates the stacks of all connections of a worker.
 #[derive(Debug)]
 pub(crate) struct ProtocolStacks {
     protocol: Protocol,
     tls: Option<Tls>,
-    max_streams: usize,
-    limits: ReadLimits,
+    streams: StreamSettings,
     /// Buffer for received bytes that must be decrypted.
     pub(crate) sealed: Box<[u8]>,
-    pub(crate) requests: Requests,
 }
 
 impl ProtocolStacks {
     /// `None` if there is neither TLS nor HTTP/2.
     pub(crate) fn new(
         transport: &Transport,
-        limits: ReadLimits,
+        streams: StreamSettings,
         connections: usize,
-        pipelining: usize,
     ) -> Option<Box<Self>> {
         let protocol = transport.protocol;
         let has_tls = transport.tls.is_some();
@@ -64,10 +62,8 @@ impl ProtocolStacks {
         Some(Box::new(Self {
             protocol,
             tls: tls.map(|tls| tls.of_worker(protocol, connections)),
-            max_streams: pipelining,
-            limits,
+            streams,
             sealed: vec![0; sealed_bytes].into_boxed_slice(),
-            requests: Requests::new(has_tls),
         }))
     }
 
@@ -80,6 +76,7 @@ impl ProtocolStacks {
             moved: now,
             is_held: false,
             plain: Vec::new(),
+            control_bytes: 0,
         };
         if stack.tls.is_none() {
             self.negotiate(&mut stack)?;
@@ -97,18 +94,15 @@ impl ProtocolStacks {
         {
             return Err(HandshakeFailure::NoProtocol);
         }
-        stack.http2 = http2::Session::new(self.max_streams, self.limits);
-        match stack.http2 {
-            Some(_) => Ok(()),
-            None => Err(HandshakeFailure::Malformed),
-        }
+        stack.http2 = Some(http2::Session::new(self.streams, &mut stack.plain));
+        Ok(())
     }
 }
 
 impl ProtocolStack {
-    /// Whether HTTP/2 takes no more bytes before it has read the pending ones.
+    /// Whether nothing more is read before some of the output is sent.
     pub(crate) fn is_stuffed(&self) -> bool {
-        self.http2.as_ref().is_some_and(http2::Session::is_stuffed)
+        self.control_bytes >= CONTROL_MAX_BYTES
     }
 
     /// Encrypts requests of HTTP/1.1 and appends them to `out`.
@@ -118,32 +112,10 @@ impl ProtocolStack {
         }
     }
 
-    /// Appends all pending output of the stack to `out`; returns the number of HTTP bytes in it.
-    pub(crate) fn take(&mut self, out: &mut Vec<u8>) -> usize {
-        let Some(tls) = &mut self.tls else {
-            return self
-                .http2
-                .as_mut()
-                .map_or(0, |http2| http2.take_outbound(out));
-        };
-        tls.take_sealed(out);
-        let length = self
-            .http2
-            .as_mut()
-            .map_or(0, |http2| http2.take_outbound(&mut self.plain));
-        if length > 0 {
-            tls.seal(&self.plain, out);
-            self.plain.clear();
-        }
-        length
-    }
-
-    /// Closes in order: appends the last messages to `out` and returns the requests in flight.
-    pub(crate) fn close(mut self, out: &mut Vec<u8>) -> Vec<Flight> {
-        let mut flights = Vec::new();
-        if let Some(mut http2) = self.http2.take() {
-            flights = http2.give_up_all();
-            http2.close(&mut self.plain);
+    /// Closes in order: appends the last messages to `out`.
+    pub(crate) fn close(mut self, out: &mut Vec<u8>) {
+        if let Some(http2) = &self.http2 {
+            http2.client.close(&mut self.plain);
         }
         match &mut self.tls {
             Some(tls) => {
@@ -154,6 +126,5 @@ impl ProtocolStack {
             }
             None => out.append(&mut self.plain),
         }
-        flights
     }
 }

@@ -2,6 +2,8 @@
 //! expected.
 
 pub(crate) mod expect;
+pub(crate) mod frames;
+pub(crate) mod head_block;
 pub(crate) mod prepared;
 pub(crate) mod uuid;
 pub(crate) mod writer;

@@ -1,18 +1,164 @@
 //! *What*: the bytes of the next request, copied from the prepared ones, with its stamps.
 
 use super::{
-    prepared::{KEY_DIGITS, Prepared, Stamp, TIME_DIGITS, UUID_LENGTH, key_of},
+    frames::PreparedFrames,
+    prepared::{KEY_DIGITS, Prepared, Slot, Stamp, TIME_DIGITS, UUID_LENGTH, key_of},
     uuid::uuid,
 };
-use crate::random::stream::RandomStream;
+use waggle_spec::Protocol;
+
+use crate::{random::stream::RandomStream, transport::settings::Transport};
+
+/// Requests in the forms in which they are sent.
+#[derive(Debug, Default)]
+pub(crate) struct Requests {
+    pub(crate) prepared: Vec<Prepared>,
+    /// Over HTTP/2.
+    pub(crate) frames: Option<PreparedFrames>,
+}
+
+impl Requests {
+    /// In all forms that the transport may need.
+    pub(crate) fn new(prepared: Vec<Prepared>, transport: &Transport) -> Self {
+        let is_tls = transport.tls.is_some();
+        let frames = match transport.protocol {
+            Protocol::Http1 => None,
+            // What cannot be translated was refused before.
+            Protocol::Http2 => PreparedFrames::new(&prepared, is_tls).ok(),
+        };
+        Self { prepared, frames }
+    }
+}
 
 /// Writes the requests of one worker, in turn.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    requests: Vec<Prepared>,
+    requests: Requests,
     /// The place of request 0 and of the next one in `requests`.
     first: usize,
     next: usize,
+    stamps: Stamps,
+}
+
+impl Writer {
+    /// `random` is the source of random stamps of all workers.
+    pub(crate) fn new(
+        requests: Requests,
+        worker: usize,
+        workers: usize,
+        random: RandomStream,
+    ) -> Self {
+        // Workers begin at different indices, so that they do not all send the same request at the same time.
+        let next = requests.prepared.len() * worker / workers;
+        Self {
+            requests,
+            first: next,
+            next,
+            stamps: Stamps {
+                worker,
+                workers: workers as u64,
+                last_time: 0,
+                random: random.inner(worker as u64),
+                drawn: 0,
+            },
+        }
+    }
+
+    /// Exchanges the requests for as many others.
+    pub(crate) fn exchange_requests(&mut self, requests: &mut Requests) {
+        std::mem::swap(&mut self.requests, requests);
+    }
+
+    /// The frames of the requests over HTTP/2.
+    #[inline]
+    pub(crate) fn frames(&self) -> Option<&PreparedFrames> {
+        self.requests.frames.as_ref()
+    }
+
+    /// The place of the next request.
+    #[inline(always)]
+    pub(crate) fn take_place(&mut self) -> usize {
+        let place = self.next;
+        self.next = if place + 1 == self.requests.prepared.len() {
+            0
+        } else {
+            place + 1
+        };
+        place
+    }
+
+    /// The place of request number `index`.
+    pub(crate) fn place(&self, index: u64) -> usize {
+        let requests = self.requests.prepared.len() as u64;
+        let place = (self.first as u64 + index % requests) % requests;
+        usize::try_from(place).expect("it is below the number of requests")
+    }
+
+    /// Whether the request at a place is a HEAD.
+    #[inline]
+    pub(crate) fn is_head(&self, place: usize) -> bool {
+        self.requests.prepared[place].is_head
+    }
+
+    /// Appends the worker's request number `index`, sent at `unix_now` nanoseconds since 1970; returns whether it is a HEAD.
+    // The loop that calls it is compiled twice; without the attribute only a single caller would be inlined.
+    #[inline(always)]
+    pub(crate) fn append(&mut self, out: &mut Vec<u8>, index: u64, unix_now: u64) -> bool {
+        let place = self.take_place();
+        self.append_at(place, out, (index, unix_now))
+    }
+
+    /// Appends request number `index` once more, with the same key.
+    pub(crate) fn append_again(&mut self, out: &mut Vec<u8>, index: u64, unix_now: u64) {
+        self.append_at(self.place(index), out, (index, unix_now));
+    }
+
+    #[inline(always)]
+    pub(crate) fn append_at(
+        &mut self,
+        place: usize,
+        out: &mut Vec<u8>,
+        number: (u64, u64),
+    ) -> bool {
+        let Self {
+            requests, stamps, ..
+        } = self;
+        let request = &requests.prepared[place];
+        let start = out.len();
+        out.extend_from_slice(&request.bytes);
+        stamps.write(&mut out[start..], &request.slots, request.records, number);
+        request.is_head
+    }
+
+    /// Appends the frames of the request at a place, on a stream.
+    #[inline(always)]
+    pub(crate) fn append_frames(
+        &mut self,
+        (place, stream): (usize, u32),
+        out: &mut Vec<u8>,
+        number: (u64, u64),
+    ) {
+        let Self {
+            requests, stamps, ..
+        } = self;
+        let frames = requests
+            .frames
+            .as_ref()
+            .and_then(|frames| frames.get(place));
+        let Some(frames) = frames else {
+            return;
+        };
+        let start = out.len();
+        out.extend_from_slice(&frames.bytes);
+        frames.number(&mut out[start..], stream);
+        let records = requests.prepared[place].records;
+        stamps.write(&mut out[start..], &frames.slots, records, number);
+    }
+}
+
+/// What is written into slots.
+#[derive(Debug)]
+struct Stamps {
     worker: usize,
     workers: u64,
     last_time: u64,
@@ -21,69 +167,21 @@ pub(crate) struct Writer {
     drawn: u64,
 }
 
-impl Writer {
-    /// `random` is the source of random stamps of all workers.
-    pub(crate) fn new(
-        requests: Vec<Prepared>,
-        worker: usize,
-        workers: usize,
-        random: RandomStream,
-    ) -> Self {
-        // Workers begin at different indices, so that they do not all send the same request at the same time.
-        let next = requests.len() * worker / workers;
-        Self {
-            requests,
-            first: next,
-            next,
-            worker,
-            workers: workers as u64,
-            last_time: 0,
-            random: random.inner(worker as u64),
-            drawn: 0,
-        }
-    }
-
-    /// Exchanges the requests for as many others.
-    pub(crate) fn exchange_requests(&mut self, requests: &mut Vec<Prepared>) {
-        std::mem::swap(&mut self.requests, requests);
-    }
-
-    /// Appends the worker's request number `index`, sent at `unix_now` nanoseconds since 1970; returns whether it is a HEAD.
-    // The loop that calls it is compiled twice; without the attribute only a single caller would be inlined.
+impl Stamps {
+    /// Writes the stamps of request number `index` with so many records, sent at `unix_now`.
     #[inline(always)]
-    pub(crate) fn append(&mut self, out: &mut Vec<u8>, index: u64, unix_now: u64) -> bool {
-        let place = self.next;
-        self.next = if place + 1 == self.requests.len() {
-            0
-        } else {
-            place + 1
-        };
-        self.append_at(place, out, (index, unix_now))
-    }
-
-    /// Appends request number `index` once more, with the same key.
-    pub(crate) fn append_again(&mut self, out: &mut Vec<u8>, index: u64, unix_now: u64) {
-        let requests = self.requests.len() as u64;
-        let place = (self.first as u64 + index % requests) % requests;
-        let place = usize::try_from(place).expect("it is below the number of requests");
-        self.append_at(place, out, (index, unix_now));
-    }
-
-    #[inline(always)]
-    fn append_at(
+    fn write(
         &mut self,
-        place: usize,
-        out: &mut Vec<u8>,
+        bytes: &mut [u8],
+        slots: &[Slot],
+        records: u32,
         (index, unix_now): (u64, u64),
-    ) -> bool {
-        let request = &self.requests[place];
-        let start = out.len();
-        out.extend_from_slice(&request.bytes);
-        for slot in &request.slots {
-            let field = &mut out[start + slot.at..];
+    ) {
+        for slot in slots {
+            let field = &mut bytes[slot.at..];
             match slot.stamp {
                 Stamp::Key { record } => {
-                    let sequence = index * u64::from(request.records) + u64::from(record);
+                    let sequence = index * u64::from(records) + u64::from(record);
                     digits(&mut field[..KEY_DIGITS], key_of(self.worker, sequence));
                 }
                 Stamp::Time => {
@@ -98,7 +196,6 @@ impl Writer {
                 }
             }
         }
-        request.is_head
     }
 }
 

@@ -11,6 +11,7 @@ use super::{
     request_text::Values,
     unmet::Unmet,
 };
+use crate::protocol::answer_state::headers;
 use crate::scenario::{
     escape::Escape,
     mismatch::Mismatch,
@@ -175,16 +176,6 @@ fn fits(capture: &CaptureProgram, value: &[u8], hosts: &[String]) -> bool {
 fn group_of<'t>(pattern: &Pattern, group: usize, text: &'t [u8]) -> Option<&'t [u8]> {
     let capture = pattern.0.captures(text)?.get(group)?;
     Some(capture.as_bytes())
-}
-
-/// The header lines of a valid head: name and value.
-pub(crate) fn headers(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    head.split(|byte| *byte == b'\n')
-        .skip(1)
-        .filter_map(|line| {
-            let colon = line.iter().position(|byte| *byte == b':')?;
-            Some((&line[..colon], line[colon + 1..].trim_ascii()))
-        })
 }
 
 #[cfg(test)]

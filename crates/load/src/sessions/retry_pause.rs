@@ -1,6 +1,7 @@
 //! Whether a failed request is sent again, and when.
 
-use super::{answer_checks::headers, cookies::date};
+use super::cookies::date;
+use crate::protocol::answer_state::headers;
 use crate::{
     failure::Failure,
     machine::clock::{NS_PER_S, whole_nanoseconds},

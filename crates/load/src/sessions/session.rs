@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use super::{
-    answer_checks::{AnswerView, headers},
+    answer_checks::AnswerView,
     cookies::Jar,
     link_path::make_path,
     program::{LoopProgram, RequestProgram},
@@ -13,7 +13,7 @@ use super::{
 use crate::{
     failure::Failure,
     machine::clock::NS_PER_S,
-    protocol::{answer_matcher::BodyMatch, http1::reader::Answer},
+    protocol::{answer_matcher::BodyMatch, answer_state::headers, http1::reader::Answer},
     random::stream::RandomStream,
     recording::recorder::Instants,
     scenario::{

@@ -1,4 +1,4 @@
-//! The sessions of one worker, one per connection: their states, their next requests, and their answers. The worker reports what
+//! The sessions of one worker, one per connection, or one per stream of a connection: their states, their next requests, and their answers. The worker reports what
 //! happens on connections, the pacer decides when a session may begin.
 //!
 //! Functions that the worker's loop calls per request are never inlined: prepared requests use the same loop, which must stay
@@ -42,8 +42,10 @@ const RANDOM_OF_FEEDS: u64 = RANDOM_OF_SESSIONS + 1;
 pub(crate) struct Sessions {
     scenario: Arc<Scenario>,
     program: Program,
-    /// By connection.
+    /// By number: those of connection `id` are `id × lanes` and what follows.
     sessions: Vec<Session>,
+    /// Sessions per connection: one over HTTP/1.1, one for each stream over HTTP/2.
+    lanes: u32,
     feeds: Feeds,
     records: Records,
     /// When pauses end; entries of lost sessions stay until then.
@@ -78,7 +80,8 @@ impl Sessions {
         let program = compile(scenario)?;
         let (rows, variables) = (scenario.feeds.len(), program.variables);
         let (worker, workers) = (partition.worker as u64, partition.workers as u64);
-        let users = (0..partition.routes.len() as u64).map(|id| id * workers + worker);
+        let lanes = partition.lanes;
+        let users = (0..(partition.routes.len() * lanes) as u64).map(|id| id * workers + worker);
         let sessions = users.map(|user| Session::new(user, rows, variables));
         let preparation = scenario.preparation.as_ref();
         let done = preparation.map_or(0, |preparation| preparation.done);
@@ -99,9 +102,10 @@ impl Sessions {
             mismatches: FirstMismatches::default(),
             program,
             sessions: sessions.collect(),
+            lanes: u32::try_from(lanes).unwrap_or(u32::MAX),
             feeds,
             records: Records::new(partition),
-            pausing: BinaryHeap::with_capacity(partition.routes.len()),
+            pausing: BinaryHeap::with_capacity(partition.routes.len() * partition.lanes),
             random: RandomStream::new(job.seed, RANDOM_OF_SESSIONS),
             worker,
             workers,
@@ -120,9 +124,20 @@ impl Sessions {
         std::mem::swap(&mut self.program, program);
     }
 
-    /// Whether a session may begin on this connection: it has none, and rows are left.
+    /// Sessions per connection.
+    #[inline]
+    pub(crate) fn lanes(&self) -> u32 {
+        self.lanes
+    }
+
+    /// Whether it has ended, or not begun.
+    pub(crate) fn is_idle(&self, id: u32) -> bool {
+        self.sessions[id as usize].state == SessionState::Idle
+    }
+
+    /// Whether a session may begin here: there is none, and rows are left.
     pub(crate) fn wants(&self, id: u32) -> bool {
-        self.sessions[id as usize].state == SessionState::Idle && !self.start_no_more()
+        self.is_idle(id) && !self.start_no_more()
     }
 
     /// Whether no session starts any more, because a feed is used up or because all have started.
@@ -151,7 +166,7 @@ impl Sessions {
         self.pausing.peek().map(|Reverse((instant, _))| *instant)
     }
 
-    /// A connection whose session's pause has ended.
+    /// A session whose pause has ended.
     pub(crate) fn next_awake(&mut self, now: u64) -> Option<u32> {
         while let Some(&Reverse((until, id))) = self.pausing.peek()
             && until <= now
@@ -164,13 +179,13 @@ impl Sessions {
         None
     }
 
-    /// The request of the session on a connection.
+    /// The request of a session.
     #[inline]
     fn request(&self, id: u32) -> &RequestProgram {
         &self.program.requests[self.sessions[id as usize].request]
     }
 
-    /// Timeout of the answer on this connection, in nanoseconds.
+    /// Timeout of the answer to a session, in nanoseconds.
     pub(crate) fn timeout(&self, id: u32) -> u64 {
         let timeout = self.request(id).timeout;
         timeout.unwrap_or(self.request_timeout)
@@ -184,7 +199,7 @@ impl Sessions {
             .fold(self.request_timeout, u64::min)
     }
 
-    /// Takes one request for a connection with room: since when it has been due; `None` if there is none for it now.
+    /// Takes one request of a session whose connection has room: since when it has been due; `None` if there is none for it now.
     #[inline(never)]
     pub(crate) fn take(
         &mut self,
@@ -221,7 +236,7 @@ impl Sessions {
         if self.start_no_more() {
             return None;
         }
-        let due = pacer.take(id, now)?;
+        let due = pacer.take(id / self.lanes, now)?;
         let number = self.done + self.started * self.workers + self.worker + 1;
         let drawn = self.random.inner(number).bits(0) % self.program.weight;
         let flow = self
@@ -486,7 +501,7 @@ impl Sessions {
             unsent(recorder);
         }
         self.under_way -= 1;
-        pacer.on_request_end(id, now, Ok(()));
+        pacer.on_request_end(id / self.lanes, now, Ok(()));
     }
 }
 

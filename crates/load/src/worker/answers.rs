@@ -1,11 +1,13 @@
 //! Receiving: reads answers from bytes and records each with its three instants.
 
-use super::Worker;
+use super::{
+    Worker,
+    judge::{Complete, Judge, Place},
+};
 use crate::{
     failure::{Failure, HandshakeFailure},
-    inspection::{Inspector, content_coding::ContentCoding},
     protocol::{
-        connection::{Connection, Phase, Received},
+        connection::{Phase, Received},
         flight::Flight,
         http1::{
             head::diagnosis::quote,
@@ -13,12 +15,10 @@ use crate::{
         },
     },
     recording::{
-        examples::{Examples, answer_text},
-        outcome::Example,
+        examples::Examples,
         recorder::Recorder,
         request_outcomes::{RequestOutcome, RequestOutcomes},
     },
-    sessions::{answer_checks::headers, session::Whole, worker_sessions::Sessions},
 };
 
 /// How often one connection may fill the whole buffer before the other connections are served.
@@ -111,10 +111,6 @@ impl Worker {
     }
 
     /// Compiled twice, so that prepared requests pay nothing for sessions and inspections in their loop; both need heads.
-    #[expect(
-        clippy::too_many_lines,
-        reason = "one loop over parts of the worker that are borrowed apart"
-    )]
     #[inline]
     fn take_answers_of<const HEADS: bool>(
         &mut self,
@@ -122,7 +118,18 @@ impl Worker {
         length: usize,
         done: u64,
     ) -> Result<(), Ending> {
+        let place = self.place(id);
         let connection = &mut self.connections[id as usize];
+        let mut judge = Judge {
+            matcher: &self.matcher,
+            inspector: self.inspector.as_mut(),
+            sessions: self.sessions.as_deref_mut(),
+            examples: &mut self.examples,
+            recorder: &mut self.recorder,
+            account: &mut self.account,
+            pacer: &mut self.pacer,
+            clock: &self.clock,
+        };
         let mut input = &self.input[..length];
         // The body being read, and whether all of it is among these bytes, in one piece.
         let mut body: &[u8] = &[];
@@ -133,11 +140,11 @@ impl Worker {
                     Ok(())
                 } else {
                     let has_answered = connection.has_answered;
-                    Err(ending_of_idle(input, has_answered, &mut self.examples))
+                    Err(ending_of_idle(input, has_answered, judge.examples))
                 };
             };
             if HEADS
-                && let Some(inspection) = &mut connection.inspection
+                && let Some(inspection) = &mut connection.answer.inspection
                 && !input.is_empty()
             {
                 inspection.note_arrival(done);
@@ -152,117 +159,80 @@ impl Worker {
                     is_whole &= body.is_empty();
                     body = piece;
                     let status = connection.reader.status().unwrap_or_default();
-                    let is_expected = match &mut self.sessions {
-                        Some(sessions) if HEADS => {
-                            sessions.body(id, piece);
-                            sessions.expects(id, status)
-                        }
-                        _ => {
-                            self.matcher.body(&mut connection.body_match, piece);
-                            if HEADS && let Some(inspector) = &mut self.inspector {
-                                inspect(inspector, connection, piece);
-                            }
-                            self.matcher.expects(status)
-                        }
-                    };
-                    if !is_expected {
-                        let step = self.sessions.as_ref().map(|sessions| sessions.step(id));
-                        if !self.examples.covers_status(status, step) {
-                            connection.failed_body.push(piece);
-                        }
-                    }
+                    let head = (status, connection.reader.head());
+                    judge.take_body::<HEADS>(&mut connection.answer, place, head, piece);
                 }
                 Ok(Some(Event::Whole(answer))) => {
                     connection.flight.pop_front();
                     connection.has_answered = true;
                     connection.room_since = self.seen;
-                    let step = match &self.sessions {
-                        Some(sessions) if HEADS => Some(sessions.step(id)),
-                        _ => None,
+                    let complete = Complete {
+                        answer,
+                        head: connection.reader.head(),
+                        body: is_whole.then_some(body),
+                        flight,
+                        done,
                     };
-                    let judged = match &mut self.sessions {
-                        Some(sessions) if HEADS => {
-                            let instants = flight.instants_until(done);
-                            let unix = self.clock.unix(done);
-                            let whole =
-                                Whole::new(answer, connection.reader.head(), unix, instants);
-                            sessions.handle_answer(id, whole, &mut self.pacer, &mut self.recorder)
-                        }
-                        _ => {
-                            let mut judged = self.matcher.check(&mut connection.body_match, answer);
-                            if HEADS
-                                && let Some(inspector) = &self.inspector
-                                && let Some(inspection) = &mut connection.inspection
-                            {
-                                let inspected = inspection.finish(inspector, answer.status, judged);
-                                judged = self.recorder.record_inspection(inspected, flight.sent);
-                            }
-                            self.pacer.on_request_end(id, done, judged);
-                            judged
-                        }
-                    };
-                    if let Err(failure) = judged {
-                        // What a step checks or captures is told by its mismatch; its answer may have a secret of the session.
-                        let text = || match failure {
-                            Failure::Status(status) => connection.failed_body.take_text(status),
-                            Failure::WrongBody if is_whole => answer_text(answer.status, body),
-                            _ => String::new(),
-                        };
-                        let example = self.examples.note(failure, step, text);
-                        add_rows(example, self.sessions.as_deref(), id);
-                        connection.failed_body.clear();
-                    }
+                    judge.take_whole::<HEADS>(&mut connection.answer, place, complete);
                     (body, is_whole) = (&[], true);
-                    note(&mut self.recorder, &mut self.account, flight, judged, done);
                     if !answer.keep_alive || self.closes {
                         return Err(Ending::Agreed);
                     }
                 }
                 Err(error) => {
-                    let step = self.sessions.as_ref().map(|sessions| sessions.step(id));
+                    let step = judge
+                        .sessions
+                        .as_ref()
+                        .map(|sessions| sessions.step(place.session));
                     let text = || error.to_string();
-                    self.examples.note(Failure::Malformed, step, text);
+                    judge.examples.note(Failure::Malformed, step, text);
                     return Err(Ending::Malformed);
                 }
             }
         }
     }
 
+    /// The place of a connection, and of its only session over HTTP/1.1.
+    #[inline]
+    pub(super) fn place(&self, id: u32) -> Place {
+        let lanes = self
+            .sessions
+            .as_ref()
+            .map_or(1, |sessions| sessions.lanes());
+        Place {
+            connection: id,
+            session: id * lanes,
+        }
+    }
+
     pub(super) fn closed_by_server(&mut self, id: u32) {
         let done = self.clock.now();
         self.recorder.advance(done);
+        let place = self.place(id);
         let connection = &mut self.connections[id as usize];
         let at_close = connection.reader.close();
         match (at_close, connection.flight.front().copied()) {
             (AtClose::Whole(answer), Some(flight)) => {
                 connection.flight.pop_front();
                 connection.has_answered = true;
-                let step = self.sessions.as_ref().map(|sessions| sessions.step(id));
-                let judged = match &mut self.sessions {
-                    None => {
-                        let mut judged = self.matcher.check(&mut connection.body_match, answer);
-                        if let Some(inspector) = &self.inspector
-                            && let Some(inspection) = &mut connection.inspection
-                        {
-                            let inspected = inspection.finish(inspector, answer.status, judged);
-                            judged = self.recorder.record_inspection(inspected, flight.sent);
-                        }
-                        self.pacer.on_request_end(id, done, judged);
-                        judged
-                    }
-                    Some(sessions) => {
-                        let instants = flight.instants_until(done);
-                        let unix = self.clock.unix(done);
-                        let whole = Whole::new(answer, connection.reader.head(), unix, instants);
-                        sessions.handle_answer(id, whole, &mut self.pacer, &mut self.recorder)
-                    }
+                let complete = Complete {
+                    answer,
+                    head: connection.reader.head(),
+                    body: None,
+                    flight,
+                    done,
                 };
-                if let Err(failure @ Failure::Status(status)) = judged {
-                    let text = || connection.failed_body.take_text(status);
-                    let example = self.examples.note(failure, step, text);
-                    add_rows(example, self.sessions.as_deref(), id);
-                }
-                note(&mut self.recorder, &mut self.account, flight, judged, done);
+                let mut judge = Judge {
+                    matcher: &self.matcher,
+                    inspector: self.inspector.as_mut(),
+                    sessions: self.sessions.as_deref_mut(),
+                    examples: &mut self.examples,
+                    recorder: &mut self.recorder,
+                    account: &mut self.account,
+                    pacer: &mut self.pacer,
+                    clock: &self.clock,
+                };
+                judge.take_whole::<true>(&mut connection.answer, place, complete);
                 self.end(id, Ending::Agreed, done);
             }
             (AtClose::Between, None) => {
@@ -276,35 +246,17 @@ impl Worker {
     /// Requests in flight on a closed connection will not be answered. They are not sent again, because the server may have executed
     /// them; [`Self::end`] says when it has not.
     pub(super) fn fail_flights(&mut self, id: u32, ending: Ending, now: u64) {
-        let connection = &mut self.connections[id as usize];
-        if connection.flight.is_empty() {
-            let failure = match ending {
-                Ending::Malformed => Some(Failure::Malformed),
-                Ending::Unsolicited => Some(Failure::UnsolicitedAnswer),
-                Ending::Protocol => Some(Failure::Protocol),
-                Ending::Handshake(failure) => Some(Failure::Handshake(failure)),
-                Ending::Cut => Some(Failure::Reset),
-                Ending::Agreed | Ending::Unused | Ending::Overdue | Ending::ClientEnded => None,
-            };
-            if let Some(failure) = failure {
-                self.recorder.record_other_failure(failure);
-            }
-            if !matches!(ending, Ending::Agreed | Ending::ClientEnded) {
-                let failure = failure.unwrap_or(Failure::Reset);
-                self.pacer.on_connection_error(id, failure, now);
-            }
+        if self.connections[id as usize].flight.is_empty() {
+            self.note_end_without_requests(id, ending, now);
         }
-        let timeout = self.request_timeout(id);
+        let place = self.place(id);
+        let timeout = self.request_timeout(place.session);
         let connection = &mut self.connections[id as usize];
         let mut is_first = true;
         while let Some(flight) = connection.flight.pop_front() {
             let failure = match ending {
                 Ending::Malformed if is_first => Failure::Malformed,
-                Ending::Protocol => Failure::Protocol,
-                Ending::Handshake(failure) => Failure::Handshake(failure),
-                Ending::ClientEnded => Failure::ClientEnded,
-                Ending::Overdue if now.saturating_sub(flight.sent) >= timeout => Failure::TimedOut,
-                _ => Failure::Reset,
+                _ => failure_at_end(ending, now.saturating_sub(flight.sent) >= timeout),
             };
             is_first = false;
             note(
@@ -317,22 +269,41 @@ impl Worker {
             match &mut self.sessions {
                 None => self.pacer.on_request_end(id, now, Err(failure)),
                 Some(sessions) => {
-                    sessions.handle_failure(
-                        id,
-                        failure,
-                        flight.instants_until(now),
-                        &mut self.recorder,
-                    );
+                    let instants = flight.instants_until(now);
+                    sessions.handle_failure(place.session, failure, instants, &mut self.recorder);
                 }
             }
         }
     }
+
+    /// A connection has ended without requests in flight.
+    pub(super) fn note_end_without_requests(&mut self, id: u32, ending: Ending, now: u64) {
+        let failure = match ending {
+            Ending::Malformed => Some(Failure::Malformed),
+            Ending::Unsolicited => Some(Failure::UnsolicitedAnswer),
+            Ending::Protocol => Some(Failure::Protocol),
+            Ending::Handshake(failure) => Some(Failure::Handshake(failure)),
+            Ending::Cut => Some(Failure::Reset),
+            Ending::Agreed | Ending::Unused | Ending::Overdue | Ending::ClientEnded => None,
+        };
+        if let Some(failure) = failure {
+            self.recorder.record_other_failure(failure);
+        }
+        if !matches!(ending, Ending::Agreed | Ending::ClientEnded) {
+            let failure = failure.unwrap_or(Failure::Reset);
+            self.pacer.on_connection_error(id, failure, now);
+        }
+    }
 }
 
-/// Adds the rows of its session to a new example.
-fn add_rows(example: Option<&mut Example>, sessions: Option<&Sessions>, id: u32) {
-    if let (Some(example), Some(sessions)) = (example, sessions) {
-        example.rows = sessions.rows(id);
+/// The failure of a request by the end of its connection.
+pub(super) fn failure_at_end(ending: Ending, is_overdue: bool) -> Failure {
+    match ending {
+        Ending::Protocol => Failure::Protocol,
+        Ending::Handshake(failure) => Failure::Handshake(failure),
+        Ending::ClientEnded => Failure::ClientEnded,
+        Ending::Overdue if is_overdue => Failure::TimedOut,
+        _ => Failure::Reset,
     }
 }
 
@@ -357,21 +328,6 @@ pub(super) fn ending_without_requests(has_answered: bool) -> Ending {
         true => Ending::Agreed,
         false => Ending::Unused,
     }
-}
-
-/// Inspects the next piece of a body; its head was read last.
-fn inspect(inspector: &mut Inspector, connection: &mut Connection, piece: &[u8]) {
-    let reader = &connection.reader;
-    let Some(inspection) = &mut connection.inspection else {
-        return;
-    };
-    if inspection.awaits_head() {
-        let lines = headers(reader.head());
-        let lines = lines.filter(|(name, _)| name.eq_ignore_ascii_case(b"content-encoding"));
-        let coding = ContentCoding::parse(lines.map(|(_, value)| value));
-        inspection.begin_body(reader.status().unwrap_or_default(), coding);
-    }
-    inspection.take_body(inspector, piece);
 }
 
 #[inline]

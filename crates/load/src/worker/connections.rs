@@ -109,23 +109,26 @@ impl Worker {
         }
     }
 
-    /// Notifies the session that its connection is closed.
+    /// Notifies the sessions of a connection that it is closed.
     pub(super) fn session_lost(&mut self, id: u32, is_agreed: bool, now: u64) {
         let Some(sessions) = &mut self.sessions else {
             return;
         };
         let (pacer, recorder) = (&mut self.pacer, &mut self.recorder);
-        match is_agreed {
-            true => sessions.handle_agreed_close(id, now, pacer, recorder),
-            false => sessions.handle_lost_connection(id, now, pacer, recorder),
+        let first = id * sessions.lanes();
+        for session in first..first + sessions.lanes() {
+            match is_agreed {
+                true => sessions.handle_agreed_close(session, now, pacer, recorder),
+                false => sessions.handle_lost_connection(session, now, pacer, recorder),
+            }
         }
     }
 
-    /// Timeout of an answer on a connection, in nanoseconds.
-    pub(super) fn request_timeout(&self, id: u32) -> u64 {
+    /// Timeout of an answer to a session, in nanoseconds.
+    pub(super) fn request_timeout(&self, session: u32) -> u64 {
         match &self.sessions {
             None => self.limits.request_timeout,
-            Some(sessions) => sessions.timeout(id),
+            Some(sessions) => sessions.timeout(session),
         }
     }
 
@@ -134,14 +137,17 @@ impl Worker {
     pub(super) fn end(&mut self, id: u32, ending: Ending, now: u64) {
         self.recorder.advance(now);
         // If this side asked for the close, the server may have executed what is behind.
-        let is_sent_again = ending == Ending::Agreed
-            && !self.closes
-            && self.sessions.is_none()
-            && !self.has_streams(id);
+        let is_agreed = ending == Ending::Agreed && !self.closes && self.sessions.is_none();
+        let streams: Option<Vec<_>> = self.connections[id as usize]
+            .http2()
+            .map(|http2| http2.flights().collect());
         self.connections[id as usize].close();
         self.recorder.record_disconnect();
-        if !is_sent_again {
-            self.fail_flights(id, ending, now);
+        match streams {
+            // What the server has not processed is sent again.
+            Some(streams) => self.fail_streams(&streams, id, (ending, now)),
+            None if is_agreed => {}
+            None => self.fail_flights(id, ending, now),
         }
         self.end_client(id, now);
         let is_agreed = matches!(ending, Ending::Agreed | Ending::Unused);
@@ -177,7 +183,7 @@ impl Worker {
                 Phase::Handshaking { until, .. } if until <= self.seen => {
                     self.handshake_failed(id, HandshakeFailure::TimedOut);
                 }
-                Phase::Open if connection.stack.is_some() => self.end_overdue_stack(id),
+                Phase::Open if connection.has_streams() => self.end_overdue_streams(id),
                 Phase::Open => self.end_if_overdue(id),
                 Phase::Connecting { .. } | Phase::Handshaking { .. } | Phase::Closed => {}
             }
@@ -186,7 +192,7 @@ impl Worker {
 
     /// Ends overdue requests that wait for a new connection.
     fn end_waiting(&mut self, id: u32) {
-        let timeout = self.request_timeout(id);
+        let timeout = self.request_timeout(self.place(id).session);
         let connection = &mut self.connections[id as usize];
         if connection.phase == Phase::Open || connection.flight.is_empty() {
             return;
@@ -210,7 +216,7 @@ impl Worker {
             None if connection.has_unsent() => connection.room_since,
             None => return,
         };
-        if oldest.saturating_add(self.request_timeout(id)) <= self.seen {
+        if oldest.saturating_add(self.request_timeout(self.place(id).session)) <= self.seen {
             self.end(id, Ending::Overdue, self.clock.now());
         }
     }

@@ -1,13 +1,16 @@
 //! The joint: one thread, its event loop and its connections. While it runs it shares only the stop flags with other workers.
 //!
-//! `requests` sends what is due, `answers` receives, `connections` opens and closes connections, `tls_h2` does what is different
-//! with TLS and HTTP/2; this file has the loop, its timers and its end.
+//! `requests` sends what is due, `answers` receives, `judge` judges what was received, `connections` opens and closes connections,
+//! `secure` does what is different with TLS and HTTP/2, `streams` sends and receives on streams; this file has the loop, its timers
+//! and its end.
 
 mod answers;
 mod connections;
+mod judge;
 mod requests;
+mod secure;
+mod streams;
 mod timers;
-mod tls_h2;
 
 use crate::{
     control::{
@@ -29,6 +32,7 @@ use crate::{
             head::{Heads, ReadLimits},
             reader::Reader,
         },
+        http2::StreamSettings,
         stack::ProtocolStacks,
     },
     random::stream::RandomStream,
@@ -38,7 +42,11 @@ use crate::{
         recorder::{Exchange, Recorder, Totals},
         request_outcomes::RequestOutcomes,
     },
-    requests::{expect::Expect, prepared::Prepared, writer::Writer},
+    requests::{
+        expect::Expect,
+        prepared::Prepared,
+        writer::{Requests, Writer},
+    },
     scenario::{kept::Kept, mismatch::Mismatch},
     sessions::{compile::ScenarioError, worker_sessions::Sessions},
     transport::tls::session::PLAIN_BYTES,
@@ -180,6 +188,14 @@ impl Worker {
             }
         }
         let inspector = make_inspector(&job, &mut connections);
+        let streams = StreamSettings {
+            streams_max: partition.pipelining,
+            limits: read_limits,
+            is_tls: job.transport.tls.is_some(),
+            keeps_heads: sessions.is_some() || inspector.is_some(),
+            is_inspected: inspector.is_some(),
+            has_sessions: sessions.is_some(),
+        };
         let number = exchange.source;
         let to_open = connections::first_openings(connections.len(), pacer.opens_all_at_once());
         Ok(Self {
@@ -193,12 +209,7 @@ impl Worker {
             inspector,
             examples: Examples::default(),
             recorder: Recorder::new(partition, exchange, interval),
-            protocol_stacks: ProtocolStacks::new(
-                &job.transport,
-                read_limits,
-                connections.len(),
-                partition.pipelining,
-            ),
+            protocol_stacks: ProtocolStacks::new(&job.transport, streams, connections.len()),
             account: job.max_tracked_requests.map(RequestOutcomes::with_capacity),
             max_tracked_requests: job.max_tracked_requests.unwrap_or(u64::MAX),
             closes: match &job.what {
@@ -284,9 +295,13 @@ impl Worker {
     #[cold]
     fn take_replacement(&mut self) {
         let (writer, sessions) = (&mut self.writer, &mut self.sessions);
+        let connections = &mut self.connections;
         let replacements = &self.shared.replacements;
         self.replaced = replacements.exchange(self.number, |content| match (content, sessions) {
-            (Content::Requests(requests), None) => writer.exchange_requests(requests),
+            (Content::Requests(requests), None) => {
+                writer.exchange_requests(requests);
+                connections.iter_mut().for_each(Connection::forget_prepared);
+            }
             (Content::Program(program), Some(sessions)) => sessions.exchange_program(program),
             _ => unreachable!("a replacement has the shape of what it replaces"),
         });
@@ -417,10 +432,15 @@ fn make_sender(
     let (requests, expect, sessions) = match &job.what {
         What::Requests {
             requests, expect, ..
-        } => (requests.clone(), expect, None),
+        } => (
+            Requests::new(requests.clone(), &job.transport),
+            expect,
+            None,
+        ),
         What::Scenario(scenario) => {
             let sessions = Sessions::new(job, scenario, partition)?;
-            (Vec::new(), &Expect::default(), Some(Box::new(sessions)))
+            let none = Requests::default();
+            (none, &Expect::default(), Some(Box::new(sessions)))
         }
     };
     let writer = Writer::new(

@@ -39,7 +39,11 @@ impl Worker {
     /// A connection whose session continues after a pause.
     #[inline]
     fn next_awake(&mut self) -> Option<u32> {
-        self.sessions.as_mut()?.next_awake(self.seen)
+        let sessions = self.sessions.as_mut()?;
+        let session = sessions.next_awake(self.seen)?;
+        let (id, lane) = (session / sessions.lanes(), session % sessions.lanes());
+        self.connections[id as usize].wake(lane);
+        Some(id)
     }
 
     /// Sends due requests on a connection as far as it has room, at most `most` requests.
@@ -67,11 +71,12 @@ impl Worker {
                 Sent::Lost => self.lost_in_sending(id),
             }
         }
+        let session = self.place(id).session;
         let connection = &mut self.connections[id as usize];
         let wants = self
             .sessions
             .as_ref()
-            .is_none_or(|sessions| sessions.wants(id));
+            .is_none_or(|sessions| sessions.wants(session));
         if wants && !connection.room_is_noted && connection.has_room() {
             connection.room_is_noted = self.pacer.note_room(id);
         }
@@ -80,6 +85,10 @@ impl Worker {
     /// Sends the requests of a closed connection over its new one. They were counted when they were first sent, and keep their instants.
     #[cold]
     pub(super) fn send_again(&mut self, id: u32) {
+        if self.has_streams(id) {
+            // With the requests that are sent next.
+            return;
+        }
         self.out.clear();
         let connection = &mut self.connections[id as usize];
         for flight in &connection.flight {
@@ -127,6 +136,7 @@ impl Worker {
         }
         self.recorder.advance(now);
         self.out.clear();
+        let session = self.place(id).session;
         let connection = &mut self.connections[id as usize];
         let mut requests = 0;
         while requests < most
@@ -135,7 +145,7 @@ impl Worker {
             && self.sent < self.max_requests.min(self.max_tracked_requests)
             && let Some(due) = match &mut self.sessions {
                 Some(sessions) if SESSIONS => {
-                    sessions.take(id, now, &mut self.pacer, &mut self.recorder)
+                    sessions.take(session, now, &mut self.pacer, &mut self.recorder)
                 }
                 _ => self.pacer.take(id, now),
             }
@@ -145,7 +155,7 @@ impl Worker {
             let unix = self.clock.unix(now);
             let (is_head, index) = match &mut self.sessions {
                 Some(sessions) if SESSIONS => {
-                    sessions.append(&mut self.out, id, unix, &mut self.recorder)
+                    sessions.append(&mut self.out, session, unix, &mut self.recorder)
                 }
                 _ => (self.writer.append(&mut self.out, index, unix), index),
             };
@@ -164,6 +174,13 @@ impl Worker {
                 .lag(now.saturating_sub(possible(connection, due, self.recorder.due())));
             requests += 1;
         }
+        self.note_written(requests, now);
+        requests
+    }
+
+    /// Records requests as sent; ends the load if they were the last ones.
+    #[inline]
+    pub(super) fn note_written(&mut self, requests: usize, now: u64) {
         self.recorder.record_sent(requests as u64, now);
         if self.sent >= self.max_tracked_requests {
             self.shared.request_outcomes_are_full();
@@ -172,13 +189,12 @@ impl Worker {
         if self.sent >= self.max_requests {
             self.finish(now);
         }
-        requests
     }
 }
 
 /// Since when a request could have been sent.
 #[inline]
-fn possible(connection: &Connection, due: u64, by: Due) -> u64 {
+pub(super) fn possible(connection: &Connection, due: u64, by: Due) -> u64 {
     match by {
         Due::AtSending => connection.room_since,
         Due::AfterPause | Due::BySchedule => connection.room_since.max(due),

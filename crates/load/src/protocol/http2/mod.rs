@@ -1,336 +1,316 @@
-//! HTTP/2 on one connection: bytes in, ended requests out, and back. No socket, no clock, no task.
+//! HTTP/2 on one connection: requests as frames, and the state of each until its answer is complete. No socket, no clock.
 //!
-//! `h2` does frames, streams and flow control. Its socket is a pair of buffers (`pipe`); it is polled when bytes arrived or
-//! requests were sent; `ready` notes which streams can be polled.
+//! `waggle_wire` has the rules of the connection; here is what a load needs of each stream.
 
-mod pipe;
-mod ready;
-pub(crate) mod request;
-mod stream;
-
-use std::{
-    fmt,
-    pin::{Pin, pin},
-    sync::Arc,
-    task::{Context, Poll, Waker},
+use waggle_wire::http2::{
+    client::{Begun, Client, Options},
+    error::ErrorCode,
+    frame::{END_HEADERS, END_STREAM, Kind, PAYLOAD_MIN_BYTES, put_head},
 };
 
-use bytes::Bytes;
-use h2::{
-    Reason,
-    client::{Builder, Connection, SendRequest},
+use super::{answer_state::AnswerState, flight::Flight, http1::head::ReadLimits};
+use crate::requests::{
+    frames::PreparedFrames,
+    head_block::{HeadTranslator, Indexed, RequestError},
+    writer::Writer,
 };
-
-use super::{answer_matcher::AnswerMatcher, flight::Flight, http1::head::ReadLimits};
-use crate::{
-    failure::Failure,
-    inspection::{Inspected, Inspector},
-    recording::examples::Examples,
-};
-use pipe::Pipe;
-use ready::Ready;
-use request::Requests;
-use stream::Stream;
 
 /// Receive windows of one stream and of a connection. All bytes are taken at once, so this much is in flight on the network,
 /// never in memory.
 const STREAM_WINDOW_BYTES: u32 = 16 * 1024 * 1024;
 const CONNECTION_WINDOW_BYTES: u32 = 1024 * 1024 * 1024;
-/// Until the server's settings arrive, which limit the number of streams.
-const STREAMS_BEFORE_SETTINGS: usize = 0;
+
+/// What the sessions of HTTP/2 of a worker have in common.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StreamSettings {
+    /// Most requests at the same time on a connection.
+    pub(crate) streams_max: usize,
+    pub(crate) limits: ReadLimits,
+    pub(crate) is_tls: bool,
+    /// Whether heads of answers are needed as text.
+    pub(crate) keeps_heads: bool,
+    pub(crate) is_inspected: bool,
+    /// Whether requests are those of sessions.
+    pub(crate) has_sessions: bool,
+}
 
 /// HTTP/2 of one connection.
-pub(crate) struct Session {
-    pipe: Pipe,
-    connection: Connection<Pipe, Bytes>,
-    requests: SendRequest<Bytes>,
-    streams: Vec<Option<Stream>>,
-    free: Vec<usize>,
-    ready: Arc<Ready>,
-    wakers: Vec<Waker>,
-    waker: Waker,
-    most: usize,
-    body_max_bytes: u64,
-    /// The index at which the next search begins.
-    from: usize,
-    gate: Gate,
-    /// Whether the server reported a protocol error of this side.
-    is_blamed_by_peer: bool,
-    end: Option<End>,
-}
-
-/// Whether requests may be started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Gate {
-    Open,
-    /// Only after another stream has ended.
-    Waiting,
-    /// Never again on this connection.
-    Closed,
-}
-
-/// Why a connection ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
-    /// In order, after all requests in flight.
-    Agreed,
-    /// Without GOAWAY.
-    Cut,
-    /// One of the two sides reported a protocol error.
-    Broken,
-}
-
-/// A request that has ended.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Ended {
-    pub(crate) flight: Flight,
-    /// With what was measured of its answer, if that was inspected.
-    pub(crate) judged: Result<Option<Inspected>, Failure>,
-}
-
-/// What answers are judged by, and when their bytes arrived.
 #[derive(Debug)]
-pub(crate) struct Judge<'a> {
-    pub(crate) matcher: &'a AnswerMatcher,
-    /// `None`: they are not inspected.
-    pub(crate) inspector: Option<&'a mut Inspector>,
-    pub(crate) now: u64,
-    pub(crate) examples: &'a mut Examples,
+pub(crate) struct Session {
+    pub(crate) client: Client,
+    settings: StreamSettings,
+    /// By the slot of the client.
+    streams: Vec<Stream>,
+    translator: HeadTranslator,
+    block: Vec<u8>,
+    /// The state of the encoder in which prepared frames may be sent.
+    prepared_at: Option<u64>,
+    /// Sessions that may have something to send, and sessions that have ended; by their number on this connection.
+    awake: Vec<u32>,
+    idle: Vec<u32>,
+}
+
+/// A request in flight and its answer.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    /// `None`: there is no request.
+    pub(crate) flight: Option<Flight>,
+    /// The number of its session on the connection.
+    pub(crate) lane: u32,
+    pub(crate) answer: AnswerState,
+    /// Bytes of the body so far.
+    pub(crate) received: u64,
+    /// The head of the answer, if heads are needed.
+    pub(crate) head: Vec<u8>,
+}
+
+/// A request to be sent: its texts and its number.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sending {
+    pub(crate) flight: Flight,
+    pub(crate) lane: u32,
 }
 
 impl Session {
-    /// Begins: the preface and the settings of this side are in the output. `most`: limit on concurrent streams.
-    pub(crate) fn new(most: usize, limits: ReadLimits) -> Option<Self> {
-        let pipe = Pipe::default();
-        // RFC 9113, section 6.5.2: each field counts 32 bytes more.
-        let head_max = limits.head_max_bytes + 32 * limits.head_max_fields;
-        let head_max = u32::try_from(head_max).unwrap_or(u32::MAX);
-        let mut builder = Builder::new();
-        builder
-            .enable_push(false)
-            .initial_window_size(STREAM_WINDOW_BYTES)
-            .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
-            .max_header_list_size(head_max)
-            .initial_max_send_streams(STREAMS_BEFORE_SETTINGS)
-            // Otherwise invalid answers would end the connection for the valid ones, too.
-            .max_local_error_reset_streams(None);
-        let beginning = pin!(builder.handshake(pipe.clone()));
-        let mut context = Context::from_waker(Waker::noop());
-        // It writes a few bytes, for which the pipe has room, without waiting for the server.
-        let Poll::Ready(Ok((requests, connection))) = beginning.poll(&mut context) else {
-            return None;
+    /// Begins: the preface and the settings of this side are appended to `out`.
+    pub(crate) fn new(settings: StreamSettings, out: &mut Vec<u8>) -> Self {
+        let limits = settings.limits;
+        let options = Options {
+            streams_max: settings.streams_max,
+            // RFC 9113, section 6.5.2: each field counts 32 bytes more.
+            list_max_bytes: limits.head_max_bytes + 32 * limits.head_max_fields,
+            fields_max: limits.head_max_fields,
+            stream_window: STREAM_WINDOW_BYTES,
+            connection_window: CONNECTION_WINDOW_BYTES,
+            keeps_fields: settings.keeps_heads,
         };
-        let ready = Ready::new(most);
-        Some(Self {
-            pipe,
-            connection,
-            requests,
+        let lanes = match settings.has_sessions {
+            true => u32::try_from(settings.streams_max).unwrap_or(u32::MAX),
+            false => 0,
+        };
+        Self {
+            client: Client::new(options, out),
+            settings,
             streams: Vec::new(),
-            free: Vec::new(),
-            waker: ready::of_connection(&ready),
-            ready,
-            wakers: Vec::new(),
-            most,
-            body_max_bytes: limits.body_max_bytes,
-            from: 0,
-            gate: Gate::Waiting,
-            is_blamed_by_peer: false,
-            end: None,
-        })
-    }
-
-    /// Whether the server's settings have arrived.
-    pub(crate) fn has_begun(&self) -> bool {
-        self.requests.current_max_send_streams() > STREAMS_BEFORE_SETTINGS
-    }
-
-    /// How many requests may be started now.
-    pub(crate) fn room(&self) -> usize {
-        if self.gate == Gate::Open {
-            let most = self.most.min(self.requests.current_max_send_streams());
-            most.saturating_sub(self.in_flight())
-        } else {
-            0
+            translator: HeadTranslator::new(settings.is_tls),
+            block: Vec::new(),
+            prepared_at: None,
+            awake: (0..lanes).rev().collect(),
+            idle: Vec::new(),
         }
     }
 
-    pub(crate) fn in_flight(&self) -> usize {
-        self.streams.len() - self.free.len()
+    /// Whether the server said that this side broke a rule.
+    pub(crate) fn is_blamed(&self) -> bool {
+        let away = self.client.going_away();
+        away.is_some_and(|away| away.code != ErrorCode::NO_ERROR)
     }
 
-    /// Starts a request. There must be room.
-    pub(crate) fn start(
+    pub(crate) fn body_max_bytes(&self) -> u64 {
+        self.settings.limits.body_max_bytes
+    }
+
+    #[inline]
+    pub(crate) fn stream(&mut self, slot: usize) -> &mut Stream {
+        &mut self.streams[slot]
+    }
+
+    /// The next session that may have something to send: one that was woken, or one that has ended and may begin again.
+    pub(crate) fn next_lane(&mut self) -> Option<Lane> {
+        let awake = self.awake.pop().map(Lane::Awake);
+        awake.or_else(|| self.idle.pop().map(Lane::Idle))
+    }
+
+    /// The session may have something to send.
+    pub(crate) fn wake(&mut self, lane: u32) {
+        if self.settings.has_sessions {
+            self.awake.push(lane);
+        }
+    }
+
+    /// The session has ended.
+    pub(crate) fn set_idle(&mut self, lane: u32) {
+        self.idle.push(lane);
+    }
+
+    /// Whether a session may begin.
+    pub(crate) fn has_waiting_lane(&self) -> bool {
+        !self.idle.is_empty() || !self.awake.is_empty()
+    }
+
+    /// The request in a slot has ended; its session may have something to send.
+    pub(crate) fn wake_lane(&mut self, slot: usize) {
+        self.wake(self.streams[slot].lane);
+    }
+
+    /// Bytes of an answer have arrived: keeps its head, if it is not kept already.
+    pub(crate) fn begin_answer(&mut self, slot: usize, now: u64) {
+        let stream = &mut self.streams[slot];
+        if stream.head.is_empty() {
+            stream.head.extend_from_slice(self.client.fields());
+        }
+        if let Some(inspection) = &mut stream.answer.inspection {
+            inspection.note_arrival(now);
+        }
+    }
+
+    /// The request in a slot ends without a complete answer.
+    pub(crate) fn end_stream(&mut self, slot: usize) -> Option<Flight> {
+        let stream = &mut self.streams[slot];
+        stream.answer.reset();
+        stream.head.clear();
+        stream.flight.take()
+    }
+
+    /// Sends the prepared request at a place of the writer's.
+    #[inline]
+    pub(crate) fn send_prepared(
         &mut self,
-        requests: &mut Requests,
-        bytes: &[u8],
-        flight: Flight,
-    ) -> Result<(), Ended> {
-        let refused = Ended {
-            flight,
-            judged: Err(Failure::Protocol),
-        };
-        let (request, body) = requests.convert(bytes).map_err(|_| refused)?;
-        let (answer, stream) = self
-            .requests
-            .send_request(request, body.is_empty())
-            .map_err(|_| refused)?;
-        let index = self.free.pop().unwrap_or(self.streams.len());
-        if index == self.streams.len() {
-            self.streams.push(None);
-            self.wakers.push(ready::of_stream(&self.ready, index));
+        writer: &mut Writer,
+        place: usize,
+        (sending, unix): (Sending, u64),
+        out: &mut Vec<u8>,
+    ) -> Result<(), RequestError> {
+        let index = sending.flight.index;
+        if self.prepared_at == Some(self.client.encoder().changes())
+            && let Some(frames) = writer.frames().and_then(|frames| frames.get(place))
+        {
+            let body_bytes = frames.body_bytes;
+            if self.client.takes_body(body_bytes) {
+                let begun = self.client.begin(sending.flight.is_head, body_bytes);
+                writer.append_frames((place, begun.stream), out, (index, unix));
+                self.note(begun.slot, sending);
+                return Ok(());
+            }
         }
-        self.streams[index] = Some(Stream::new(flight, answer, stream, body));
-        // Polled once, so that it registers its waker.
-        self.ready.set_stream(index);
-        self.poll_gate();
+        let mut text = Vec::new();
+        writer.append_at(place, &mut text, (index, unix));
+        let indexed = writer
+            .frames()
+            .map_or(Indexed::Few, PreparedFrames::indexed);
+        self.send_text(&text, indexed, sending, out)?;
+        let encoder = self.client.encoder();
+        let is_prepared = writer.frames().is_some_and(|frames| frames.suit(encoder));
+        self.prepared_at = is_prepared.then_some(encoder.changes());
         Ok(())
     }
 
-    /// Takes received bytes.
-    pub(crate) fn push(&mut self, bytes: &[u8]) {
-        self.pipe.push(bytes);
+    /// The prepared frames are others from now on.
+    pub(crate) fn forget_prepared(&mut self) {
+        self.prepared_at = None;
     }
 
-    /// Whether no more bytes may be pushed before some of the pending ones are taken.
-    pub(crate) fn is_stuffed(&self) -> bool {
-        self.pipe.is_stuffed()
-    }
-
-    /// No more bytes will come.
-    pub(crate) fn end_input(&mut self) {
-        self.pipe.end();
-    }
-
-    /// Processes all received and sent bytes; then [`Self::next`] returns what has ended.
-    pub(crate) fn resume(&mut self) {
-        if self.end.is_some() {
-            return;
+    /// Sends a request that is text of HTTP/1.1.
+    pub(crate) fn send_text(
+        &mut self,
+        text: &[u8],
+        indexed: Indexed<'_>,
+        sending: Sending,
+        out: &mut Vec<u8>,
+    ) -> Result<(), RequestError> {
+        self.block.clear();
+        let encoder = self.client.encoder();
+        let head_bytes = self
+            .translator
+            .translate(encoder, text, indexed, &mut self.block)?;
+        let body = &text[head_bytes..];
+        let begun = self.client.begin(sending.flight.is_head, body.len());
+        put_block(out, begun.stream, &self.block, body.is_empty());
+        if begun.takes_body {
+            put_body(out, begun, body);
+        } else {
+            self.client.send_body(begun.slot, body, out);
         }
-        let mut context = Context::from_waker(&self.waker);
-        self.end = match Pin::new(&mut self.connection).poll(&mut context) {
-            Poll::Pending => None,
-            Poll::Ready(Ok(())) => Some(End::Agreed),
-            Poll::Ready(Err(error)) if error.is_io() => Some(End::Cut),
-            Poll::Ready(Err(_)) => Some(End::Broken),
-        };
-        self.poll_gate();
+        self.note(begun.slot, sending);
+        Ok(())
     }
 
-    /// The next request that has ended.
-    pub(crate) fn next(&mut self, judge: &mut Judge<'_>) -> Option<Ended> {
-        while let Some(index) = self.next_ready() {
-            self.from = index;
-            let Some(stream) = &mut self.streams[index] else {
-                continue;
-            };
-            let mut context = Context::from_waker(&self.wakers[index]);
-            if let Some(judged) = stream.resume(judge, self.body_max_bytes, &mut context) {
-                let flight = stream.flight;
-                self.forget(index);
-                let judged = match judged {
-                    // The connection was cut after GOAWAY with an error.
-                    Err(Failure::Reset) if self.is_blamed_by_peer => Err(Failure::Protocol),
-                    judged => judged,
-                };
-                return Some(Ended { flight, judged });
-            }
+    #[inline]
+    fn note(&mut self, slot: usize, sending: Sending) {
+        if slot == self.streams.len() {
+            self.add_stream();
         }
-        None
+        let stream = &mut self.streams[slot];
+        stream.flight = Some(sending.flight);
+        stream.lane = sending.lane;
+        stream.received = 0;
     }
 
-    /// Whether polling again would change something.
-    pub(crate) fn wants_to_go_on(&self) -> bool {
-        self.ready.take_connection() && self.end.is_none()
+    #[cold]
+    fn add_stream(&mut self) {
+        self.streams.push(Stream {
+            flight: None,
+            lane: 0,
+            answer: AnswerState::new(self.settings.is_inspected),
+            received: 0,
+            head: Vec::new(),
+        });
     }
 
-    /// Why the connection ended; also if it takes no more requests and has none in flight.
-    pub(crate) fn end(&self) -> Option<End> {
-        let is_idle = self.gate == Gate::Closed && self.in_flight() == 0;
-        self.end.or(is_idle.then_some(End::Agreed))
-    }
-
-    /// Aborts requests that were sent before `instant`; the others continue.
-    pub(crate) fn give_up_sent_before(&mut self, instant: u64) -> Vec<Flight> {
-        self.give_up(|flight| flight.sent <= instant)
-    }
-
-    /// Aborts all requests.
-    pub(crate) fn give_up_all(&mut self) -> Vec<Flight> {
-        self.give_up(|_| true)
-    }
-
-    /// Appends pending output to `out`; returns its length.
-    pub(crate) fn take_outbound(&mut self, out: &mut Vec<u8>) -> usize {
-        if self.pipe.is_full() {
-            // There is room again, which it may have waited for.
-            self.ready.set_connection();
-        }
-        self.pipe.take(out)
-    }
-
-    /// Closes the connection; appends the last frames to `out`.
-    pub(crate) fn close(self, out: &mut Vec<u8>) {
-        let Self {
-            pipe,
-            mut connection,
-            requests,
-            streams,
-            ..
-        } = self;
-        drop((requests, streams));
-        // Without requests and handles it writes its last frame; the result does not matter.
-        let _ = Pin::new(&mut connection).poll(&mut Context::from_waker(Waker::noop()));
-        pipe.take(out);
-    }
-
-    fn give_up(&mut self, which: impl Fn(&Flight) -> bool) -> Vec<Flight> {
+    /// Gives up the requests for which `is_overdue` holds: their flights and the numbers of their sessions.
+    pub(crate) fn cancel(
+        &mut self,
+        is_overdue: impl Fn(&Flight, u32) -> bool,
+        out: &mut Vec<u8>,
+    ) -> Vec<(Flight, u32)> {
         let mut given_up = Vec::new();
-        for index in 0..self.streams.len() {
-            if let Some(stream) = &self.streams[index]
-                && which(&stream.flight)
-            {
-                given_up.push(stream.flight);
-                // Dropping it resets the stream.
-                self.forget(index);
+        for slot in 0..self.streams.len() {
+            let stream = &mut self.streams[slot];
+            let overdue = stream
+                .flight
+                .take_if(|flight| is_overdue(flight, stream.lane));
+            if let Some(flight) = overdue {
+                given_up.push((flight, stream.lane));
+                stream.answer.reset();
+                stream.head.clear();
+                self.client.cancel(slot, out);
             }
         }
         given_up
     }
 
-    fn forget(&mut self, index: usize) {
-        self.streams[index] = None;
-        self.free.push(index);
-    }
-
-    /// Round-robin: the first index follows the last.
-    fn next_ready(&mut self) -> Option<usize> {
-        self.ready.next_stream(self.from).or_else(|| {
-            self.from = 0;
-            self.ready.next_stream(0)
-        })
-    }
-
-    fn poll_gate(&mut self) {
-        let mut context = Context::from_waker(&self.waker);
-        self.gate = match self.requests.poll_ready(&mut context) {
-            Poll::Ready(Ok(())) => Gate::Open,
-            Poll::Pending => Gate::Waiting,
-            Poll::Ready(Err(error)) => {
-                self.is_blamed_by_peer = error.is_go_away()
-                    && error.is_remote()
-                    && error.reason() != Some(Reason::NO_ERROR);
-                Gate::Closed
-            }
-        };
+    /// The requests in flight, with the numbers of their sessions.
+    pub(crate) fn flights(&self) -> impl Iterator<Item = (Flight, u32)> {
+        let streams = self.streams.iter();
+        streams.filter_map(|stream| stream.flight.map(|flight| (flight, stream.lane)))
     }
 }
 
-impl fmt::Debug for Session {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Session")
-            .field("in_flight", &self.in_flight())
-            .field("gate", &self.gate)
-            .field("end", &self.end)
-            .finish_non_exhaustive()
+/// The number of a session on its connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lane {
+    Awake(u32),
+    Idle(u32),
+}
+
+/// Appends a header block in as many frames as it needs.
+fn put_block(out: &mut Vec<u8>, stream: u32, block: &[u8], is_end: bool) {
+    let mut kind = Kind::HEADERS;
+    let mut flags = if is_end { END_STREAM } else { 0 };
+    let mut rest = block;
+    loop {
+        let (part, after) = rest.split_at(rest.len().min(PAYLOAD_MIN_BYTES));
+        rest = after;
+        if rest.is_empty() {
+            flags |= END_HEADERS;
+        }
+        put_head(out, kind, flags, stream, part.len());
+        out.extend_from_slice(part);
+        if rest.is_empty() {
+            return;
+        }
+        (kind, flags) = (Kind::CONTINUATION, 0);
+    }
+}
+
+/// Appends a body that the windows let go; nothing if it is empty.
+fn put_body(out: &mut Vec<u8>, begun: Begun, body: &[u8]) {
+    let mut rest = body;
+    while !rest.is_empty() {
+        let (part, after) = rest.split_at(rest.len().min(PAYLOAD_MIN_BYTES));
+        rest = after;
+        let flags = if rest.is_empty() { END_STREAM } else { 0 };
+        put_head(out, Kind::DATA, flags, begun.stream, part.len());
+        out.extend_from_slice(part);
     }
 }

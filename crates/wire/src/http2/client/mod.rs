@@ -206,14 +206,22 @@ impl Client {
         self.state.heads.text()
     }
 
+    /// Whether the windows let a whole body go with its request.
+    #[inline]
+    #[must_use]
+    pub fn takes_body(&self, body_bytes: usize) -> bool {
+        let body = body_bytes as i64;
+        body <= self.state.send_window && body <= self.state.initial_window
+    }
+
     /// Begins a request, whose frames the caller writes. There must be room.
     #[inline]
     pub fn begin(&mut self, is_head: bool, body_bytes: usize) -> Begun {
+        let takes_body = self.takes_body(body_bytes);
         let state = &mut self.state;
         let stream = state.next_stream;
         state.next_stream += 2;
         let body = body_bytes as i64;
-        let takes_body = body <= state.send_window && body <= state.initial_window;
         let claimed = if takes_body { body } else { 0 };
         state.send_window -= claimed;
         let slot = state.streams.open(

@@ -1,17 +1,16 @@
-//! What is different with TLS, HTTP/2 or both: handshakes, decryption of received bytes, and requests on streams.
+//! What is different with TLS, HTTP/2 or both: handshakes, and decryption of received bytes.
 
 use rustix::event::epoll::EventFlags;
 
 use super::{
     Worker,
-    answers::{Ending, READS_MAX, ending_without_requests, note},
+    answers::{Ending, READS_MAX},
 };
 use crate::{
     failure::{Failure, HandshakeFailure},
     protocol::{
         connection::{Phase, Received, Sent},
         http1::reader::AtClose,
-        http2::{self, Judge},
     },
     transport::tls::session::Opened,
 };
@@ -134,11 +133,8 @@ impl Worker {
         let Some(stack) = &mut connection.stack else {
             return;
         };
-        match &mut stack.http2 {
-            Some(http2) => {
-                http2.push(&self.input[..length]);
-                self.resume_streams(id, now);
-            }
+        match &stack.http2 {
+            Some(_) => self.take_frames(id, length, now),
             None if connection.phase == Phase::Open => {
                 if let Err(ending) = self.take_answers(id, length, now) {
                     self.end(id, ending, now);
@@ -172,10 +168,8 @@ impl Worker {
             return self.handshake_failed(id, failure);
         }
         let is_open = match (&stack.tls, &stack.http2) {
-            (_, Some(_)) => {
-                // The server's settings limit the number of streams, so the connection opens with them.
-                return self.resume_streams(id, now);
-            }
+            // The server's settings limit the number of streams, so the connection opens with them.
+            (_, Some(_)) => false,
             (Some(tls), None) => !tls.is_handshaking(),
             (None, None) => true,
         };
@@ -219,16 +213,11 @@ impl Worker {
         let Some(stack) = &mut connection.stack else {
             return;
         };
-        match (&mut stack.http2, connection.phase) {
+        match (&stack.http2, connection.phase) {
             (_, Phase::Connecting { .. } | Phase::Closed) => {}
             (_, Phase::Handshaking { .. }) => self.handshake_failed(id, HandshakeFailure::Cut),
-            (Some(http2), Phase::Open) => {
-                http2.end_input();
-                self.resume_streams(id, now);
-                if self.connections[id as usize].phase == Phase::Open {
-                    self.end(id, Ending::Cut, now);
-                }
-            }
+            (Some(http2), Phase::Open) if http2.is_blamed() => self.end(id, Ending::Protocol, now),
+            (Some(_), Phase::Open) => self.end(id, Ending::Cut, now),
             (None, Phase::Open) => {
                 let is_cut = stack.tls.is_some()
                     && !is_close_notify
@@ -256,186 +245,21 @@ impl Worker {
         let (sent, length) = self.connections[id as usize].send_stack(self.seen);
         self.recorder.sent_bytes(length);
         match sent {
-            Sent::All if self.has_streams(id) => {
-                // Frames may have waited for room.
-                self.connections[id as usize].room_since = self.seen;
-                self.resume_streams(id, self.seen);
+            Sent::All => {
+                let connection = &mut self.connections[id as usize];
+                connection.room_since = self.seen;
+                if let Some(stack) = &mut connection.stack
+                    && std::mem::take(&mut stack.is_held)
+                {
+                    self.read_later(id);
+                }
             }
-            Sent::All => self.connections[id as usize].room_since = self.seen,
             Sent::Part => self.await_room(id),
             Sent::Lost => match self.connections[id as usize].phase {
                 Phase::Open => self.lost_in_sending(id),
                 _ => self.stack_lost(id),
             },
         }
-    }
-
-    #[inline]
-    pub(super) fn has_streams(&self, id: u32) -> bool {
-        self.connections[id as usize]
-            .stack
-            .as_ref()
-            .is_some_and(|stack| stack.http2.is_some())
-    }
-
-    /// Sends due requests on free streams, at most `most` requests.
-    pub(super) fn send_streams(&mut self, id: u32, most: usize) {
-        let mut left = most;
-        while left > 0 && self.streams_free(id) > 0 && self.write(id, 1) == 1 {
-            left -= 1;
-            self.start_stream(id);
-        }
-        if left < most {
-            self.resume_streams(id, self.clock.now());
-        }
-        let is_free = self.streams_free(id) > 0;
-        let connection = &mut self.connections[id as usize];
-        if !connection.room_is_noted && is_free {
-            connection.room_is_noted = self.pacer.note_room(id);
-        }
-    }
-
-    /// How many streams may be started now.
-    fn streams_free(&self, id: u32) -> usize {
-        let connection = &self.connections[id as usize];
-        match &connection.stack {
-            Some(stack) if connection.has_room() => {
-                stack.http2.as_ref().map_or(0, http2::Session::room)
-            }
-            _ => 0,
-        }
-    }
-
-    /// Starts a stream with the request that was just written.
-    fn start_stream(&mut self, id: u32) {
-        let connection = &mut self.connections[id as usize];
-        let (Some(protocol_stacks), Some(stack)) =
-            (&mut self.protocol_stacks, &mut connection.stack)
-        else {
-            return;
-        };
-        let (Some(http2), Some(flight)) = (&mut stack.http2, connection.flight.pop_back()) else {
-            return;
-        };
-        if http2.in_flight() == 0 {
-            // A server without pending answers is not silent.
-            stack.heard = flight.sent;
-        }
-        if let Err(ended) = http2.start(&mut protocol_stacks.requests, &self.out, flight) {
-            let (recorder, account) = (&mut self.recorder, &mut self.account);
-            let judged = ended.judged.map(|_| ());
-            note(recorder, account, ended.flight, judged, flight.sent);
-            self.pacer.on_request_end(id, flight.sent, judged);
-        }
-    }
-
-    /// Polls the streams of a connection and records those that have ended.
-    fn resume_streams(&mut self, id: u32, now: u64) {
-        self.recorder.advance(now);
-        loop {
-            let connection = &mut self.connections[id as usize];
-            let Some(stack) = &mut connection.stack else {
-                return;
-            };
-            let Some(http2) = &mut stack.http2 else {
-                return;
-            };
-            http2.resume();
-            if stack.is_held && !http2.is_stuffed() {
-                stack.is_held = false;
-                self.to_read.push(id);
-            }
-            let mut judge = Judge {
-                matcher: &self.matcher,
-                inspector: self.inspector.as_mut(),
-                now,
-                examples: &mut self.examples,
-            };
-            while let Some(ended) = http2.next(&mut judge) {
-                connection.has_answered |= ended.judged.map_or_else(Failure::is_answer, |_| true);
-                connection.room_since = self.seen;
-                let (recorder, account) = (&mut self.recorder, &mut self.account);
-                let (flight, sent) = (ended.flight, ended.flight.sent);
-                let judged = recorder.record_inspection(ended.judged, sent);
-                note(recorder, account, flight, judged, now);
-                self.pacer.on_request_end(id, now, judged);
-            }
-            if let Some(end) = http2.end() {
-                return self.streams_ended(id, end, now);
-            }
-            let has_begun = http2.has_begun();
-            let (sent, length) = connection.send_stack(now);
-            self.recorder.sent_bytes(length);
-            match sent {
-                Sent::All => {}
-                Sent::Part => self.await_room(id),
-                Sent::Lost => return self.stack_lost(id),
-            }
-            let connection = &mut self.connections[id as usize];
-            if has_begun && matches!(connection.phase, Phase::Handshaking { .. }) {
-                return self.open(id);
-            }
-            let wants_to_go_on = connection
-                .stack
-                .as_mut()
-                .and_then(|stack| stack.http2.as_mut())
-                .is_some_and(|http2| http2.wants_to_go_on());
-            if !wants_to_go_on {
-                return;
-            }
-        }
-    }
-
-    /// A connection takes no more streams.
-    fn streams_ended(&mut self, id: u32, end: http2::End, now: u64) {
-        let connection = &self.connections[id as usize];
-        if matches!(connection.phase, Phase::Handshaking { .. }) {
-            let failure = match end {
-                http2::End::Agreed | http2::End::Cut => HandshakeFailure::Cut,
-                http2::End::Broken => HandshakeFailure::NoProtocol,
-            };
-            return self.handshake_failed(id, failure);
-        }
-        let ending = match end {
-            http2::End::Broken => Ending::Protocol,
-            http2::End::Agreed => ending_without_requests(connection.has_answered),
-            http2::End::Cut => Ending::Cut,
-        };
-        self.end(id, ending, now);
-    }
-
-    /// Ends what has timed out on an open connection.
-    pub(super) fn end_overdue_stack(&mut self, id: u32) {
-        let connection = &mut self.connections[id as usize];
-        let has_unsent = connection.has_unsent();
-        let Some(stack) = &mut connection.stack else {
-            return;
-        };
-        let Some(http2) = &mut stack.http2 else {
-            return self.end_if_overdue(id);
-        };
-        let Some(since) = self.seen.checked_sub(self.limits.request_timeout) else {
-            return;
-        };
-        let is_silent = stack.heard <= since && http2.in_flight() > 0;
-        let is_deaf = stack.moved <= since && has_unsent;
-        if is_silent || is_deaf {
-            // Nothing was received or accepted for that long: the connection does not answer.
-            return self.end(id, Ending::Overdue, self.clock.now());
-        }
-        let overdue = http2.give_up_sent_before(since);
-        if overdue.is_empty() {
-            return;
-        }
-        let now = self.clock.now();
-        self.recorder.advance(now);
-        for flight in overdue {
-            let failed = Err(Failure::TimedOut);
-            note(&mut self.recorder, &mut self.account, flight, failed, now);
-            self.pacer.on_request_end(id, now, failed);
-        }
-        self.resume_streams(id, now);
-        self.send(id, usize::MAX);
     }
 
     /// The run has ended: closes the connections in order.

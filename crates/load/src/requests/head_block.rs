@@ -1,0 +1,311 @@
+//! Heads of requests as header blocks of HTTP/2. Pure.
+//!
+//! Requests are made in the form of HTTP/1.1 for every protocol, so that stamps, scenarios and bodies need one form only.
+
+use waggle_wire::http2::{
+    fields::{is_of_connection, is_valid_name},
+    hpack::{Encoder, Indexing},
+};
+
+/// Lines whose code is kept, by their hash.
+const KEPT_LINES: usize = 32;
+/// Values of one name that go into the server's table; a field with more has another one in each request.
+const VALUES_OF_NAME_MAX: u32 = 4;
+
+/// Why a request cannot be sent over HTTP/2.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RequestError {
+    #[error("its head is not HTTP/1.1: {0}")]
+    NotHttp(httparse::Error),
+    #[error("its head does not end")]
+    NoEnd,
+    #[error("it has no Host")]
+    NoHost,
+    #[error("its {0} is not valid in HTTP")]
+    BadPart(&'static str),
+    #[error("its body is chunked, which HTTP/2 does not support; give it a Content-Length")]
+    Chunked,
+}
+
+/// Most header lines of one request that is checked.
+const HEADERS_MAX: usize = 128;
+
+/// Checks that a request can be sent over HTTP/2.
+pub(crate) fn check(bytes: &[u8]) -> Result<(), RequestError> {
+    let mut lines = [httparse::EMPTY_HEADER; HEADERS_MAX];
+    let mut head = httparse::Request::new(&mut lines);
+    match head.parse(bytes).map_err(RequestError::NotHttp)? {
+        httparse::Status::Complete(_) => {}
+        httparse::Status::Partial => return Err(RequestError::NoEnd),
+    }
+    let mut lines = head.headers.iter();
+    let host = lines.find(|line| line.name.eq_ignore_ascii_case("host"));
+    let host = host.ok_or(RequestError::NoHost)?.value;
+    let is_authority = |byte: &u8| byte.is_ascii_graphic() && !b"/?#@\\".contains(byte);
+    if host.is_empty() || !host.iter().all(is_authority) {
+        return Err(RequestError::BadPart("host"));
+    }
+    let path = head.path.unwrap_or_default();
+    if !(path.starts_with('/') || path == "*") {
+        return Err(RequestError::BadPart("path"));
+    }
+    let is_coding =
+        |line: &httparse::Header<'_>| line.name.eq_ignore_ascii_case("transfer-encoding");
+    match head.headers.iter().any(is_coding) {
+        true => Err(RequestError::Chunked),
+        false => Ok(()),
+    }
+}
+
+/// The parts of a head: offsets in its bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HeadParts<'a> {
+    pub(crate) method: &'a [u8],
+    pub(crate) target: &'a [u8],
+    /// The header lines, each with its end.
+    pub(crate) lines: &'a [u8],
+    /// Of the whole head.
+    pub(crate) length: usize,
+}
+
+impl<'a> HeadParts<'a> {
+    /// The head at the start of a request that was checked, or written by a session.
+    #[inline]
+    pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, RequestError> {
+        let end = memchr::memmem::find(bytes, b"\r\n\r\n").ok_or(RequestError::NoEnd)?;
+        let first = memchr::memchr(b'\n', bytes).ok_or(RequestError::NoEnd)?;
+        let method_end = memchr::memchr(b' ', bytes).filter(|&place| place < first);
+        let method_end = method_end.ok_or(RequestError::BadPart("method"))?;
+        let target_end = memchr::memrchr(b' ', &bytes[..first]);
+        let target_end = target_end.filter(|&place| place > method_end);
+        let target_end = target_end.ok_or(RequestError::BadPart("path"))?;
+        Ok(Self {
+            method: &bytes[..method_end],
+            target: &bytes[method_end + 1..target_end],
+            lines: &bytes[first + 1..(end + 2).max(first + 1)],
+            length: end + 4,
+        })
+    }
+
+    /// The header lines, each with its end.
+    #[inline]
+    pub(crate) fn each_line(self) -> impl Iterator<Item = &'a [u8]> {
+        let mut rest = self.lines;
+        std::iter::from_fn(move || {
+            let end = memchr::memchr(b'\n', rest)?;
+            let (line, after) = rest.split_at(end + 1);
+            rest = after;
+            Some(line)
+        })
+    }
+
+    /// The line that names the host.
+    #[inline]
+    pub(crate) fn host_line(self) -> Result<&'a [u8], RequestError> {
+        let mut lines = self.each_line();
+        lines.find(|line| is_host(line)).ok_or(RequestError::NoHost)
+    }
+}
+
+#[inline]
+fn is_host(line: &[u8]) -> bool {
+    line.len() > 5 && line[4] == b':' && line[..4].eq_ignore_ascii_case(b"host")
+}
+
+/// The name and the value of a header line.
+pub(crate) fn name_and_value(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = memchr::memchr(b':', line)?;
+    Some((&line[..colon], line[colon + 1..].trim_ascii()))
+}
+
+/// The name of a field in HTTP/2; `None` if the line has none there: what concerns the connection of HTTP/1.1 alone (RFC 9113, section
+/// 8.2.2), and the host, which is a pseudo field.
+pub(crate) fn field_name(name: &[u8], value: &[u8]) -> Option<Vec<u8>> {
+    let name = name.trim_ascii().to_ascii_lowercase();
+    let is_left_out = is_of_connection(&name)
+        || matches!(&name[..], b"host" | b"http2-settings")
+        || name == b"te" && !value.eq_ignore_ascii_case(b"trailers")
+        || !is_valid_name(&name);
+    (!is_left_out).then_some(name)
+}
+
+/// Appends the method, the scheme and the target.
+#[inline]
+pub(crate) fn put_request_line(
+    encoder: &mut Encoder,
+    parts: HeadParts<'_>,
+    is_tls: bool,
+    block: &mut Vec<u8>,
+) {
+    // Indices of the static table (RFC 7541, appendix A).
+    match parts.method {
+        b"GET" => block.push(0x82),
+        b"POST" => block.push(0x83),
+        method => {
+            encoder.put_plain(block, b":method", method);
+        }
+    }
+    block.push(if is_tls { 0x87 } else { 0x86 });
+    match parts.target {
+        b"/" => block.push(0x84),
+        target => {
+            encoder.put_plain(block, b":path", target);
+        }
+    }
+}
+
+/// Which lines go into the table of the server.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Indexed<'a> {
+    /// These.
+    Lines(&'a [Vec<u8>]),
+    /// Those whose name has few values.
+    Few,
+}
+
+/// The code of lines that repeat, for one connection.
+#[derive(Debug)]
+pub(crate) struct HeadTranslator {
+    is_tls: bool,
+    kept: Vec<KeptLine>,
+    /// The state of the encoder in which their code is right.
+    changes: u64,
+    /// How many values of a name were added to the table.
+    values: Vec<(Vec<u8>, u32)>,
+}
+
+#[derive(Debug, Default, Clone)]
+struct KeptLine {
+    line: Vec<u8>,
+    code: Vec<u8>,
+}
+
+impl HeadTranslator {
+    pub(crate) fn new(is_tls: bool) -> Self {
+        Self {
+            is_tls,
+            kept: Vec::new(),
+            changes: 0,
+            values: Vec::new(),
+        }
+    }
+
+    /// Appends the header block of the request at the start of `bytes`; returns the length of its head.
+    ///
+    /// # Errors
+    /// If it has no request line, no end or no host; then nothing is appended.
+    pub(crate) fn translate(
+        &mut self,
+        encoder: &mut Encoder,
+        bytes: &[u8],
+        indexed: Indexed<'_>,
+        block: &mut Vec<u8>,
+    ) -> Result<usize, RequestError> {
+        let parts = HeadParts::read(bytes)?;
+        let host = parts.host_line()?;
+        encoder.begin(block);
+        put_request_line(encoder, parts, self.is_tls, block);
+        self.line(encoder, host, indexed, block);
+        for line in parts.each_line() {
+            // It is compared by its place: a second host is left out as such.
+            if !std::ptr::eq(line, host) {
+                self.line(encoder, line, indexed, block);
+            }
+        }
+        Ok(parts.length)
+    }
+
+    /// Appends the code of a line.
+    #[inline]
+    fn line(
+        &mut self,
+        encoder: &mut Encoder,
+        line: &[u8],
+        indexed: Indexed<'_>,
+        block: &mut Vec<u8>,
+    ) {
+        if self.changes == encoder.changes()
+            && let Some(kept) = self.kept.get(place(line))
+            && kept.line == line
+        {
+            return block.extend_from_slice(&kept.code);
+        }
+        self.encode(encoder, line, indexed, block);
+    }
+
+    fn encode(
+        &mut self,
+        encoder: &mut Encoder,
+        line: &[u8],
+        indexed: Indexed<'_>,
+        block: &mut Vec<u8>,
+    ) {
+        if self.kept.is_empty() {
+            self.kept.resize(KEPT_LINES, KeptLine::default());
+        }
+        let start = block.len();
+        if let Some((name, value)) = name_and_value(line) {
+            if is_host(line) {
+                let indexing = self.indexing(b":authority", line, indexed);
+                encoder.put(block, b":authority", value, indexing);
+            } else if let Some(name) = field_name(name, value) {
+                let indexing = self.indexing(&name, line, indexed);
+                match indexing {
+                    Indexing::Added => encoder.put(block, &name, value, indexing),
+                    // Its value is not coded: that would cost more than the bytes that it saves.
+                    Indexing::Without => {
+                        encoder.put_plain(block, &name, value);
+                    }
+                }
+            }
+        }
+        if self.changes != encoder.changes() {
+            // What was added has another code the next time, and moved all others.
+            self.changes = encoder.changes();
+            for kept in &mut self.kept {
+                kept.line.clear();
+            }
+            return;
+        }
+        let kept = &mut self.kept[place(line)];
+        kept.line.clear();
+        kept.line.extend_from_slice(line);
+        kept.code.clear();
+        kept.code.extend_from_slice(&block[start..]);
+    }
+
+    fn indexing(&mut self, name: &[u8], line: &[u8], indexed: Indexed<'_>) -> Indexing {
+        match indexed {
+            Indexed::Lines(lines) if lines.iter().any(|other| other == line) => Indexing::Added,
+            Indexed::Lines(_) => Indexing::Without,
+            Indexed::Few if name == b"content-length" => Indexing::Without,
+            Indexed::Few => {
+                let known = self.values.iter_mut().find(|(other, _)| other == name);
+                let count = match known {
+                    Some((_, count)) => count,
+                    None => {
+                        self.values.push((name.to_vec(), 0));
+                        let last = self.values.len() - 1;
+                        &mut self.values[last].1
+                    }
+                };
+                *count += u32::from(*count < VALUES_OF_NAME_MAX + 1);
+                match *count > VALUES_OF_NAME_MAX {
+                    true => Indexing::Without,
+                    false => Indexing::Added,
+                }
+            }
+        }
+    }
+}
+
+/// Where the code of a line is kept.
+#[inline]
+fn place(line: &[u8]) -> usize {
+    let byte = |from_end: usize| line.len().checked_sub(from_end).map_or(0, |at| line[at]);
+    let mixed = line.len() * 7 + usize::from(line[0]) * 5 + usize::from(byte(3)) * 3;
+    (mixed + usize::from(byte(4))) % KEPT_LINES
+}
+
+#[cfg(test)]
+mod tests;

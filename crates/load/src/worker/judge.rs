@@ -1,0 +1,167 @@
+//! Judges answers: by the expectation and the inspection of requests, or by the steps of sessions. The parts of a worker that this needs,
+//! borrowed apart from its connections.
+
+use super::answers::note;
+use crate::{
+    failure::Failure,
+    inspection::Inspector,
+    machine::clock::Clock,
+    pacing::pacer::Pacer,
+    protocol::{
+        answer_matcher::AnswerMatcher, answer_state::AnswerState, flight::Flight,
+        http1::reader::Answer,
+    },
+    recording::{
+        examples::{Examples, answer_text},
+        outcome::Example,
+        recorder::Recorder,
+        request_outcomes::RequestOutcomes,
+    },
+    sessions::{session::Whole, worker_sessions::Sessions},
+};
+
+pub(super) struct Judge<'w> {
+    pub(super) matcher: &'w AnswerMatcher,
+    pub(super) inspector: Option<&'w mut Inspector>,
+    pub(super) sessions: Option<&'w mut Sessions>,
+    pub(super) examples: &'w mut Examples,
+    pub(super) recorder: &'w mut Recorder,
+    pub(super) account: &'w mut Option<RequestOutcomes>,
+    pub(super) pacer: &'w mut Pacer,
+    pub(super) clock: &'w Clock,
+}
+
+/// The numbers of a connection and of a session on it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) connection: u32,
+    pub(super) session: u32,
+}
+
+/// A complete answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Complete<'a> {
+    pub(super) answer: Answer,
+    /// If heads are needed.
+    pub(super) head: &'a [u8],
+    /// The body, if it arrived in one piece.
+    pub(super) body: Option<&'a [u8]>,
+    pub(super) flight: Flight,
+    pub(super) done: u64,
+}
+
+impl Judge<'_> {
+    /// Takes the next piece of a body. `HEADS`: there are sessions, or answers are inspected.
+    #[inline(always)]
+    pub(super) fn take_body<const HEADS: bool>(
+        &mut self,
+        state: &mut AnswerState,
+        place: Place,
+        (status, head): (u16, &[u8]),
+        piece: &[u8],
+    ) {
+        let is_expected = match &mut self.sessions {
+            Some(sessions) if HEADS => {
+                sessions.body(place.session, piece);
+                sessions.expects(place.session, status)
+            }
+            _ => {
+                self.matcher.body(&mut state.body_match, piece);
+                if HEADS && let Some(inspector) = &mut self.inspector {
+                    state.inspect(inspector, status, head, piece);
+                }
+                self.matcher.expects(status)
+            }
+        };
+        if !is_expected && !self.examples.covers_status(status, self.step(place)) {
+            state.failed_body.push(piece);
+        }
+    }
+
+    /// Takes a complete answer and records it.
+    #[inline(always)]
+    pub(super) fn take_whole<const HEADS: bool>(
+        &mut self,
+        state: &mut AnswerState,
+        place: Place,
+        complete: Complete<'_>,
+    ) {
+        let Complete {
+            answer,
+            head,
+            body,
+            flight,
+            done,
+        } = complete;
+        let step = if HEADS { self.step(place) } else { None };
+        let judged = match &mut self.sessions {
+            Some(sessions) if HEADS => {
+                let instants = flight.instants_until(done);
+                let whole = Whole::new(answer, head, self.clock.unix(done), instants);
+                sessions.handle_answer(place.session, whole, self.pacer, self.recorder)
+            }
+            _ => {
+                let mut judged = self.matcher.check(&mut state.body_match, answer);
+                if HEADS
+                    && let Some(inspector) = &self.inspector
+                    && let Some(inspection) = &mut state.inspection
+                {
+                    let inspected = inspection.finish(inspector, answer.status, judged);
+                    judged = self.recorder.record_inspection(inspected, flight.sent);
+                }
+                self.pacer.on_request_end(place.connection, done, judged);
+                judged
+            }
+        };
+        if let Err(failure) = judged {
+            // What a step checks or captures is told by its mismatch; its answer may have a secret of the session.
+            let text = || match (failure, body) {
+                (Failure::Status(status), _) => state.failed_body.take_text(status),
+                (Failure::WrongBody, Some(body)) => answer_text(answer.status, body),
+                _ => String::new(),
+            };
+            let example = self.examples.note(failure, step, text);
+            add_rows(example, self.sessions.as_deref(), place.session);
+            state.failed_body.clear();
+        }
+        note(self.recorder, self.account, flight, judged, done);
+    }
+
+    /// A request has failed, and its connection has not: the session goes on without an answer.
+    #[cold]
+    pub(super) fn take_failure(
+        &mut self,
+        place: Place,
+        flight: Flight,
+        (failure, text): (Failure, impl FnOnce() -> String),
+        done: u64,
+    ) {
+        let step = self.step(place);
+        let example = self.examples.note(failure, step, text);
+        add_rows(example, self.sessions.as_deref(), place.session);
+        note(self.recorder, self.account, flight, Err(failure), done);
+        let instants = flight.instants_until(done);
+        match &mut self.sessions {
+            None => self
+                .pacer
+                .on_request_end(place.connection, done, Err(failure)),
+            Some(sessions) => {
+                sessions.handle_failure(place.session, failure, instants, self.recorder);
+                sessions.handle_lost_connection(place.session, done, self.pacer, self.recorder);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn step(&self, place: Place) -> Option<usize> {
+        let sessions = self.sessions.as_ref()?;
+        Some(sessions.step(place.session))
+    }
+}
+
+/// Adds the rows of its session to a new example.
+fn add_rows(example: Option<&mut Example>, sessions: Option<&Sessions>, session: u32) {
+    if let (Some(example), Some(sessions)) = (example, sessions) {
+        example.rows = sessions.rows(session);
+    }
+}
