@@ -6,10 +6,16 @@
 //!
 //! `floor ADDRESS CONNECTIONS PIPELINING SECONDS ANSWER_BYTES [CPU [RATE]]`; with a rate the load is open: request n is
 //! due at n ÷ rate, a timer wakes the loop for it, and it goes to the connection whose turn it is.
+//!
+//! `floor h2 ADDRESS CONNECTIONS STREAMS SECONDS [CPU]`: the same closed load over HTTP/2 without TLS.
+//! `floor serve-h2 [PORT]`: a server for it on 127.0.0.1, which prints its address.
+
+mod http2;
 
 use std::{
     error::Error,
     net::SocketAddr,
+    num::NonZero,
     time::{Duration, Instant},
 };
 
@@ -31,6 +37,52 @@ const ALARM: u64 = u64::MAX;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.first().map(String::as_str) {
+        Some("h2") => load_http2(&arguments[1..]),
+        Some("serve-h2") => {
+            http2::server::serve(arguments.get(1).map_or(Ok(0), |port| port.parse())?)
+        }
+        _ => load_http1(&arguments),
+    }
+}
+
+fn load_http2(arguments: &[String]) -> Result<(), Box<dyn Error>> {
+    let [address, connections, streams, seconds, rest @ ..] = arguments else {
+        return Err("usage: floor h2 ADDRESS CONNECTIONS STREAMS SECONDS [CPU]".into());
+    };
+    pin(rest)?;
+    let (connections, streams) = (connections.parse()?, streams.parse::<NonZero<usize>>()?);
+    let client = http2::client::Client::connect(address.parse()?, connections, streams.get())?;
+    let length = Duration::from_secs_f64(seconds.parse()?);
+    let start = Instant::now();
+    print(client.run(length)?, start.elapsed());
+    Ok(())
+}
+
+/// To the CPU that is the first argument, if there is one.
+fn pin(arguments: &[String]) -> Result<(), Box<dyn Error>> {
+    if let Some(cpu) = arguments.first() {
+        let mut set = CpuSet::new();
+        set.set(cpu.parse()?);
+        rustix::thread::sched_setaffinity(None, &set)?;
+    }
+    Ok(())
+}
+
+fn connect(address: SocketAddr) -> Result<OwnedFd, Box<dyn Error>> {
+    let socket = rustix::net::socket_with(
+        AddressFamily::INET,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
+    rustix::net::connect(&socket, &address)?;
+    rustix::net::sockopt::set_tcp_nodelay(&socket, true)?;
+    rustix::io::ioctl_fionbio(&socket, true)?;
+    Ok(socket)
+}
+
+fn load_http1(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     let [
         address,
         connections,
@@ -38,17 +90,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         seconds,
         answer_bytes,
         rest @ ..,
-    ] = arguments.as_slice()
+    ] = arguments
     else {
         return Err(
             "usage: floor ADDRESS CONNECTIONS PIPELINING SECONDS ANSWER_BYTES [CPU [RATE]]".into(),
         );
     };
-    if let Some(cpu) = rest.first() {
-        let mut set = CpuSet::new();
-        set.set(cpu.parse()?);
-        rustix::thread::sched_setaffinity(None, &set)?;
-    }
+    pin(rest)?;
     let request = format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n").into_bytes();
     let mut client = Client {
         epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
@@ -96,15 +144,7 @@ struct Client {
 
 impl Client {
     fn connect(&mut self, address: SocketAddr) -> Result<(), Box<dyn Error>> {
-        let socket = rustix::net::socket_with(
-            AddressFamily::INET,
-            SocketType::STREAM,
-            SocketFlags::CLOEXEC,
-            None,
-        )?;
-        rustix::net::connect(&socket, &address)?;
-        rustix::net::sockopt::set_tcp_nodelay(&socket, true)?;
-        rustix::io::ioctl_fionbio(&socket, true)?;
+        let socket = connect(address)?;
         epoll::add(
             &self.epoll,
             &socket,
@@ -122,7 +162,7 @@ impl Client {
         let start = Instant::now();
         let mut events = Vec::with_capacity(EVENTS_MAX);
         let mut rounds = 0_u64;
-        while rounds % ROUNDS_PER_LOOK != 0 || start.elapsed() < length {
+        while !rounds.is_multiple_of(ROUNDS_PER_LOOK) || start.elapsed() < length {
             rounds += 1;
             epoll::wait(&self.epoll, spare_capacity(&mut events), None)?;
             for event in events.drain(..) {
