@@ -1,9 +1,9 @@
 //! The engine in its own process, for `bench/engine`:
-//! `engine_bench [http2:|tls:|http2-tls:]ADDRESS CONNECTIONS PIPELINING SECONDS [CPUS [RATE | think=MS]] [count]`.
+//! `engine_bench [http2:|tls:|http2-tls:]ADDRESS CONNECTIONS PIPELINING SECONDS [CPUS [RATE | think=MS]] [count | scenario]`.
 //!
 //! `CPUS`: the CPU of each worker, as in `0` or `0,1`; `-` for one that is not pinned. With a rate the load is open, with Poisson
 //! arrivals; with a think time each connection is a user, with exponential pauses. `count`: answers are JSON arrays, whose elements are
-//! counted.
+//! counted. `scenario`: sessions of two steps with a capture, whose answers are JSON with a member `token`, instead of a GET.
 //!
 //! Prints requests, seconds, CPU µs per request (worker thread) and latency, as `name=value` on one line.
 
@@ -12,7 +12,10 @@
     reason = "a program for the bench script, which reads its output"
 )]
 
-use std::{error::Error, time::Duration};
+#[path = "support/two_steps.rs"]
+mod two_steps;
+
+use std::{error::Error, sync::Arc, time::Duration};
 
 use hdrhistogram::Histogram;
 use waggle_load::{
@@ -49,13 +52,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn job(arguments: &[String]) -> Result<Job, Box<dyn Error>> {
-    let (arguments, inspect) = match arguments {
-        [arguments @ .., last] if last == "count" => (arguments, Some(Vec::new())),
-        arguments => (arguments, None),
+    let (arguments, variant) = match arguments {
+        [arguments @ .., last] if last == "count" || last == "scenario" => (arguments, &**last),
+        arguments => (arguments, ""),
     };
     let [address, connections, pipelining, seconds, rest @ ..] = arguments else {
         return Err(
-            "usage: engine_bench [http2:|tls:|http2-tls:]ADDRESS CONNECTIONS PIPELINING SECONDS [CPUS [RATE | think=MS]] [count]"
+            "usage: engine_bench [http2:|tls:|http2-tls:]ADDRESS CONNECTIONS PIPELINING SECONDS [CPUS [RATE | think=MS]] [count | scenario]"
                 .into(),
         );
     };
@@ -86,7 +89,6 @@ fn job(arguments: &[String]) -> Result<Job, Box<dyn Error>> {
         },
     };
     let (transport, address) = transport(address)?;
-    let bytes = format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n").into_bytes();
     Ok(Job {
         name: "get".to_owned(),
         targets: vec![Target {
@@ -95,19 +97,7 @@ fn job(arguments: &[String]) -> Result<Job, Box<dyn Error>> {
         transport,
         model,
         stages: Vec::new(),
-        what: What::Requests {
-            requests: vec![Prepared {
-                bytes,
-                slots: Vec::new(),
-                records: 0,
-                is_head: false,
-            }],
-            expect: Expect {
-                status: vec![200],
-                body: BodyCheck::Any,
-            },
-            inspect: inspect.map(|path| Inspect { count: Some(path) }),
-        },
+        what: workload(variant, address)?,
         limits: Limits::default(),
         workers,
         interval: Duration::from_secs(1),
@@ -115,6 +105,28 @@ fn job(arguments: &[String]) -> Result<Job, Box<dyn Error>> {
         max_requests: None,
         max_tracked_requests: None,
         seed: 1,
+    })
+}
+
+/// A GET, by `count` with an answer that is counted, or by `scenario` the two steps.
+fn workload(variant: &str, address: &str) -> Result<What, Box<dyn Error>> {
+    if variant == "scenario" {
+        return Ok(What::Scenario(Arc::new(two_steps::scenario()?)));
+    }
+    Ok(What::Requests {
+        requests: vec![Prepared {
+            bytes: format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n").into_bytes(),
+            slots: Vec::new(),
+            records: 0,
+            is_head: false,
+        }],
+        expect: Expect {
+            status: vec![200],
+            body: BodyCheck::Any,
+        },
+        inspect: (variant == "count").then(|| Inspect {
+            count: Some(Vec::new()),
+        }),
     })
 }
 

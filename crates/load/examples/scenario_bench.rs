@@ -8,13 +8,13 @@
     reason = "a program for measurements, whose output is read"
 )]
 
+#[path = "support/two_steps.rs"]
+mod two_steps;
+
 use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
 
-use waggle_load::{
-    Action, Capture, Expect, Extractor, Flow, Job, Limits, NullServer, Prepared, Query, Scenario,
-    StepRequest, Target, Template, Transport, What, start,
-};
-use waggle_spec::{LoadModel, OnFailure};
+use waggle_load::{Expect, Job, Limits, NullServer, Prepared, Target, Transport, What, start};
+use waggle_spec::LoadModel;
 
 const ANSWER: &[u8] =
     b"HTTP/1.1 200 OK\r\nContent-Length: 31\r\n\r\n{\"token\": \"0123456789abcdef01\"}";
@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     for _ in 0..ROUNDS {
         let plain = cost(job(plain(server.address())))?;
-        let scenario = cost(job(What::Scenario(Arc::new(scenario()?))))?;
+        let scenario = cost(job(What::Scenario(Arc::new(two_steps::scenario()?))))?;
         println!(
             "plain_us={plain:.3} scenario_us={scenario:.3} ratio={:.3}",
             scenario / plain
@@ -77,51 +77,4 @@ fn plain(address: SocketAddr) -> What {
         expect: Expect::default(),
         inspect: None,
     }
-}
-
-fn scenario() -> Result<Scenario, Box<dyn Error>> {
-    let step = |number, method: &str, path| -> Result<StepRequest, Box<dyn Error>> {
-        Ok(StepRequest {
-            step: number,
-            method: method.to_owned(),
-            path: Template::parse(path)?,
-            headers: Vec::new(),
-            body: Template::default(),
-            expect: Expect::default(),
-            checks: Vec::new(),
-            captures: Vec::new(),
-            on_failure: OnFailure::EndSession,
-            timeout: None,
-        })
-    };
-    let login = StepRequest {
-        body: Template::parse(r#"{"name": "user {{user}}"}"#)?,
-        captures: vec![Capture {
-            variable: "token".to_owned(),
-            from: Extractor::Json(Query::parse("$.token")?),
-            is_optional: false,
-        }],
-        ..step(0, "POST", "/login")?
-    };
-    let get = StepRequest {
-        headers: vec![(
-            "Authorization".to_owned(),
-            Template::parse("Bearer {{token}}")?,
-        )],
-        ..step(1, "GET", "/items")?
-    };
-    Ok(Scenario {
-        host: "localhost".to_owned(),
-        steps: vec!["login".to_owned(), "items".to_owned()],
-        flows: vec![Flow {
-            name: "one".to_owned(),
-            weight: 1,
-            actions: [login, get]
-                .map(|step| Action::Request(Box::new(step)))
-                .into(),
-        }],
-        feeds: Vec::new(),
-        run: String::new(),
-        preparation: None,
-    })
 }
