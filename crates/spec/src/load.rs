@@ -254,6 +254,8 @@ pub enum Protocol {
     Http1,
     /// HTTP/2: `pipelining` streams at once on a connection.
     Http2,
+    /// Over TLS HTTP/2 if the server chooses it (ALPN), else HTTP/1.1.
+    Auto,
 }
 
 /// A stretch of time in which the level of the load changes evenly to another one.

@@ -129,7 +129,7 @@ pub(crate) fn check(job: &Job) -> Result<(), StartError> {
     check_sources(job)?;
     check_model(&job.model, &job.stages)?;
     if job.model.is_clients()
-        && (matches!(job.what, What::Scenario(_)) || job.transport.protocol == Protocol::Http2)
+        && (matches!(job.what, What::Scenario(_)) || job.transport.protocol != Protocol::Http1)
     {
         return Err(StartError::ClientsRequests);
     }
@@ -248,7 +248,12 @@ fn check_user_stages(users: u32, stages: &[LoadStage]) -> Result<(), StartError>
 
 fn check_scenario(job: &Job, scenario: &Scenario) -> Result<(), StartError> {
     let pipelining = job.model.pipelining();
-    if pipelining != 1 && job.transport.protocol == Protocol::Http1 {
+    let may_have_streams = match job.transport.protocol {
+        Protocol::Http1 => false,
+        Protocol::Http2 => true,
+        Protocol::Auto => job.transport.tls.is_some(),
+    };
+    if pipelining != 1 && !may_have_streams {
         return Err(StartError::ScenarioPipelining(pipelining));
     }
     let users = job.model.connections() as usize * job.sessions_per_connection();

@@ -59,7 +59,7 @@ impl Job {
     pub fn sessions_per_connection(&self) -> usize {
         match self.transport.protocol {
             Protocol::Http1 => 1,
-            Protocol::Http2 => self.model.pipelining() as usize,
+            Protocol::Http2 | Protocol::Auto => self.model.pipelining() as usize,
         }
     }
 }

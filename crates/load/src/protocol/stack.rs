@@ -9,7 +9,7 @@ use crate::{
     failure::HandshakeFailure,
     transport::{
         settings::Transport,
-        tls::{Tls, alpn, session, session::SEALED_BYTES},
+        tls::{ALPN_HTTP2, Tls, session, session::SEALED_BYTES},
     },
 };
 
@@ -86,13 +86,14 @@ impl ProtocolStacks {
 
     /// TLS is established, or not used: begins HTTP/2 if that is the protocol.
     pub(crate) fn negotiate(&self, stack: &mut ProtocolStack) -> Result<(), HandshakeFailure> {
-        if self.protocol == Protocol::Http1 {
-            return Ok(());
-        }
-        if let Some(tls) = &stack.tls
-            && tls.protocol() != Some(alpn(self.protocol))
-        {
-            return Err(HandshakeFailure::NoProtocol);
+        let chosen = stack.tls.as_ref().map(session::Session::protocol);
+        match (self.protocol, chosen) {
+            (Protocol::Http1, _) => return Ok(()),
+            (Protocol::Auto, chosen) if chosen != Some(Some(ALPN_HTTP2)) => return Ok(()),
+            (Protocol::Http2, Some(chosen)) if chosen != Some(ALPN_HTTP2) => {
+                return Err(HandshakeFailure::NoProtocol);
+            }
+            (Protocol::Auto | Protocol::Http2, _) => {}
         }
         stack.http2 = Some(http2::Session::new(self.streams, &mut stack.plain));
         Ok(())

@@ -315,8 +315,9 @@ impl Recorder {
     }
 
     /// A connection can be used from now on.
-    pub(crate) fn record_open(&mut self) {
+    pub(crate) fn record_open(&mut self, is_http2: bool) {
         self.connections_open += 1;
+        self.slice.counts.http2_connections += u64::from(is_http2);
     }
 
     #[inline]

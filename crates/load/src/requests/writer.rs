@@ -24,7 +24,7 @@ impl Requests {
         let frames = match transport.protocol {
             Protocol::Http1 => None,
             // What cannot be translated was refused before.
-            Protocol::Http2 => PreparedFrames::new(&prepared, is_tls).ok(),
+            Protocol::Http2 | Protocol::Auto => PreparedFrames::new(&prepared, is_tls).ok(),
         };
         Self { prepared, frames }
     }

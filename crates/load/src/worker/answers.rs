@@ -180,12 +180,7 @@ impl Worker {
                     }
                 }
                 Err(error) => {
-                    let step = judge
-                        .sessions
-                        .as_ref()
-                        .map(|sessions| sessions.step(place.session));
-                    let text = || error.to_string();
-                    judge.examples.note(Failure::Malformed, step, text);
+                    judge.note_malformed(place, &error);
                     return Err(Ending::Malformed);
                 }
             }

@@ -66,7 +66,7 @@ impl Worker {
     /// Requests may go over a connection from now on.
     pub(super) fn open(&mut self, id: u32) {
         self.connections[id as usize].open(self.seen);
-        self.recorder.record_open();
+        self.recorder.record_open(self.has_streams(id));
         self.shared.is_open(self.seen);
         if !self.connections[id as usize].flight.is_empty() {
             self.send_again(id);

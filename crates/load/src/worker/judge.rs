@@ -8,8 +8,10 @@ use crate::{
     machine::clock::Clock,
     pacing::pacer::Pacer,
     protocol::{
-        answer_matcher::AnswerMatcher, answer_state::AnswerState, flight::Flight,
-        http1::reader::Answer,
+        answer_matcher::AnswerMatcher,
+        answer_state::AnswerState,
+        flight::Flight,
+        http1::reader::{Answer, ReadError},
     },
     recording::{
         examples::{Examples, answer_text},
@@ -150,6 +152,14 @@ impl Judge<'_> {
                 sessions.handle_lost_connection(place.session, done, self.pacer, self.recorder);
             }
         }
+    }
+
+    /// The bytes of a connection are not an answer.
+    #[cold]
+    pub(super) fn note_malformed(&mut self, place: Place, error: &ReadError) {
+        let step = self.step(place);
+        let text = || error.to_string();
+        self.examples.note(Failure::Malformed, step, text);
     }
 
     #[inline(always)]

@@ -7,17 +7,15 @@
 mod answers;
 mod connections;
 mod judge;
+mod limits;
 mod requests;
 mod secure;
+mod stream_answers;
 mod streams;
 mod timers;
 
 use crate::{
-    control::{
-        replacement::Content,
-        shared::{Shared, max_unconnected},
-        validate::StartError,
-    },
+    control::{replacement::Content, shared::Shared, validate::StartError},
     inspection::Inspector,
     job::{Job, What, partition::Partition},
     machine::{
@@ -51,6 +49,7 @@ use crate::{
     sessions::{compile::ScenarioError, worker_sessions::Sessions},
     transport::tls::session::PLAIN_BYTES,
 };
+use limits::Nanoseconds;
 use std::{
     cmp::Reverse,
     collections::BinaryHeap,
@@ -66,8 +65,6 @@ use rustix::{
 
 /// How often a worker checks whether it should stop, and for timeouts.
 const TICK_NS: u64 = 10_000_000;
-/// Timeouts are checked at least every this many ticks.
-const SCAN_TICKS_MAX: u64 = 10;
 /// Events taken from the kernel at a time.
 const EVENTS_MAX: usize = 1_024;
 /// Bytes received at a time.
@@ -119,21 +116,6 @@ pub(crate) struct Worker {
     number: usize,
     /// Replacements of what it sends that it has seen.
     replaced: u64,
-}
-
-/// The limits of the job in the unit of the loop.
-struct Nanoseconds {
-    request_timeout: u64,
-    connect_timeout: u64,
-    reconnect_first: u64,
-    reconnect_max: u64,
-    finish: u64,
-    /// Nothing falls due from this instant on.
-    max_duration: u64,
-    /// Nothing is sent from this instant on: the same, or the end of the stages if that is earlier.
-    end: u64,
-    scan_ticks: u64,
-    unconnected: Option<u64>,
 }
 
 /// The results of a worker.
@@ -192,7 +174,6 @@ impl Worker {
             streams_max: partition.pipelining,
             limits: read_limits,
             is_tls: job.transport.tls.is_some(),
-            keeps_heads: sessions.is_some() || inspector.is_some(),
             is_inspected: inspector.is_some(),
             has_sessions: sessions.is_some(),
         };
@@ -212,10 +193,7 @@ impl Worker {
             protocol_stacks: ProtocolStacks::new(&job.transport, streams, connections.len()),
             account: job.max_tracked_requests.map(RequestOutcomes::with_capacity),
             max_tracked_requests: job.max_tracked_requests.unwrap_or(u64::MAX),
-            closes: match &job.what {
-                What::Requests { requests, .. } => requests.iter().any(Prepared::asks_to_close),
-                What::Scenario(_) => false,
-            },
+            closes: asks_to_close(&job.what),
             sent: 0,
             max_requests: partition.max_requests,
             to_open,
@@ -424,6 +402,14 @@ impl Worker {
     }
 }
 
+/// Whether a connection ends with its answer because a request asks for that.
+fn asks_to_close(what: &What) -> bool {
+    match what {
+        What::Requests { requests, .. } => requests.iter().any(Prepared::asks_to_close),
+        What::Scenario(_) => false,
+    }
+}
+
 /// Creates what writes requests and checks answers: a writer and a matcher, or sessions.
 fn make_sender(
     job: &Job,
@@ -465,36 +451,6 @@ fn make_inspector(job: &Job, connections: &mut [Connection]) -> Option<Inspector
         connection.begin_inspection();
     }
     Some(Inspector::new(inspect))
-}
-
-impl Nanoseconds {
-    fn new(job: &Job, pacer: &Pacer) -> Self {
-        let limits = &job.limits;
-        let max_duration = whole_nanoseconds(job.max_duration);
-        let request_timeout = whole_nanoseconds(limits.request_timeout);
-        let shortest = request_timeout.min(whole_nanoseconds(limits.connect_timeout));
-        Self {
-            request_timeout,
-            connect_timeout: whole_nanoseconds(limits.connect_timeout),
-            reconnect_first: whole_nanoseconds(limits.reconnect_first),
-            reconnect_max: whole_nanoseconds(limits.reconnect_max),
-            finish: whole_nanoseconds(limits.finish),
-            max_duration,
-            end: max_duration.min(pacer.end()),
-            scan_ticks: scan_ticks(shortest),
-            unconnected: max_unconnected(job).map(whole_nanoseconds),
-        }
-    }
-
-    /// Checks timeouts often enough for this one.
-    fn watch_timeout(&mut self, timeout: u64) {
-        self.scan_ticks = self.scan_ticks.min(scan_ticks(timeout));
-    }
-}
-
-/// A twentieth of the timeout is precise enough.
-fn scan_ticks(timeout: u64) -> u64 {
-    (timeout / 20 / TICK_NS).clamp(1, SCAN_TICKS_MAX)
 }
 
 fn earlier_instant(instant: Option<u64>, other: Option<u64>) -> Option<u64> {

@@ -1,19 +1,19 @@
 //! Requests and answers on the streams of HTTP/2.
 
-use waggle_wire::http2::client::{Event, Why};
+use waggle_wire::http2::client::Event;
 
 use super::{
     Worker,
     answers::{Ending, ending_without_requests, failure_at_end, note},
-    judge::{Complete, Judge, Place},
+    judge::{Judge, Place},
     requests::possible,
+    stream_answers::StreamAnswers,
 };
 use crate::{
     failure::{Failure, HandshakeFailure},
     protocol::{
         connection::{Connection, Phase},
         flight::Flight,
-        http1::reader::{Answer, ReadError},
         http2::{Lane, Sending, Session},
         stack::ProtocolStack,
     },
@@ -23,13 +23,6 @@ use crate::{
 
 /// Output is sent when it has this size, so that buffers stay small with large bodies.
 const OUT_BYTES: usize = 64 * 1024;
-
-/// Where an answer is: its slot on the connection, and when its bytes arrived.
-#[derive(Clone, Copy)]
-struct At {
-    slot: usize,
-    done: u64,
-}
 
 impl Worker {
     #[inline]
@@ -58,7 +51,7 @@ impl Worker {
                 self.end(id, ending, done);
             }
             Ok(()) if is_handshaking && connection.is_ready() => self.open(id),
-            Ok(()) if connection.is_spent() => {
+            Ok(()) if connection.is_spent() || self.closes && connection.is_used_up() => {
                 let ending = ending_without_requests(connection.has_answered);
                 self.end(id, ending, done);
             }
@@ -73,100 +66,59 @@ impl Worker {
         length: usize,
         done: u64,
     ) -> Result<(), Ending> {
-        let lanes = self
-            .sessions
-            .as_ref()
-            .map_or(0, |sessions| sessions.lanes());
+        let lanes = self.lanes();
         let connection = &mut self.connections[id as usize];
         let Some((http2, plain, control_bytes)) = streams_of(&mut connection.stack) else {
             return Ok(());
         };
-        let mut judge = Judge {
-            matcher: &self.matcher,
-            inspector: self.inspector.as_mut(),
-            sessions: self.sessions.as_deref_mut(),
-            examples: &mut self.examples,
-            recorder: &mut self.recorder,
-            account: &mut self.account,
-            pacer: &mut self.pacer,
-            clock: &self.clock,
+        let mut answers = StreamAnswers {
+            judge: Judge {
+                matcher: &self.matcher,
+                inspector: self.inspector.as_mut(),
+                sessions: self.sessions.as_deref_mut(),
+                examples: &mut self.examples,
+                recorder: &mut self.recorder,
+                account: &mut self.account,
+                pacer: &mut self.pacer,
+                clock: &self.clock,
+            },
+            http2,
+            id,
+            lanes,
+            done,
+            last: (usize::MAX, &[]),
         };
         let mut input = &self.input[..length];
         let pending = plain.len();
-        // The only piece of a body that is not complete yet.
-        let mut last: (usize, &[u8]) = (usize::MAX, &[]);
         loop {
-            let event = match http2.client.next(&mut input, plain) {
+            let event = match answers.http2.client.next(&mut input, plain) {
                 Ok(Some(event)) => event,
                 Ok(None) => break,
                 Err(error) => {
-                    http2.client.blame(error, plain);
+                    answers.http2.client.blame(error, plain);
                     let text = || error.to_string();
-                    judge.examples.note(Failure::Protocol, None, text);
+                    answers.judge.examples.note(Failure::Protocol, None, text);
                     return Err(Ending::Protocol);
                 }
             };
-            match event {
-                Event::Ready => {}
-                Event::Head { slot, .. } => {
-                    if HEADS {
-                        http2.begin_answer(slot, done);
-                    }
-                }
-                Event::Body {
-                    slot,
-                    status,
-                    bytes,
-                    is_whole,
-                } => {
-                    let at = At { slot, done };
-                    let place = place_of(http2, id, lanes, slot);
-                    let stream = http2.stream(slot);
-                    let is_first = stream.received == 0;
-                    stream.received += bytes.len() as u64;
-                    let head = (status, &stream.head[..]);
-                    judge.take_body::<HEADS>(&mut stream.answer, place, head, bytes);
-                    last = (slot, if is_first { bytes } else { &[] });
-                    if stream.received > http2.body_max_bytes() {
-                        if !is_whole {
-                            http2.client.cancel(slot, plain);
-                        }
-                        take_too_long(&mut judge, http2, place, at);
-                    } else if is_whole {
-                        let body = is_first.then_some(bytes);
-                        take_whole::<HEADS>(&mut judge, http2, place, (at, status, body));
-                    } else {
-                        continue;
-                    }
-                }
-                Event::Whole { slot, status } => {
-                    let place = place_of(http2, id, lanes, slot);
-                    let body = match http2.stream(slot).received {
-                        0 => Some(&[][..]),
-                        _ if last.0 == slot && !last.1.is_empty() => Some(last.1),
-                        _ => None,
-                    };
-                    let at = At { slot, done };
-                    take_whole::<HEADS>(&mut judge, http2, place, (at, status, body));
-                }
-                Event::Failed {
-                    slot,
-                    why: Why::NotProcessed,
-                } if judge.sessions.is_none() && !http2.is_blamed() => {
-                    // It is sent again over the next connection.
-                    connection.flight.extend(http2.end_stream(slot));
-                    continue;
-                }
-                Event::Failed { slot, why } => {
-                    let place = place_of(http2, id, lanes, slot);
-                    take_failure(&mut judge, http2, place, (At { slot, done }, why));
-                }
+            let is_answer = matches!(event, Event::Whole { .. } | Event::Body { .. });
+            connection.has_answered |= is_answer;
+            if answers.take::<HEADS>(event, plain) {
+                connection.room_since = self.seen;
+            } else if let Event::Failed { slot, .. } = event {
+                // It is sent again over the next connection.
+                connection.flight.extend(answers.http2.end_stream(slot));
             }
-            connection.has_answered |= matches!(event, Event::Whole { .. } | Event::Body { .. });
-            connection.room_since = self.seen;
         }
         *control_bytes += plain.len() - pending;
         Ok(())
+    }
+
+    /// Sessions on each connection; 1 without sessions.
+    #[inline]
+    fn lanes(&self) -> u32 {
+        let sessions = self.sessions.as_ref();
+        sessions.map_or(1, |sessions| sessions.lanes())
     }
 
     /// Sends due requests on free streams, at most `most` requests.
@@ -207,76 +159,74 @@ impl Worker {
         if is_resending && !self.resend_streams(id) {
             return 0;
         }
-        let lanes = self
-            .sessions
-            .as_ref()
-            .map_or(0, |sessions| sessions.lanes());
+        let lanes = self.lanes();
         let mut requests = 0;
         while requests < most
             && self.connections[id as usize].streams_free() > 0
+            && !(self.closes && self.connections[id as usize].is_used())
             && self.sent < self.max_requests.min(self.max_tracked_requests)
             && let Some((due, lane)) = self.next_on_stream(id, lanes, now)
         {
-            let number = self.sent;
-            self.sent += 1;
-            let unix = self.clock.unix(now);
-            let connection = &mut self.connections[id as usize];
-            let lag = now.saturating_sub(possible(connection, due, self.recorder.due()));
-            let Some(stack) = connection.stack.as_deref_mut() else {
-                break;
-            };
-            let ProtocolStack {
-                http2: Some(http2),
-                plain,
-                heard,
-                ..
-            } = stack
-            else {
-                break;
-            };
-            if http2.client.in_flight() == 0 {
-                // A server without pending answers is not silent.
-                *heard = now;
-            }
-            let flight = |index, is_head| Flight {
-                due,
-                sent: now,
-                index,
-                is_head,
-            };
-            let (flight, sent) = match &mut self.sessions {
-                Some(sessions) => {
-                    self.out.clear();
-                    let session = id * lanes + lane;
-                    let (is_head, index) =
-                        sessions.append(&mut self.out, session, unix, &mut self.recorder);
-                    let flight = flight(index, is_head);
-                    let sending = Sending { flight, lane };
-                    let sent = http2.send_text(&self.out, Indexed::Few, sending, plain);
-                    (flight, sent)
-                }
-                None => {
-                    let place = self.writer.take_place();
-                    let flight = flight(number, self.writer.is_head(place));
-                    let sending = Sending { flight, lane };
-                    let writer = &mut self.writer;
-                    let sent = http2.send_prepared(writer, place, (sending, unix), plain);
-                    (flight, sent)
-                }
-            };
-            if let Some(account) = &mut self.account
-                && flight.index != NO_RECORD
-            {
-                account.send();
-            }
-            self.recorder.lag(lag);
-            match sent {
-                Ok(()) => requests += 1,
-                Err(_) => self.refuse(id, lane, flight),
-            }
+            requests += usize::from(self.write_stream(id, lane, (due, now)));
         }
         self.note_written(requests, now);
         requests
+    }
+
+    /// Writes the next request of a connection, or of a session on it; false if it cannot be sent, and has ended.
+    #[inline]
+    fn write_stream(&mut self, id: u32, lane: u32, (due, now): (u64, u64)) -> bool {
+        let session = self.place(id).session + lane;
+        let number = self.sent;
+        self.sent += 1;
+        let unix = self.clock.unix(now);
+        let connection = &mut self.connections[id as usize];
+        let lag = now.saturating_sub(possible(connection, due, self.recorder.due()));
+        let Some(ProtocolStack {
+            http2: Some(http2),
+            plain,
+            heard,
+            ..
+        }) = connection.stack.as_deref_mut()
+        else {
+            return false;
+        };
+        if http2.client.in_flight() == 0 {
+            // A server without pending answers is not silent.
+            *heard = now;
+        }
+        let mut flight = Flight {
+            due,
+            sent: now,
+            index: number,
+            is_head: false,
+        };
+        let sent = match &mut self.sessions {
+            Some(sessions) => {
+                self.out.clear();
+                (flight.is_head, flight.index) =
+                    sessions.append(&mut self.out, session, unix, &mut self.recorder);
+                let sending = Sending { flight, lane };
+                http2.send_text(&self.out, Indexed::Few, sending, plain)
+            }
+            None => {
+                let writer = &mut self.writer;
+                let place = writer.take_place();
+                flight.is_head = writer.is_head(place);
+                let sending = Sending { flight, lane };
+                http2.send_prepared(writer, place, (sending, unix), plain)
+            }
+        };
+        if let Some(account) = &mut self.account
+            && flight.index != NO_RECORD
+        {
+            account.send();
+        }
+        self.recorder.lag(lag);
+        if sent.is_err() {
+            self.refuse(id, lane, flight);
+        }
+        sent.is_ok()
     }
 
     /// Since when the next request on a connection has been due, and the number of its session there.
@@ -446,81 +396,6 @@ fn streams_of(
     Some((http2, &mut stack.plain, &mut stack.control_bytes))
 }
 
-#[inline]
-fn place_of(http2: &mut Session, id: u32, lanes: u32, slot: usize) -> Place {
-    Place {
-        connection: id,
-        session: id * lanes + http2.stream(slot).lane,
-    }
-}
-
-/// An answer is complete.
-#[inline(always)]
-fn take_whole<const HEADS: bool>(
-    judge: &mut Judge<'_>,
-    http2: &mut Session,
-    place: Place,
-    (at, status, body): (At, u16, Option<&[u8]>),
-) {
-    let At { slot, done } = at;
-    if HEADS {
-        http2.begin_answer(slot, done);
-    }
-    let stream = http2.stream(slot);
-    let Some(flight) = stream.flight.take() else {
-        return;
-    };
-    let complete = Complete {
-        answer: Answer {
-            status,
-            keep_alive: true,
-        },
-        head: &stream.head,
-        body,
-        flight,
-        done,
-    };
-    judge.take_whole::<HEADS>(&mut stream.answer, place, complete);
-    if HEADS {
-        stream.head.clear();
-        http2.wake_lane(slot);
-    }
-}
-
-/// A body is above the limit.
-#[cold]
-fn take_too_long(judge: &mut Judge<'_>, http2: &mut Session, place: Place, at: At) {
-    let most = http2.body_max_bytes();
-    let text = || ReadError::BodyTooLong(most).to_string();
-    if let Some(flight) = http2.end_stream(at.slot) {
-        judge.take_failure(place, flight, (Failure::Malformed, text), at.done);
-        http2.wake_lane(at.slot);
-    }
-}
-
-/// A request has failed, and its connection has not.
-#[cold]
-fn take_failure(judge: &mut Judge<'_>, http2: &mut Session, place: Place, (at, why): (At, Why)) {
-    let (failure, text) = match why {
-        Why::Malformed(problem) => (Failure::Malformed, problem.to_owned()),
-        Why::Reset(_) | Why::NotProcessed if http2.is_blamed() => {
-            (Failure::Protocol, String::new())
-        }
-        Why::Reset(code) => (
-            Failure::Reset,
-            format!("the server reset the stream: {code}"),
-        ),
-        Why::NotProcessed => (
-            Failure::Reset,
-            "the server closed the connection and did not process it".to_owned(),
-        ),
-    };
-    if let Some(flight) = http2.end_stream(at.slot) {
-        judge.take_failure(place, flight, (failure, || text), at.done);
-        http2.wake_lane(at.slot);
-    }
-}
-
 impl Connection {
     pub(super) fn http2(&self) -> Option<&Session> {
         self.stack.as_ref()?.http2.as_ref()
@@ -540,6 +415,17 @@ impl Connection {
     fn is_spent(&self) -> bool {
         self.http2()
             .is_some_and(|http2| http2.client.is_closing() && http2.client.in_flight() == 0)
+    }
+
+    /// Whether a request was sent over it.
+    fn is_used(&self) -> bool {
+        self.http2().is_some_and(|http2| http2.client.is_used())
+    }
+
+    /// Whether all requests that were sent over it have ended.
+    fn is_used_up(&self) -> bool {
+        self.http2()
+            .is_some_and(|http2| http2.client.is_used() && http2.client.in_flight() == 0)
     }
 
     /// How many requests may be begun now.

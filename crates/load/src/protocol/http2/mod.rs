@@ -27,8 +27,6 @@ pub(crate) struct StreamSettings {
     pub(crate) streams_max: usize,
     pub(crate) limits: ReadLimits,
     pub(crate) is_tls: bool,
-    /// Whether heads of answers are needed as text.
-    pub(crate) keeps_heads: bool,
     pub(crate) is_inspected: bool,
     /// Whether requests are those of sessions.
     pub(crate) has_sessions: bool,
@@ -82,7 +80,7 @@ impl Session {
             fields_max: limits.head_max_fields,
             stream_window: STREAM_WINDOW_BYTES,
             connection_window: CONNECTION_WINDOW_BYTES,
-            keeps_fields: settings.keeps_heads,
+            keeps_fields: settings.has_sessions || settings.is_inspected,
         };
         let lanes = match settings.has_sessions {
             true => u32::try_from(settings.streams_max).unwrap_or(u32::MAX),

@@ -154,7 +154,7 @@ impl Tls {
     #[must_use]
     pub fn http1_config(&self) -> Arc<ClientConfig> {
         let mut config = ClientConfig::clone(&self.config);
-        config.alpn_protocols = vec![alpn(Protocol::Http1).to_vec()];
+        config.alpn_protocols = alpn_names(Protocol::Http1);
         Arc::new(config)
     }
 
@@ -168,7 +168,7 @@ impl Tls {
     pub(crate) fn of_worker(&self, protocol: Protocol, connections: usize) -> Self {
         let mut config = ClientConfig::clone(&self.config);
         config.resumption = tickets::resumption(self.resumes, connections);
-        config.alpn_protocols = vec![alpn(protocol).to_vec()];
+        config.alpn_protocols = alpn_names(protocol);
         Self {
             config: Arc::new(config),
             ..self.clone()
@@ -190,12 +190,18 @@ impl From<Tls> for TlsOptions {
     }
 }
 
-/// The ALPN name of a protocol.
-pub(crate) fn alpn(protocol: Protocol) -> &'static [u8] {
-    match protocol {
-        Protocol::Http1 => b"http/1.1",
-        Protocol::Http2 => b"h2",
-    }
+/// The ALPN name of HTTP/2.
+pub(crate) const ALPN_HTTP2: &[u8] = b"h2";
+const ALPN_HTTP1: &[u8] = b"http/1.1";
+
+/// The ALPN names that are offered to the server, the preferred one first.
+fn alpn_names(protocol: Protocol) -> Vec<Vec<u8>> {
+    let names: &[&[u8]] = match protocol {
+        Protocol::Http1 => &[ALPN_HTTP1],
+        Protocol::Http2 => &[ALPN_HTTP2],
+        Protocol::Auto => &[ALPN_HTTP2, ALPN_HTTP1],
+    };
+    names.iter().map(|name| name.to_vec()).collect()
 }
 
 fn private_key_in(pem: &[u8]) -> Result<PrivateKeyDer<'static>, TlsError> {

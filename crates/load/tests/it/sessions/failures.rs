@@ -429,7 +429,7 @@ fn impossible_scenarios_are_refused() {
     check_refused(
         closed_model(2, 2),
         Protocol::Http1,
-        "sessions of a scenario send one request at a time: pipelining must be 1, not 2",
+        "sessions of a scenario send one request at a time over HTTP/1.1: pipelining must be 1, not 2",
     );
     check_refused(
         closed_model(3, 1),

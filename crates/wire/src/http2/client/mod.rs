@@ -42,7 +42,7 @@ pub struct Options {
 }
 
 /// Something that became of a connection or of a request.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<'a> {
     /// The server's first settings are there: requests may be sent.
     Ready,
@@ -165,6 +165,13 @@ impl Client {
         let theirs = state.streams_max.unwrap_or(0) as usize;
         let most = theirs.min(state.options.streams_max);
         most.saturating_sub(state.streams.in_flight())
+    }
+
+    /// Whether a request was begun.
+    #[inline]
+    #[must_use]
+    pub fn is_used(&self) -> bool {
+        self.state.next_stream > 1
     }
 
     /// Requests that have not ended.

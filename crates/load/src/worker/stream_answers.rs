@@ -1,0 +1,156 @@
+//! What becomes of the requests on the streams of a connection, from the events in its bytes.
+
+use waggle_wire::http2::client::{Event, Why};
+
+use super::judge::{Complete, Judge, Place};
+use crate::{
+    failure::Failure,
+    protocol::{
+        http1::reader::{Answer, ReadError},
+        http2::Session,
+    },
+};
+
+pub(super) struct StreamAnswers<'w> {
+    pub(super) judge: Judge<'w>,
+    pub(super) http2: &'w mut Session,
+    /// Of the connection.
+    pub(super) id: u32,
+    /// Sessions on each connection.
+    pub(super) lanes: u32,
+    pub(super) done: u64,
+    /// The only piece of a body that is not complete yet, and its slot.
+    pub(super) last: (usize, &'w [u8]),
+}
+
+impl<'w> StreamAnswers<'w> {
+    /// Takes an event; false: the request of that slot is to be sent again. `HEADS`: there are sessions, or answers are inspected.
+    #[inline(always)]
+    pub(super) fn take<const HEADS: bool>(
+        &mut self,
+        event: Event<'w>,
+        plain: &mut Vec<u8>,
+    ) -> bool {
+        match event {
+            Event::Ready => {}
+            Event::Head { slot, .. } => {
+                if HEADS {
+                    self.http2.begin_answer(slot, self.done);
+                }
+            }
+            Event::Body {
+                slot,
+                status,
+                bytes,
+                is_whole,
+            } => {
+                let place = self.place(slot);
+                let stream = self.http2.stream(slot);
+                let is_first = stream.received == 0;
+                stream.received += bytes.len() as u64;
+                let head = (status, &stream.head[..]);
+                self.judge
+                    .take_body::<HEADS>(&mut stream.answer, place, head, bytes);
+                let received = stream.received;
+                self.last = (slot, if is_first { bytes } else { &[] });
+                if received > self.http2.body_max_bytes() {
+                    if !is_whole {
+                        self.http2.client.cancel(slot, plain);
+                    }
+                    self.take_too_long(slot);
+                } else if is_whole {
+                    self.take_whole::<HEADS>(slot, status, is_first.then_some(bytes));
+                }
+            }
+            Event::Whole { slot, status } => {
+                let body = match self.http2.stream(slot).received {
+                    0 => Some(&[][..]),
+                    _ if self.last.0 == slot && !self.last.1.is_empty() => Some(self.last.1),
+                    _ => None,
+                };
+                self.take_whole::<HEADS>(slot, status, body);
+            }
+            Event::Failed {
+                why: Why::NotProcessed,
+                ..
+            } if self.judge.sessions.is_none() && !self.http2.is_blamed() => return false,
+            Event::Failed { slot, why } => self.take_failure(slot, why),
+        }
+        true
+    }
+
+    #[inline]
+    fn place(&mut self, slot: usize) -> Place {
+        Place {
+            connection: self.id,
+            session: self.id * self.lanes + self.http2.stream(slot).lane,
+        }
+    }
+
+    /// An answer is complete.
+    #[inline(always)]
+    fn take_whole<const HEADS: bool>(&mut self, slot: usize, status: u16, body: Option<&[u8]>) {
+        if HEADS {
+            self.http2.begin_answer(slot, self.done);
+        }
+        let place = self.place(slot);
+        let stream = self.http2.stream(slot);
+        let Some(flight) = stream.flight.take() else {
+            return;
+        };
+        let complete = Complete {
+            answer: Answer {
+                status,
+                keep_alive: true,
+            },
+            head: &stream.head,
+            body,
+            flight,
+            done: self.done,
+        };
+        self.judge
+            .take_whole::<HEADS>(&mut stream.answer, place, complete);
+        if HEADS {
+            stream.head.clear();
+            self.http2.wake_lane(slot);
+        }
+    }
+
+    /// A body is above the limit.
+    #[cold]
+    fn take_too_long(&mut self, slot: usize) {
+        let most = self.http2.body_max_bytes();
+        let text = ReadError::BodyTooLong(most).to_string();
+        self.fail(slot, Failure::Malformed, text);
+    }
+
+    /// A request has failed, and its connection has not.
+    #[cold]
+    fn take_failure(&mut self, slot: usize, why: Why) {
+        let (failure, text) = match why {
+            Why::Malformed(problem) => (Failure::Malformed, problem.to_owned()),
+            Why::Reset(_) | Why::NotProcessed if self.http2.is_blamed() => {
+                (Failure::Protocol, String::new())
+            }
+            Why::Reset(code) => {
+                let text = format!("the server reset the stream: {code}");
+                (Failure::Reset, text)
+            }
+            Why::NotProcessed => (
+                Failure::Reset,
+                "the server closed the connection and did not process it".to_owned(),
+            ),
+        };
+        self.fail(slot, failure, text);
+    }
+
+    fn fail(&mut self, slot: usize, failure: Failure, text: String) {
+        let place = self.place(slot);
+        let Some(flight) = self.http2.end_stream(slot) else {
+            return;
+        };
+        self.judge
+            .take_failure(place, flight, (failure, || text), self.done);
+        self.http2.wake_lane(slot);
+    }
+}
