@@ -223,6 +223,13 @@ impl Recorder {
         self.in_flight += requests;
     }
 
+    /// Counts a due request that is never sent, of a load with a schedule.
+    pub(crate) fn skip_of_schedule(&mut self) {
+        if self.due() == Due::BySchedule {
+            self.fell_due(0, 1);
+        }
+    }
+
     /// Requests in flight were sent again.
     pub(crate) fn record_resent(&mut self, requests: usize) {
         self.slice.counts.resent += requests as u64;

@@ -9,6 +9,13 @@ use waggle_spec::Protocol;
 
 use crate::{random::stream::RandomStream, transport::settings::Transport};
 
+/// The number of a request of the worker, and when it is sent, in nanoseconds since 1970.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Number {
+    pub(crate) index: u64,
+    pub(crate) unix: u64,
+}
+
 /// Requests in the forms in which they are sent.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
@@ -105,21 +112,18 @@ impl Writer {
     #[inline(always)]
     pub(crate) fn append(&mut self, out: &mut Vec<u8>, index: u64, unix_now: u64) -> bool {
         let place = self.take_place();
-        self.append_at(place, out, (index, unix_now))
+        let unix = unix_now;
+        self.append_at(place, out, Number { index, unix })
     }
 
     /// Appends request number `index` once more, with the same key.
     pub(crate) fn append_again(&mut self, out: &mut Vec<u8>, index: u64, unix_now: u64) {
-        self.append_at(self.place(index), out, (index, unix_now));
+        let unix = unix_now;
+        self.append_at(self.place(index), out, Number { index, unix });
     }
 
     #[inline(always)]
-    pub(crate) fn append_at(
-        &mut self,
-        place: usize,
-        out: &mut Vec<u8>,
-        number: (u64, u64),
-    ) -> bool {
+    pub(crate) fn append_at(&mut self, place: usize, out: &mut Vec<u8>, number: Number) -> bool {
         let Self {
             requests, stamps, ..
         } = self;
@@ -134,9 +138,10 @@ impl Writer {
     #[inline(always)]
     pub(crate) fn append_frames(
         &mut self,
-        (place, stream): (usize, u32),
+        place: usize,
+        stream: u32,
         out: &mut Vec<u8>,
-        number: (u64, u64),
+        number: Number,
     ) {
         let Self {
             requests, stamps, ..
@@ -168,15 +173,10 @@ struct Stamps {
 }
 
 impl Stamps {
-    /// Writes the stamps of request number `index` with so many records, sent at `unix_now`.
+    /// Writes the stamps of a request with so many records.
     #[inline(always)]
-    fn write(
-        &mut self,
-        bytes: &mut [u8],
-        slots: &[Slot],
-        records: u32,
-        (index, unix_now): (u64, u64),
-    ) {
+    fn write(&mut self, bytes: &mut [u8], slots: &[Slot], records: u32, number: Number) {
+        let Number { index, unix } = number;
         for slot in slots {
             let field = &mut bytes[slot.at..];
             match slot.stamp {
@@ -185,8 +185,7 @@ impl Stamps {
                     digits(&mut field[..KEY_DIGITS], key_of(self.worker, sequence));
                 }
                 Stamp::Time => {
-                    self.last_time =
-                        unique_time(self.last_time, unix_now, self.worker, self.workers);
+                    self.last_time = unique_time(self.last_time, unix, self.worker, self.workers);
                     digits(&mut field[..TIME_DIGITS], self.last_time);
                 }
                 Stamp::Uuid => {

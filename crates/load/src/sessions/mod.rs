@@ -9,6 +9,7 @@ pub(crate) mod compile;
 pub(crate) mod cookies;
 mod feeds;
 mod link_path;
+pub(crate) mod pauses;
 pub(crate) mod program;
 mod record_stamps;
 mod request_text;

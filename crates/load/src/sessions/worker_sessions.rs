@@ -1,16 +1,15 @@
 //! The sessions of one worker, one per connection, or one per stream of a connection: their states, their next requests, and their answers. The worker reports what
 //! happens on connections, the pacer decides when a session may begin.
-//!
-//! Functions that the worker's loop calls per request are never inlined: prepared requests use the same loop, which must stay
-//! small.
+//! Functions that the worker's loop calls per request are never inlined: prepared requests use the same loop, which must stay small.
 
-use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
+use std::sync::Arc;
 
 use waggle_spec::OnFailure;
 
 use super::{
     compile::{ScenarioError, compile},
     feeds::{Feeds, RowUser},
+    pauses::Pauses,
     program::{Operation, Program, RequestProgram},
     record_stamps::Records,
     session::{AfterRound, Session, SessionState, Surroundings, Whole},
@@ -48,8 +47,7 @@ pub(crate) struct Sessions {
     lanes: u32,
     feeds: Feeds,
     records: Records,
-    /// When pauses end; entries of lost sessions stay until then.
-    pausing: BinaryHeap<Reverse<(u64, u32)>>,
+    pauses: Pauses,
     random: RandomStream,
     worker: u64,
     workers: u64,
@@ -105,7 +103,7 @@ impl Sessions {
             lanes: u32::try_from(lanes).unwrap_or(u32::MAX),
             feeds,
             records: Records::new(partition),
-            pausing: BinaryHeap::with_capacity(partition.routes.len() * partition.lanes),
+            pauses: Pauses::with_capacity(partition.routes.len() * partition.lanes),
             random: RandomStream::new(job.seed, RANDOM_OF_SESSIONS),
             worker,
             workers,
@@ -130,14 +128,13 @@ impl Sessions {
         self.lanes
     }
 
-    /// Whether it has ended, or not begun.
-    pub(crate) fn is_idle(&self, id: u32) -> bool {
-        self.sessions[id as usize].state == SessionState::Idle
-    }
-
     /// Whether a session may begin here: there is none, and rows are left.
     pub(crate) fn wants(&self, id: u32) -> bool {
         self.is_idle(id) && !self.start_no_more()
+    }
+
+    pub(crate) fn is_idle(&self, id: u32) -> bool {
+        self.sessions[id as usize].state == SessionState::Idle
     }
 
     /// Whether no session starts any more, because a feed is used up or because all have started.
@@ -163,15 +160,12 @@ impl Sessions {
 
     /// When the next pause ends.
     pub(crate) fn next_instant(&self) -> Option<u64> {
-        self.pausing.peek().map(|Reverse((instant, _))| *instant)
+        self.pauses.next_instant()
     }
 
     /// A session whose pause has ended.
     pub(crate) fn next_awake(&mut self, now: u64) -> Option<u32> {
-        while let Some(&Reverse((until, id))) = self.pausing.peek()
-            && until <= now
-        {
-            self.pausing.pop();
+        while let Some((until, id)) = self.pauses.take_ended(now) {
             if self.sessions[id as usize].state == (SessionState::Pausing { until }) {
                 return Some(id);
             }
@@ -250,7 +244,7 @@ impl Sessions {
             .copied()
             .find(|feed| self.feeds.is_used_up(*feed, &feeds[*feed]));
         if self.used_up.is_some() {
-            unsent(recorder);
+            recorder.skip_of_schedule();
             return None;
         }
         let session = &mut self.sessions[id as usize];
@@ -298,7 +292,7 @@ impl Sessions {
                     let until =
                         instant.saturating_add(pause(think_time, random.stream, random.next()));
                     session.state = SessionState::Pausing { until };
-                    self.pausing.push(Reverse((until, id)));
+                    self.pauses.add(until, id);
                     return;
                 }
                 Operation::Begin { number } => {
@@ -430,7 +424,7 @@ impl Sessions {
     fn repeat(&mut self, id: u32, until: u64, recorder: &mut Recorder) {
         recorder.sessions().retries += 1;
         self.sessions[id as usize].state = SessionState::Pausing { until };
-        self.pausing.push(Reverse((until, id)));
+        self.pauses.add(until, id);
     }
 
     /// A request will not be answered: records that for its step. Its connection is about to be lost.
@@ -489,7 +483,7 @@ impl Sessions {
         for session in &mut self.sessions {
             if session.state != SessionState::Idle && !session.has_sent {
                 session.has_sent = true;
-                unsent(recorder);
+                recorder.skip_of_schedule();
             }
         }
     }
@@ -498,16 +492,9 @@ impl Sessions {
         let session = &mut self.sessions[id as usize];
         session.state = SessionState::Idle;
         if !session.has_sent {
-            unsent(recorder);
+            recorder.skip_of_schedule();
         }
         self.under_way -= 1;
         pacer.on_request_end(id / self.lanes, now, Ok(()));
-    }
-}
-
-/// Counts the due request of a session as skipped; only a schedule counts that.
-fn unsent(recorder: &mut Recorder) {
-    if recorder.due() == Due::BySchedule {
-        recorder.fell_due(0, 1);
     }
 }

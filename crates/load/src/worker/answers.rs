@@ -2,23 +2,18 @@
 
 use super::{
     Worker,
-    judge::{Complete, Judge, Place},
+    judge::{Begun, Complete, Judge, Place, note},
 };
 use crate::{
     failure::{Failure, HandshakeFailure},
     protocol::{
         connection::{Phase, Received},
-        flight::Flight,
         http1::{
             head::diagnosis::quote,
             reader::{AtClose, Event},
         },
     },
-    recording::{
-        examples::Examples,
-        recorder::Recorder,
-        request_outcomes::{RequestOutcome, RequestOutcomes},
-    },
+    recording::examples::Examples,
 };
 
 /// How often one connection may fill the whole buffer before the other connections are served.
@@ -159,8 +154,9 @@ impl Worker {
                     is_whole &= body.is_empty();
                     body = piece;
                     let status = connection.reader.status().unwrap_or_default();
-                    let head = (status, connection.reader.head());
-                    judge.take_body::<HEADS>(&mut connection.answer, place, head, piece);
+                    let head = connection.reader.head();
+                    let begun = Begun { status, head };
+                    judge.take_body::<HEADS>(&mut connection.answer, place, begun, piece);
                 }
                 Ok(Some(Event::Whole(answer))) => {
                     connection.flight.pop_front();
@@ -322,23 +318,5 @@ pub(super) fn ending_without_requests(has_answered: bool) -> Ending {
     match has_answered {
         true => Ending::Agreed,
         false => Ending::Unused,
-    }
-}
-
-#[inline]
-pub(super) fn note(
-    recorder: &mut Recorder,
-    account: &mut Option<RequestOutcomes>,
-    flight: Flight,
-    judged: Result<(), Failure>,
-    done: u64,
-) {
-    let instants = flight.instants_until(done);
-    match judged {
-        Ok(()) => recorder.record_success(instants),
-        Err(failure) => recorder.record_failure(failure, instants),
-    }
-    if let Some(account) = account {
-        account.note(flight.index, RequestOutcome::from_result(judged));
     }
 }

@@ -4,10 +4,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use rustix::io::Errno;
 
-use super::{
-    TICK_NS, Worker,
-    answers::{Ending, note},
-};
+use super::{Worker, answers::Ending, judge::note, limits::TICK_NS};
 use crate::{
     failure::{Failure, HandshakeFailure},
     protocol::{connection::Phase, flight::Flight},
@@ -145,7 +142,7 @@ impl Worker {
         self.recorder.record_disconnect();
         match streams {
             // What the server has not processed is sent again.
-            Some(streams) => self.fail_streams(&streams, id, (ending, now)),
+            Some(streams) => self.fail_streams(&streams, id, ending, now),
             None if is_agreed => {}
             None => self.fail_flights(id, ending, now),
         }

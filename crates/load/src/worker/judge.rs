@@ -1,7 +1,6 @@
 //! Judges answers: by the expectation and the inspection of requests, or by the steps of sessions. The parts of a worker that this needs,
 //! borrowed apart from its connections.
 
-use super::answers::note;
 use crate::{
     failure::Failure,
     inspection::Inspector,
@@ -17,7 +16,7 @@ use crate::{
         examples::{Examples, answer_text},
         outcome::Example,
         recorder::Recorder,
-        request_outcomes::RequestOutcomes,
+        request_outcomes::{RequestOutcome, RequestOutcomes},
     },
     sessions::{session::Whole, worker_sessions::Sessions},
 };
@@ -40,6 +39,14 @@ pub(super) struct Place {
     pub(super) session: u32,
 }
 
+/// An answer whose body is being read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Begun<'a> {
+    pub(super) status: u16,
+    /// If heads are needed.
+    pub(super) head: &'a [u8],
+}
+
 /// A complete answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Complete<'a> {
@@ -52,6 +59,14 @@ pub(super) struct Complete<'a> {
     pub(super) done: u64,
 }
 
+/// Why a request has failed, in words if there is more to say than the kind, and when.
+#[derive(Debug)]
+pub(super) struct Failed {
+    pub(super) failure: Failure,
+    pub(super) text: String,
+    pub(super) done: u64,
+}
+
 impl Judge<'_> {
     /// Takes the next piece of a body. `HEADS`: there are sessions, or answers are inspected.
     #[inline(always)]
@@ -59,9 +74,10 @@ impl Judge<'_> {
         &mut self,
         state: &mut AnswerState,
         place: Place,
-        (status, head): (u16, &[u8]),
+        begun: Begun<'_>,
         piece: &[u8],
     ) {
+        let Begun { status, head } = begun;
         let is_expected = match &mut self.sessions {
             Some(sessions) if HEADS => {
                 sessions.body(place.session, piece);
@@ -131,15 +147,14 @@ impl Judge<'_> {
 
     /// A request has failed, and its connection has not: the session goes on without an answer.
     #[cold]
-    pub(super) fn take_failure(
-        &mut self,
-        place: Place,
-        flight: Flight,
-        (failure, text): (Failure, impl FnOnce() -> String),
-        done: u64,
-    ) {
+    pub(super) fn take_failure(&mut self, place: Place, flight: Flight, failed: Failed) {
+        let Failed {
+            failure,
+            text,
+            done,
+        } = failed;
         let step = self.step(place);
-        let example = self.examples.note(failure, step, text);
+        let example = self.examples.note(failure, step, || text);
         add_rows(example, self.sessions.as_deref(), place.session);
         note(self.recorder, self.account, flight, Err(failure), done);
         let instants = flight.instants_until(done);
@@ -173,5 +188,24 @@ impl Judge<'_> {
 fn add_rows(example: Option<&mut Example>, sessions: Option<&Sessions>, session: u32) {
     if let (Some(example), Some(sessions)) = (example, sessions) {
         example.rows = sessions.rows(session);
+    }
+}
+
+/// Records a request that has ended.
+#[inline]
+pub(super) fn note(
+    recorder: &mut Recorder,
+    account: &mut Option<RequestOutcomes>,
+    flight: Flight,
+    judged: Result<(), Failure>,
+    done: u64,
+) {
+    let instants = flight.instants_until(done);
+    match judged {
+        Ok(()) => recorder.record_success(instants),
+        Err(failure) => recorder.record_failure(failure, instants),
+    }
+    if let Some(account) = account {
+        account.note(flight.index, RequestOutcome::from_result(judged));
     }
 }

@@ -1,11 +1,12 @@
 //! The limits of a job in the unit of a worker's loop.
 
-use super::TICK_NS;
 use crate::{
     control::shared::max_unconnected, job::Job, machine::clock::whole_nanoseconds,
     pacing::pacer::Pacer,
 };
 
+/// How often a worker checks whether it should stop, and for timeouts.
+pub(super) const TICK_NS: u64 = 10_000_000;
 /// Timeouts are checked at least every this many ticks.
 const SCAN_TICKS_MAX: u64 = 10;
 

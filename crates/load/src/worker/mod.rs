@@ -49,7 +49,7 @@ use crate::{
     sessions::{compile::ScenarioError, worker_sessions::Sessions},
     transport::tls::session::PLAIN_BYTES,
 };
-use limits::Nanoseconds;
+use limits::{Nanoseconds, TICK_NS};
 use std::{
     cmp::Reverse,
     collections::BinaryHeap,
@@ -63,8 +63,6 @@ use rustix::{
     fd::OwnedFd,
 };
 
-/// How often a worker checks whether it should stop, and for timeouts.
-const TICK_NS: u64 = 10_000_000;
 /// Events taken from the kernel at a time.
 const EVENTS_MAX: usize = 1_024;
 /// Bytes received at a time.

@@ -2,7 +2,7 @@
 
 use waggle_wire::http2::client::{Event, Why};
 
-use super::judge::{Complete, Judge, Place};
+use super::judge::{Begun, Complete, Failed, Judge, Place};
 use crate::{
     failure::Failure,
     protocol::{
@@ -48,9 +48,10 @@ impl<'w> StreamAnswers<'w> {
                 let stream = self.http2.stream(slot);
                 let is_first = stream.received == 0;
                 stream.received += bytes.len() as u64;
-                let head = (status, &stream.head[..]);
+                let head = &stream.head[..];
+                let begun = Begun { status, head };
                 self.judge
-                    .take_body::<HEADS>(&mut stream.answer, place, head, bytes);
+                    .take_body::<HEADS>(&mut stream.answer, place, begun, bytes);
                 let received = stream.received;
                 self.last = (slot, if is_first { bytes } else { &[] });
                 if received > self.http2.body_max_bytes() {
@@ -149,8 +150,12 @@ impl<'w> StreamAnswers<'w> {
         let Some(flight) = self.http2.end_stream(slot) else {
             return;
         };
-        self.judge
-            .take_failure(place, flight, (failure, || text), self.done);
+        let failed = Failed {
+            failure,
+            text,
+            done: self.done,
+        };
+        self.judge.take_failure(place, flight, failed);
         self.http2.wake_lane(slot);
     }
 }

@@ -4,8 +4,8 @@ use waggle_wire::http2::client::Event;
 
 use super::{
     Worker,
-    answers::{Ending, ending_without_requests, failure_at_end, note},
-    judge::{Judge, Place},
+    answers::{Ending, ending_without_requests, failure_at_end},
+    judge::{Failed, Judge, Place, note},
     requests::possible,
     stream_answers::StreamAnswers,
 };
@@ -167,7 +167,7 @@ impl Worker {
             && self.sent < self.max_requests.min(self.max_tracked_requests)
             && let Some((due, lane)) = self.next_on_stream(id, lanes, now)
         {
-            requests += usize::from(self.write_stream(id, lane, (due, now)));
+            requests += usize::from(self.write_stream(id, lane, due, now));
         }
         self.note_written(requests, now);
         requests
@@ -175,7 +175,7 @@ impl Worker {
 
     /// Writes the next request of a connection, or of a session on it; false if it cannot be sent, and has ended.
     #[inline]
-    fn write_stream(&mut self, id: u32, lane: u32, (due, now): (u64, u64)) -> bool {
+    fn write_stream(&mut self, id: u32, lane: u32, due: u64, now: u64) -> bool {
         let session = self.place(id).session + lane;
         let number = self.sent;
         self.sent += 1;
@@ -206,15 +206,15 @@ impl Worker {
                 self.out.clear();
                 (flight.is_head, flight.index) =
                     sessions.append(&mut self.out, session, unix, &mut self.recorder);
-                let sending = Sending { flight, lane };
+                let sending = Sending { flight, unix, lane };
                 http2.send_text(&self.out, Indexed::Few, sending, plain)
             }
             None => {
                 let writer = &mut self.writer;
                 let place = writer.take_place();
                 flight.is_head = writer.is_head(place);
-                let sending = Sending { flight, lane };
-                http2.send_prepared(writer, place, (sending, unix), plain)
+                let sending = Sending { flight, unix, lane };
+                http2.send_prepared(writer, place, sending, plain)
             }
         };
         if let Some(account) = &mut self.account
@@ -260,16 +260,14 @@ impl Worker {
             connection: id,
             session: self.place(id).session + lane,
         };
-        let now = flight.sent;
-        self.recorder.record_sent(1, now);
-        self.judge().take_failure(
-            place,
-            flight,
-            (Failure::Protocol, || {
-                "it cannot be sent over HTTP/2".to_owned()
-            }),
-            now,
-        );
+        let done = flight.sent;
+        self.recorder.record_sent(1, done);
+        let failed = Failed {
+            failure: Failure::Protocol,
+            text: "it cannot be sent over HTTP/2".to_owned(),
+            done,
+        };
+        self.judge().take_failure(place, flight, failed);
     }
 
     /// Sends requests again that the server has not processed on the last connection. They were counted when they were first sent, and
@@ -286,9 +284,13 @@ impl Worker {
             let Some((http2, plain, _)) = streams_of(&mut connection.stack) else {
                 break;
             };
-            let sending = Sending { flight, lane: 0 };
+            let sending = Sending {
+                flight,
+                unix,
+                lane: 0,
+            };
             // It was sent before, so it can be translated.
-            let _ = http2.send_prepared(&mut self.writer, place, (sending, unix), plain);
+            let _ = http2.send_prepared(&mut self.writer, place, sending, plain);
             resent += 1;
         }
         self.recorder.record_resent(resent);
@@ -298,8 +300,13 @@ impl Worker {
     }
 
     /// Fails the requests that are in flight on streams of a connection that has ended.
-    pub(super) fn fail_streams(&mut self, streams: &[(Flight, u32)], id: u32, by: (Ending, u64)) {
-        let (ending, now) = by;
+    pub(super) fn fail_streams(
+        &mut self,
+        streams: &[(Flight, u32)],
+        id: u32,
+        ending: Ending,
+        now: u64,
+    ) {
         if streams.is_empty() && self.connections[id as usize].flight.is_empty() {
             self.note_end_without_requests(id, ending, now);
         }
@@ -356,8 +363,12 @@ impl Worker {
                 connection: id,
                 session: first + lane,
             };
-            let failed = (Failure::TimedOut, String::new);
-            self.judge().take_failure(place, flight, failed, now);
+            let failed = Failed {
+                failure: Failure::TimedOut,
+                text: String::new(),
+                done: now,
+            };
+            self.judge().take_failure(place, flight, failed);
             if self.sessions.is_some()
                 && let Some((http2, _, _)) = streams_of(&mut self.connections[id as usize].stack)
             {

@@ -66,7 +66,7 @@ impl Head {
 
     #[inline]
     #[must_use]
-    pub fn has(self, flag: u8) -> bool {
+    pub fn has_flag(self, flag: u8) -> bool {
         self.flags & flag != 0
     }
 }
@@ -86,8 +86,8 @@ pub fn put_head(out: &mut Vec<u8>, kind: Kind, flags: u8, stream: u32, length: u
 /// If the padding is not smaller than the payload, or the payload too short.
 #[inline]
 pub fn content(head: Head, payload: &[u8]) -> Result<&[u8], ConnectionError> {
-    let has_priority = head.kind == Kind::HEADERS && head.has(PRIORITY);
-    if !head.has(PADDED) && !has_priority {
+    let has_priority = head.kind == Kind::HEADERS && head.has_flag(PRIORITY);
+    if !head.has_flag(PADDED) && !has_priority {
         return Ok(payload);
     }
     padded_content(head, payload, has_priority)
@@ -101,7 +101,7 @@ fn padded_content(
 ) -> Result<&[u8], ConnectionError> {
     let mut rest = payload;
     let mut padding = 0;
-    if head.has(PADDED) {
+    if head.has_flag(PADDED) {
         let (&length, after) = rest.split_first().ok_or(broken(
             ErrorCode::FRAME_SIZE_ERROR,
             "a padded frame has no length of its padding",
@@ -201,7 +201,7 @@ pub fn settings(
     if head.stream != 0 {
         return Err(broken(ErrorCode::PROTOCOL_ERROR, "SETTINGS on a stream"));
     }
-    let is_right_length = if head.has(ACK) {
+    let is_right_length = if head.has_flag(ACK) {
         payload.is_empty()
     } else {
         payload.len().is_multiple_of(6)

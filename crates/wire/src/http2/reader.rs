@@ -104,7 +104,7 @@ impl Reader {
             && let Some(head) = Head::read(input)
             && let Some(payload) = input[HEAD_BYTES..].get(..head.length)
             && head.length <= PAYLOAD_MIN_BYTES
-            && (head.kind != Kind::HEADERS || head.has(END_HEADERS))
+            && (head.kind != Kind::HEADERS || head.has_flag(END_HEADERS))
             && head.kind != Kind::CONTINUATION
         {
             *input = &input[HEAD_BYTES + head.length..];
@@ -187,7 +187,7 @@ impl Reader {
     fn begin_data(&mut self, head: Head, input: &mut &[u8]) -> Result<bool, ConnectionError> {
         let mut padding = 0;
         let mut content = head.length;
-        if head.has(PADDED) {
+        if head.has_flag(PADDED) {
             if head.length == 0 {
                 // For its error.
                 frame::content(head, &[])?;
@@ -206,7 +206,7 @@ impl Reader {
             stream: head.stream,
             content,
             padding,
-            is_end: head.has(END_STREAM),
+            is_end: head.has_flag(END_STREAM),
         });
         Ok(true)
     }
@@ -252,7 +252,7 @@ impl Reader {
                 self.block.extend_from_slice(frame::content(head, payload)?);
                 Open {
                     stream: head.stream,
-                    is_end: head.has(END_STREAM),
+                    is_end: head.has_flag(END_STREAM),
                     continuations: 0,
                 }
             }
@@ -271,7 +271,7 @@ impl Reader {
                 "a header block is too long",
             ));
         }
-        let is_whole = head.has(END_HEADERS);
+        let is_whole = head.has_flag(END_HEADERS);
         self.open = (!is_whole).then_some(open);
         Ok(is_whole.then_some(open))
     }
@@ -280,7 +280,7 @@ impl Reader {
 /// The piece of a frame that arrived whole and is not part of a block of several frames.
 #[inline]
 fn whole_piece(head: Head, payload: &[u8]) -> Result<Piece<'_, '_>, ConnectionError> {
-    let is_end = head.has(END_STREAM);
+    let is_end = head.has_flag(END_STREAM);
     Ok(match head.kind {
         Kind::DATA => Piece::Data {
             stream: head.stream,

@@ -12,7 +12,7 @@ use super::{answer_state::AnswerState, flight::Flight, http1::head::ReadLimits};
 use crate::requests::{
     frames::PreparedFrames,
     head_block::{HeadTranslator, Indexed, RequestError},
-    writer::Writer,
+    writer::{Number, Writer},
 };
 
 /// Receive windows of one stream and of a connection. All bytes are taken at once, so this much is in flight on the network,
@@ -66,6 +66,9 @@ pub(crate) struct Stream {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sending {
     pub(crate) flight: Flight,
+    /// When it is sent, in nanoseconds since 1970.
+    pub(crate) unix: u64,
+    /// The number of its session on the connection.
     pub(crate) lane: u32,
 }
 
@@ -166,26 +169,29 @@ impl Session {
         &mut self,
         writer: &mut Writer,
         place: usize,
-        (sending, unix): (Sending, u64),
+        sending: Sending,
         out: &mut Vec<u8>,
     ) -> Result<(), RequestError> {
-        let index = sending.flight.index;
+        let number = Number {
+            index: sending.flight.index,
+            unix: sending.unix,
+        };
         if self.prepared_at == Some(self.client.encoder().changes())
             && let Some(frames) = writer.frames().and_then(|frames| frames.get(place))
         {
             let body_bytes = frames.body_bytes;
             if self.client.takes_body(body_bytes) {
                 let begun = self.client.begin(sending.flight.is_head, body_bytes);
-                writer.append_frames((place, begun.stream), out, (index, unix));
+                writer.append_frames(place, begun.stream, out, number);
                 self.note(begun.slot, sending);
                 return Ok(());
             }
         }
         let mut text = Vec::new();
-        writer.append_at(place, &mut text, (index, unix));
+        writer.append_at(place, &mut text, number);
         let indexed = writer
             .frames()
-            .map_or(Indexed::Few, PreparedFrames::indexed);
+            .map_or(Indexed::Few, PreparedFrames::indexed_lines);
         self.send_text(&text, indexed, sending, out)?;
         let encoder = self.client.encoder();
         let is_prepared = writer.frames().is_some_and(|frames| frames.suit(encoder));

@@ -1,3 +1,5 @@
+//! Requests become frames that an independent reader understands.
+
 use waggle_wire::http2::{
     hpack::Decoder,
     reader::{Piece, Reader},
@@ -9,13 +11,14 @@ use crate::requests::prepared::Stamp;
 fn request(text: &str, slots: &[(usize, Stamp)]) -> Prepared {
     Prepared {
         bytes: text.as_bytes().to_vec(),
-        slots: slots
-            .iter()
-            .map(|&(at, stamp)| Slot { at, stamp })
-            .collect(),
+        slots: slots.iter().map(|slot| make_slot(slot.0, slot.1)).collect(),
         records: 1,
         is_head: false,
     }
+}
+
+fn make_slot(start: usize, stamp: Stamp) -> Slot {
+    Slot { at: start, stamp }
 }
 
 /// The frames on stream 7 as text; slots are overwritten by `#`.
@@ -79,7 +82,12 @@ fn requests_become_frames_with_their_slots() {
     let mut encoder = Encoder::default();
     let mut block = Vec::new();
     HeadTranslator::new(false)
-        .translate(&mut encoder, first.as_bytes(), frames.indexed(), &mut block)
+        .translate(
+            &mut encoder,
+            first.as_bytes(),
+            frames.indexed_lines(),
+            &mut block,
+        )
         .unwrap();
     decoder.decode(&block, |_, _| {}).unwrap();
     assert!(frames.suit(&encoder));
@@ -117,19 +125,19 @@ fn large_bodies_are_cut_between_slots() {
 }
 
 #[test]
-fn lines_in_another_order_are_not_in_common() {
+fn lines_in_another_order_are_not_shared() {
     let lines = |heads: &[&str]| {
         let requests: Vec<_> = heads.iter().map(|head| request(head, &[])).collect();
-        common_lines(&requests).len()
+        shared_lines(&requests).len()
     };
-    let one = "GET / HTTP/1.1\r\nHost: h\r\nA: 1\r\n\r\n";
-    assert_eq!(lines(&[one, one]), 2);
+    let short = "GET / HTTP/1.1\r\nHost: h\r\nA: 1\r\n\r\n";
+    assert_eq!(lines(&[short, short]), 2);
     assert_eq!(
-        lines(&[one, "GET /x HTTP/1.1\r\nHost: h\r\nA: 2\r\n\r\n"]),
+        lines(&[short, "GET /x HTTP/1.1\r\nHost: h\r\nA: 2\r\n\r\n"]),
         1
     );
     assert_eq!(
-        lines(&[one, "GET / HTTP/1.1\r\nA: 1\r\nHost: h\r\n\r\n"]),
+        lines(&[short, "GET / HTTP/1.1\r\nA: 1\r\nHost: h\r\n\r\n"]),
         0
     );
 }

@@ -1,3 +1,5 @@
+//! Heads become blocks that a decoder reads as the same fields.
+
 use waggle_wire::http2::hpack::Decoder;
 
 use super::*;

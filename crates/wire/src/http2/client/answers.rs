@@ -21,13 +21,10 @@ impl State {
         let last = self.going_away.map_or(STREAM_MAX, |away| away.last_stream);
         let next = self.streams.next_above(last, from);
         self.sweep = next.map(|slot| slot + 1);
-        next.map(|slot| {
-            self.streams.close(slot);
-            Event::Failed {
-                slot,
-                why: Why::NotProcessed,
-            }
-        })
+        let slot = next?;
+        self.streams.close(slot);
+        let why = Why::NotProcessed;
+        Some(Event::Failed { slot, why })
     }
 
     /// Takes the head or the trailers of an answer.
@@ -56,12 +53,12 @@ impl State {
             problem,
         } = meaning;
         if let Some(problem) = problem {
-            return Ok(Some(self.malformed(slot, problem, out)));
+            return Ok(Some(self.refuse(slot, problem, out)));
         }
         let is_interim = status < 200;
         if is_interim && (is_end || status == 101) {
             let problem = "an interim answer is the last one, or switches protocols";
-            return Ok(Some(self.malformed(slot, problem, out)));
+            return Ok(Some(self.refuse(slot, problem, out)));
         }
         if is_interim {
             self.flood.note()?;
@@ -93,7 +90,7 @@ impl State {
             false => Some("trailers do not end the answer"),
         };
         Ok(match problem {
-            Some(problem) => self.malformed(slot, problem, out),
+            Some(problem) => self.refuse(slot, problem, out),
             None => self.end(slot, out),
         })
     }
@@ -121,7 +118,7 @@ impl State {
         let request = &mut self.streams[slot];
         if request.phase != Phase::Body {
             let problem = "a body without a head";
-            return Ok(Some(self.malformed(slot, problem, out)));
+            return Ok(Some(self.refuse(slot, problem, out)));
         }
         request.receive_window -= flow as i64;
         if request.receive_window < 0 {
@@ -135,7 +132,7 @@ impl State {
                 Some(rest) => *left = rest,
                 None => {
                     let problem = "the body is longer than its content-length";
-                    return Ok(Some(self.malformed(slot, problem, out)));
+                    return Ok(Some(self.refuse(slot, problem, out)));
                 }
             }
         }
@@ -187,7 +184,7 @@ impl State {
         let request = &self.streams[slot];
         let status = request.status;
         if request.body_left.is_some_and(|left| left > 0) {
-            return self.malformed(slot, "the body is shorter than its content-length", out);
+            return self.refuse(slot, "the body is shorter than its content-length", out);
         }
         self.finish(slot, out);
         Event::Whole { slot, status }
@@ -205,12 +202,7 @@ impl State {
     }
 
     #[cold]
-    fn malformed(
-        &mut self,
-        slot: usize,
-        problem: &'static str,
-        out: &mut Vec<u8>,
-    ) -> Event<'static> {
+    fn refuse(&mut self, slot: usize, problem: &'static str, out: &mut Vec<u8>) -> Event<'static> {
         let stream = self.streams.close(slot);
         frame::put_rst_stream(out, stream, ErrorCode::PROTOCOL_ERROR);
         Event::Failed {

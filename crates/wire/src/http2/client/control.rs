@@ -14,7 +14,7 @@ impl State {
         payload: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<Option<Event<'static>>, ConnectionError> {
-        if self.streams_max.is_none() && (head.kind != Kind::SETTINGS || head.has(ACK)) {
+        if self.streams_max.is_none() && (head.kind != Kind::SETTINGS || head.has_flag(ACK)) {
             return Err(broken(
                 ErrorCode::PROTOCOL_ERROR,
                 "the first frame is not SETTINGS",
@@ -33,7 +33,7 @@ impl State {
             }
             Kind::PING => {
                 let content = frame::ping(head, payload)?;
-                if !head.has(ACK) {
+                if !head.has_flag(ACK) {
                     frame::put_ping_ack(out, content);
                 }
             }
@@ -54,7 +54,7 @@ impl State {
     ) -> Result<Option<Event<'static>>, ConnectionError> {
         let settings = frame::settings(head, payload)?;
         self.flood.note()?;
-        if head.has(ACK) {
+        if head.has_flag(ACK) {
             return Ok(None);
         }
         let is_first = self.streams_max.is_none();

@@ -8,6 +8,9 @@ use crate::http2::{
     hpack::{Decoder, HpackError},
 };
 
+/// What a field counts above its two texts (RFC 9113, section 6.5.2).
+const FIELD_BYTES: usize = 32;
+
 /// The meaning of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Meaning {
@@ -71,14 +74,8 @@ impl AnswerHeads {
         let mut head = Collected::default();
         self.text.clear();
         let mut text = self.keeps_fields.then_some(&mut self.text);
-        let list_max_bytes = self.list_max_bytes;
-        let mut list_bytes = 0;
-        let take = |name: &[u8], value: &[u8]| {
-            list_bytes += name.len() + value.len() + 32;
-            if list_bytes <= list_max_bytes {
-                head.take(name, value, text.as_deref_mut());
-            }
-        };
+        head.list_left = self.list_max_bytes;
+        let take = |name: &[u8], value: &[u8]| head.take(name, value, text.as_deref_mut());
         let decoded = self.decoder.decode(block, take).map_err(compression)?;
         if decoded.list_bytes > self.list_max_bytes || decoded.fields > self.fields_max {
             head.problem = Some("the head is above the limit");
@@ -139,10 +136,19 @@ struct Collected {
     content_length: Option<u64>,
     has_regular: bool,
     problem: Option<&'static str>,
+    /// What is left of the limit on the list.
+    list_left: usize,
 }
 
 impl Collected {
+    /// Takes a field, unless the list is too long.
     fn take(&mut self, name: &[u8], value: &[u8], text: Option<&mut Vec<u8>>) {
+        let size = name.len() + value.len() + FIELD_BYTES;
+        let Some(left) = self.list_left.checked_sub(size) else {
+            self.list_left = 0;
+            return;
+        };
+        self.list_left = left;
         let result = if name.starts_with(b":") {
             self.take_pseudo(name, value)
         } else {

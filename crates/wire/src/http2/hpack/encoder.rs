@@ -197,18 +197,18 @@ mod tests {
     use super::*;
     use crate::http2::hpack::Decoder;
 
-    fn decoded(decoder: &mut Decoder, block: &[u8]) -> Vec<(String, String)> {
-        let mut fields = Vec::new();
+    fn fields(decoder: &mut Decoder, block: &[u8]) -> Vec<(String, String)> {
+        let mut all = Vec::new();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         decoder
-            .decode(block, |name, value| fields.push((text(name), text(value))))
+            .decode(block, |name, value| all.push((text(name), text(value))))
             .unwrap();
-        fields
+        all
     }
 
     #[test]
     fn blocks_are_decoded_to_what_was_encoded() {
-        let fields = [
+        let written = [
             (":method", "GET", Indexing::Added),
             (":path", "/readings/7", Indexing::Without),
             ("x-own", "\u{1}\u{ff}~~~~", Indexing::Added),
@@ -224,17 +224,17 @@ mod tests {
             for _ in 0..2 {
                 let mut block = Vec::new();
                 encoder.begin(&mut block);
-                for (name, value, indexing) in fields {
+                for (name, value, indexing) in written {
                     encoder.put(&mut block, name.as_bytes(), value.as_bytes(), indexing);
                 }
-                let at = encoder.put_plain(&mut block, b"x-key", b"0000");
-                block[at..at + 4].copy_from_slice(b"1234");
-                let mut expected: Vec<_> = fields
+                let start = encoder.put_plain(&mut block, b"x-key", b"0000");
+                block[start..start + 4].copy_from_slice(b"1234");
+                let mut expected: Vec<_> = written
                     .iter()
                     .map(|(name, value, _)| ((*name).to_owned(), (*value).to_owned()))
                     .collect();
                 expected.push(("x-key".to_owned(), "1234".to_owned()));
-                assert_eq!(decoded(&mut decoder, &block), expected);
+                assert_eq!(fields(&mut decoder, &block), expected);
                 lengths.push(block.len());
             }
         }

@@ -165,7 +165,7 @@ pub(super) fn encode(text: &[u8], out: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    fn decoded(coded: &[u8]) -> Result<Vec<u8>, HpackError> {
+    fn decode_all(coded: &[u8]) -> Result<Vec<u8>, HpackError> {
         let mut out = Vec::new();
         decode(coded, &mut out).map(|()| out)
     }
@@ -178,7 +178,7 @@ mod tests {
             encode(text.as_bytes(), &mut out);
             assert_eq!(out, coded, "{text}");
             assert_eq!(coded_length(text.as_bytes()), coded.len());
-            assert_eq!(decoded(coded), Ok(text.as_bytes().to_vec()));
+            assert_eq!(decode_all(coded), Ok(text.as_bytes().to_vec()));
         };
         check("", &[]);
         check(
@@ -193,19 +193,19 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_is_coded_and_decoded() {
+    fn every_byte_is_coded_and_decode_all() {
         let all: Vec<u8> = (0..=255).collect();
         for length in 0..all.len() {
             let mut coded = Vec::new();
             encode(&all[..length], &mut coded);
-            assert_eq!(decoded(&coded), Ok(all[..length].to_vec()));
+            assert_eq!(decode_all(&coded), Ok(all[..length].to_vec()));
         }
     }
 
     #[test]
     fn padding_is_short_and_of_ones() {
         let check =
-            |coded: &[u8]| assert_eq!(decoded(coded), Err(HpackError::Huffman), "{coded:x?}");
+            |coded: &[u8]| assert_eq!(decode_all(coded), Err(HpackError::Huffman), "{coded:x?}");
         // `0` has the code 00000.
         check(&[0b0000_0000]);
         check(&[0b0000_0110]);
@@ -214,6 +214,6 @@ mod tests {
         // The end of the string, and a byte after it.
         check(&[0xff, 0xff, 0xff, 0xff]);
         check(&[0xff, 0xff, 0xff, 0xfc, 0x07]);
-        assert_eq!(decoded(&[0b0000_0111]), Ok(b"0".to_vec()));
+        assert_eq!(decode_all(&[0b0000_0111]), Ok(b"0".to_vec()));
     }
 }

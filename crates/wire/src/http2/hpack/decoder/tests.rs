@@ -1,3 +1,5 @@
+//! The examples of RFC 7541, and blocks that are no blocks.
+
 use super::*;
 
 fn fields(decoder: &mut Decoder, block: &[u8]) -> Result<Vec<String>, HpackError> {

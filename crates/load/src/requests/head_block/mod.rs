@@ -90,13 +90,7 @@ impl<'a> HeadParts<'a> {
     /// The header lines, each with its end.
     #[inline]
     pub(crate) fn each_line(self) -> impl Iterator<Item = &'a [u8]> {
-        let mut rest = self.lines;
-        std::iter::from_fn(move || {
-            let end = memchr::memchr(b'\n', rest)?;
-            let (line, after) = rest.split_at(end + 1);
-            rest = after;
-            Some(line)
-        })
+        Lines(self.lines)
     }
 
     /// The line that names the host.
@@ -104,6 +98,21 @@ impl<'a> HeadParts<'a> {
     pub(crate) fn host_line(self) -> Result<&'a [u8], RequestError> {
         let mut lines = self.each_line();
         lines.find(|line| is_host(line)).ok_or(RequestError::NoHost)
+    }
+}
+
+/// Lines, each with its end.
+struct Lines<'a>(&'a [u8]);
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = &'a [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let end = memchr::memchr(b'\n', self.0)?;
+        let (line, rest) = self.0.split_at(end + 1);
+        self.0 = rest;
+        Some(line)
     }
 }
 
@@ -302,7 +311,11 @@ impl HeadTranslator {
 /// Where the code of a line is kept.
 #[inline]
 fn place(line: &[u8]) -> usize {
-    let byte = |from_end: usize| line.len().checked_sub(from_end).map_or(0, |at| line[at]);
+    let byte = |from_end: usize| {
+        line.len()
+            .checked_sub(from_end)
+            .map_or(0, |place| line[place])
+    };
     let mixed = line.len() * 7 + usize::from(line[0]) * 5 + usize::from(byte(3)) * 3;
     (mixed + usize::from(byte(4))) % KEPT_LINES
 }

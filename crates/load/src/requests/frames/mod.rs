@@ -22,8 +22,8 @@ const STREAM_AT: usize = 5;
 pub(crate) struct PreparedFrames {
     /// `None`: it has no such form, and is translated each time.
     requests: Vec<Option<Frames>>,
-    /// The header lines that all requests have in common, in one order.
-    common: Vec<Vec<u8>>,
+    /// The header lines that all requests have, in one order.
+    shared: Vec<Vec<u8>>,
     /// The server's table after the first request.
     encoder: Encoder,
 }
@@ -41,19 +41,19 @@ pub(crate) struct Frames {
 impl PreparedFrames {
     /// For requests that were checked.
     pub(crate) fn new(requests: &[Prepared], is_tls: bool) -> Result<Self, RequestError> {
-        let common = common_lines(requests);
+        let shared = shared_lines(requests);
         let mut encoder = Encoder::default();
         let first = requests.first().map_or(&[][..], |request| &request.bytes);
         HeadTranslator::new(is_tls).translate(
             &mut encoder,
             first,
-            Indexed::Lines(&common),
+            Indexed::Lines(&shared),
             &mut Vec::new(),
         )?;
-        let frames = |request| frames(request, &encoder, &common, is_tls);
+        let frames = |request| frames(request, &encoder, &shared, is_tls);
         Ok(Self {
             requests: requests.iter().map(frames).collect(),
-            common,
+            shared,
             encoder,
         })
     }
@@ -64,8 +64,8 @@ impl PreparedFrames {
     }
 
     /// What goes into the server's table with the first request.
-    pub(crate) fn indexed(&self) -> Indexed<'_> {
-        Indexed::Lines(&self.common)
+    pub(crate) fn indexed_lines(&self) -> Indexed<'_> {
+        Indexed::Lines(&self.shared)
     }
 
     /// Whether the frames can be sent where this encoder has written.
@@ -78,27 +78,27 @@ impl Frames {
     /// Writes the number of the stream into frames that were copied.
     #[inline]
     pub(crate) fn number(&self, copied: &mut [u8], stream: u32) {
-        for &at in &self.streams {
-            copied[at..at + 4].copy_from_slice(&stream.to_be_bytes());
+        for &place in &self.streams {
+            copied[place..place + 4].copy_from_slice(&stream.to_be_bytes());
         }
     }
 }
 
 /// Header lines without slots that all requests have, if they have them in the same order.
-fn common_lines(requests: &[Prepared]) -> Vec<Vec<u8>> {
+fn shared_lines(requests: &[Prepared]) -> Vec<Vec<u8>> {
     let mut all = requests.iter().map(fixed_lines);
-    let mut common = all.next().unwrap_or_default();
+    let mut shared = all.next().unwrap_or_default();
     for lines in all {
-        common.retain(|line| lines.contains(line));
-        let mut places = common
+        shared.retain(|line| lines.contains(line));
+        let mut places = shared
             .iter()
             .filter_map(|line| lines.iter().position(|other| other == line));
         if !places.by_ref().is_sorted() {
             return Vec::new();
         }
     }
-    common.retain(|line| !line.to_ascii_lowercase().starts_with(b"content-length:"));
-    common
+    shared.retain(|line| !line.to_ascii_lowercase().starts_with(b"content-length:"));
+    shared
 }
 
 /// The header lines of a request that have no slot.
@@ -135,7 +135,7 @@ fn slots_in(request: &Prepared, part: &[u8]) -> Vec<Slot> {
 fn frames(
     request: &Prepared,
     encoder: &Encoder,
-    common: &[Vec<u8>],
+    shared: &[Vec<u8>],
     is_tls: bool,
 ) -> Option<Frames> {
     let before = encoder.changes();
@@ -159,7 +159,7 @@ fn frames(
     let host = parts.host_line().ok()?;
     let others = parts.each_line().filter(|line| !std::ptr::eq(*line, host));
     for line in std::iter::once(host).chain(others) {
-        made.put_line(request, line, &mut encoder, common)?;
+        made.put_line(request, line, &mut encoder, shared)?;
     }
     let block_bytes = made.bytes.len() - HEAD_BYTES;
     if block_bytes > PAYLOAD_MIN_BYTES {
@@ -175,14 +175,14 @@ fn frames(
 }
 
 impl Frames {
-    /// Notes slots of a text that was written at `at`.
-    fn note_slots(&mut self, slots: &[Slot], at: usize, length: usize) -> Option<()> {
+    /// Notes slots of a text that was written at `start`.
+    fn note_slots(&mut self, slots: &[Slot], start: usize, length: usize) -> Option<()> {
         for slot in slots {
             if slot.at + slot.stamp.length() > length {
                 return None;
             }
             self.slots.push(Slot {
-                at: at + slot.at,
+                at: start + slot.at,
                 stamp: slot.stamp,
             });
         }
@@ -194,7 +194,7 @@ impl Frames {
         request: &Prepared,
         line: &[u8],
         encoder: &mut Encoder,
-        common: &[Vec<u8>],
+        shared: &[Vec<u8>],
     ) -> Option<()> {
         let (name, value) = name_and_value(line)?;
         let name = match name.eq_ignore_ascii_case(b"host") {
@@ -205,12 +205,12 @@ impl Frames {
         let Some(name) = name else {
             return slots.is_empty().then_some(());
         };
-        if common.iter().any(|other| other == line) {
+        if shared.iter().any(|other| other == line) {
             encoder.put(&mut self.bytes, &name, value, Indexing::Added);
             return Some(());
         }
-        let at = encoder.put_plain(&mut self.bytes, &name, value);
-        self.note_slots(&slots, at, value.len())
+        let start = encoder.put_plain(&mut self.bytes, &name, value);
+        self.note_slots(&slots, start, value.len())
     }
 
     /// Appends the body as DATA frames that cut no slot.
@@ -227,14 +227,14 @@ impl Frames {
             let flags = if end == body.len() { END_STREAM } else { 0 };
             self.streams.push(self.bytes.len() + STREAM_AT);
             put_head(&mut self.bytes, Kind::DATA, flags, 0, end - start);
-            let at = self.bytes.len();
+            let written = self.bytes.len();
             self.bytes.extend_from_slice(&body[start..end]);
             for slot in slots.iter().filter(|slot| (start..end).contains(&slot.at)) {
                 let moved = Slot {
                     at: slot.at - start,
                     stamp: slot.stamp,
                 };
-                self.note_slots(&[moved], at, end - start)?;
+                self.note_slots(&[moved], written, end - start)?;
             }
             start = end;
         }
