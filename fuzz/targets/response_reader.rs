@@ -6,10 +6,7 @@
 use std::mem::{Discriminant, discriminant};
 
 use libfuzzer_sys::{Corpus, fuzz_target};
-use waggle_load::{
-    Heads, ReadLimits,
-    reader::{Answer, AtClose, Event, ReadError, Reader},
-};
+use waggle_wire::http1::answer::{Answer, AtClose, Event, Heads, ReadError, ReadLimits, Reader};
 
 const LIMITS: ReadLimits = ReadLimits {
     head_max_bytes: 512,

@@ -52,10 +52,6 @@ pub use job::{
     share::{Share, shares},
 };
 pub use pacing::past_due_times::DueTimes;
-pub use protocol::http1::{
-    head::{Heads, ReadLimits},
-    reader,
-};
 pub use random::zipf::Zipf;
 pub use recording::{
     examples::one_line,

@@ -8,6 +8,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use waggle_spec::{LoadModel, LoadStage, Protocol};
+use waggle_wire::http1::answer::ReadLimits;
 
 use crate::{
     inspection::Inspect,
@@ -107,6 +108,16 @@ pub struct Limits {
     pub finish: Duration,
     /// Most of an answer's body that is kept, for steps of a scenario that check or capture by it.
     pub body_kept_max_bytes: usize,
+}
+
+impl From<&Limits> for ReadLimits {
+    fn from(limits: &Limits) -> Self {
+        Self {
+            head_max_bytes: limits.head_max_bytes,
+            head_max_fields: limits.head_max_fields,
+            body_max_bytes: limits.body_max_bytes,
+        }
+    }
 }
 
 impl Default for Limits {

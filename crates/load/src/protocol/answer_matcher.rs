@@ -1,6 +1,7 @@
 //! Whether an answer is as expected. Bodies are matched piece by piece and never kept.
 
-use super::http1::reader::Answer;
+use waggle_wire::http1::answer::Answer;
+
 use crate::{
     failure::Failure,
     requests::expect::{BodyCheck, Expect, MAX_BODY_TEXTS},

@@ -13,9 +13,9 @@ use rustix::{
     net::{RecvFlags, SendFlags, SocketFlags, SocketType},
 };
 
-use super::{
-    answer_state::AnswerState, flight::Flight, http1::reader::Reader, stack::ProtocolStack,
-};
+use waggle_wire::http1::answer::Reader;
+
+use super::{answer_state::AnswerState, flight::Flight, stack::ProtocolStack};
 use crate::{job::partition::Route, machine::source_address};
 
 /// Buffer for unsent bytes that a connection keeps after they were sent; a larger one is freed.

@@ -2,6 +2,8 @@
 
 use std::cell::OnceCell;
 
+use waggle_wire::http1::answer::Answer;
+
 use super::{
     answer_checks::AnswerView,
     cookies::Jar,
@@ -13,7 +15,7 @@ use super::{
 use crate::{
     failure::Failure,
     machine::clock::NS_PER_S,
-    protocol::{answer_matcher::BodyMatch, answer_state::headers, http1::reader::Answer},
+    protocol::{answer_matcher::BodyMatch, answer_state::headers},
     random::stream::RandomStream,
     recording::recorder::Instants,
     scenario::{

@@ -1,18 +1,14 @@
 //! Receiving: reads answers from bytes and records each with its three instants.
 
+use waggle_wire::http1::answer::{AtClose, Event, quote};
+
 use super::{
     Worker,
     judge::{Begun, Complete, Judge, Place, note},
 };
 use crate::{
     failure::{Failure, HandshakeFailure},
-    protocol::{
-        connection::{Phase, Received},
-        http1::{
-            head::diagnosis::quote,
-            reader::{AtClose, Event},
-        },
-    },
+    protocol::connection::{Phase, Received},
     recording::examples::Examples,
 };
 

@@ -1,17 +1,14 @@
 //! Judges answers: by the expectation and the inspection of requests, or by the steps of sessions. The parts of a worker that this needs,
 //! borrowed apart from its connections.
 
+use waggle_wire::http1::answer::{Answer, ReadError};
+
 use crate::{
     failure::Failure,
     inspection::Inspector,
     machine::clock::Clock,
     pacing::pacer::Pacer,
-    protocol::{
-        answer_matcher::AnswerMatcher,
-        answer_state::AnswerState,
-        flight::Flight,
-        http1::reader::{Answer, ReadError},
-    },
+    protocol::{answer_matcher::AnswerMatcher, answer_state::AnswerState, flight::Flight},
     recording::{
         examples::{Examples, answer_text},
         outcome::Example,

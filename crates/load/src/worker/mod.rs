@@ -26,10 +26,6 @@ use crate::{
     protocol::{
         answer_matcher::AnswerMatcher,
         connection::{Connection, Phase},
-        http1::{
-            head::{Heads, ReadLimits},
-            reader::Reader,
-        },
         http2::StreamSettings,
         stack::ProtocolStacks,
     },
@@ -62,6 +58,7 @@ use rustix::{
     event::epoll::{self, Event, EventFlags},
     fd::OwnedFd,
 };
+use waggle_wire::http1::answer::{Heads, ReadLimits, Reader};
 
 /// Events taken from the kernel at a time.
 const EVENTS_MAX: usize = 1_024;

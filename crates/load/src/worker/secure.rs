@@ -1,6 +1,7 @@
 //! What is different with TLS, HTTP/2 or both: handshakes, and decryption of received bytes.
 
 use rustix::event::epoll::EventFlags;
+use waggle_wire::http1::answer::AtClose;
 
 use super::{
     Worker,
@@ -8,10 +9,7 @@ use super::{
 };
 use crate::{
     failure::{Failure, HandshakeFailure},
-    protocol::{
-        connection::{Phase, Received, Sent},
-        http1::reader::AtClose,
-    },
+    protocol::connection::{Phase, Received, Sent},
     transport::tls::session::Opened,
 };
 

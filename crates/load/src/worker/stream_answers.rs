@@ -1,15 +1,12 @@
 //! What becomes of the requests on the streams of a connection, from the events in its bytes.
 
-use waggle_wire::http2::client::{Event, Why};
+use waggle_wire::{
+    http1::answer::{Answer, ReadError},
+    http2::client::{Event, Why},
+};
 
 use super::judge::{Begun, Complete, Failed, Judge, Place};
-use crate::{
-    failure::Failure,
-    protocol::{
-        http1::reader::{Answer, ReadError},
-        http2::Session,
-    },
-};
+use crate::{failure::Failure, protocol::http2::Session};
 
 pub(super) struct StreamAnswers<'w> {
     pub(super) judge: Judge<'w>,

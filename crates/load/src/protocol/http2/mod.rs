@@ -8,7 +8,9 @@ use waggle_wire::http2::{
     frame::{END_HEADERS, END_STREAM, Kind, PAYLOAD_MIN_BYTES, put_head},
 };
 
-use super::{answer_state::AnswerState, flight::Flight, http1::head::ReadLimits};
+use waggle_wire::http1::answer::ReadLimits;
+
+use super::{answer_state::AnswerState, flight::Flight};
 use crate::requests::{
     frames::PreparedFrames,
     head_block::{HeadTranslator, Indexed, RequestError},

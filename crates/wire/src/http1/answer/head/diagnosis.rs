@@ -40,7 +40,7 @@ pub(super) fn line_of(head: &[u8], part: &[u8]) -> usize {
 }
 
 /// Bytes as they are shown in a message.
-pub(crate) fn quote(bytes: &[u8]) -> String {
+pub fn quote(bytes: &[u8]) -> String {
     let cut = &bytes[..bytes.len().min(SHOWN_MAX_BYTES)];
     let more = if cut.len() < bytes.len() { "…" } else { "" };
     format!("`{}{more}`", cut.escape_ascii())

@@ -5,7 +5,6 @@ use std::mem::{Discriminant, discriminant};
 use proptest::prelude::*;
 
 use super::*;
-use crate::protocol::http1::head::ReadLimits;
 
 const LIMITS: ReadLimits = ReadLimits {
     head_max_bytes: 100,
@@ -345,7 +344,11 @@ fn limits_hold() {
 
 #[test]
 fn large_heads_are_read_within_the_limits_of_a_load() {
-    let limits = crate::job::Limits::default();
+    let limits = ReadLimits {
+        head_max_bytes: 64 * 1024,
+        head_max_fields: 1_000,
+        body_max_bytes: u64::MAX,
+    };
     let mut heads = Heads::new(ReadLimits {
         head_max_bytes: limits.head_max_bytes,
         head_max_fields: limits.head_max_fields,

@@ -3,12 +3,11 @@
 //! Parsing is `httparse`'s. A server mostly repeats the same head, so the last one is cached with its meaning and compared before
 //! anything is parsed.
 
-pub(crate) mod diagnosis;
+pub(super) mod diagnosis;
 
 use std::mem::MaybeUninit;
 
-use super::reader::ReadError;
-use crate::job::Limits;
+use super::ReadError;
 use diagnosis::{diagnose, line_of, quote};
 
 /// Header lines for which there is room on the stack; a head with more takes an allocation.
@@ -21,16 +20,6 @@ pub struct ReadLimits {
     /// Most header lines.
     pub head_max_fields: usize,
     pub body_max_bytes: u64,
-}
-
-impl From<&Limits> for ReadLimits {
-    fn from(limits: &Limits) -> Self {
-        Self {
-            head_max_bytes: limits.head_max_bytes,
-            head_max_fields: limits.head_max_fields,
-            body_max_bytes: limits.body_max_bytes,
-        }
-    }
 }
 
 /// Reads heads for any number of connections.

@@ -1,8 +1,8 @@
 //! The chunked transfer coding (RFC 9112, section 7.1): where its data bytes are and where it ends.
 
 use super::{
+    ReadError,
     head::{ReadLimits, diagnosis::quote},
-    reader::ReadError,
 };
 
 /// Sixteen hexadecimal digits are all that a 64-bit size can have.

@@ -3,10 +3,12 @@
 //! Body bytes are passed on and never kept, so an answer may be longer than memory. Only an incomplete head is kept, up to its
 //! limit. The one thing it knows of the request is whether it was a HEAD.
 
-use super::{
-    chunked::Chunked,
-    head::{Framing, Head, Heads},
-};
+mod chunked;
+mod head;
+
+use chunked::Chunked;
+use head::{Framing, Head};
+pub use head::{Heads, ReadLimits, diagnosis::quote};
 
 /// An event found in the bytes.
 #[derive(Debug, PartialEq, Eq)]
@@ -57,7 +59,7 @@ pub enum AtClose {
 /// Reads the answers of one connection, one after the other.
 #[derive(Debug, Default)]
 pub struct Reader {
-    state: RequestOutcome,
+    state: Position,
     answer: Option<Answer>,
     /// The beginning of an incomplete head.
     partial: Vec<u8>,
@@ -66,7 +68,7 @@ pub struct Reader {
 }
 
 #[derive(Debug, Default)]
-enum RequestOutcome {
+enum Position {
     #[default]
     Head,
     /// This many bytes of the body are missing.
@@ -129,13 +131,16 @@ impl Reader {
 
     /// The same; the caller knows at compile time whether heads are kept.
     #[inline]
-    pub(crate) fn next_keeping<'a, const KEEPING: bool>(
+    ///
+    /// # Errors
+    /// As [`Self::next`].
+    pub fn next_keeping<'a, const KEEPING: bool>(
         &mut self,
         heads: &mut Heads,
         input: &mut &'a [u8],
         is_head: bool,
     ) -> Result<Option<Event<'a>>, ReadError> {
-        if matches!(self.state, RequestOutcome::Head) {
+        if matches!(self.state, Position::Head) {
             let Some(head) = heads.read(&mut self.partial, input)? else {
                 return Ok(None);
             };
@@ -152,8 +157,8 @@ impl Reader {
     /// The connection has ended: what this means for the answer being read.
     pub fn close(&mut self) -> AtClose {
         match (&self.state, self.answer) {
-            (RequestOutcome::UntilClose(_), Some(answer)) => AtClose::Whole(answer),
-            (RequestOutcome::Head, _) if self.partial.is_empty() => AtClose::Between,
+            (Position::UntilClose(_), Some(answer)) => AtClose::Whole(answer),
+            (Position::Head, _) if self.partial.is_empty() => AtClose::Between,
             _ => AtClose::Cut,
         }
     }
@@ -181,9 +186,9 @@ impl Reader {
             Framing::Length(length) if length > heads.limits().body_max_bytes => {
                 return Err(ReadError::BodyTooLong(heads.limits().body_max_bytes));
             }
-            Framing::Length(length) => RequestOutcome::Length(length),
-            Framing::Chunked => RequestOutcome::Chunks(Chunked::default()),
-            Framing::UntilClose => RequestOutcome::UntilClose(0),
+            Framing::Length(length) => Position::Length(length),
+            Framing::Chunked => Position::Chunks(Chunked::default()),
+            Framing::UntilClose => Position::UntilClose(0),
         };
         self.answer = Some(answer);
         Ok(None)
@@ -198,15 +203,15 @@ impl Reader {
     ) -> Result<Option<Event<'a>>, ReadError> {
         let limits = heads.limits();
         match &mut self.state {
-            RequestOutcome::Length(0) => Ok(self.complete_answer()),
-            RequestOutcome::Length(left) => {
+            Position::Length(0) => Ok(self.complete_answer()),
+            Position::Length(left) => {
                 let length = usize::try_from(*left)
                     .unwrap_or(usize::MAX)
                     .min(input.len());
                 *left -= length as u64;
                 Ok(piece(input, length))
             }
-            RequestOutcome::UntilClose(seen) => {
+            Position::UntilClose(seen) => {
                 *seen += input.len() as u64;
                 if *seen > limits.body_max_bytes {
                     return Err(ReadError::BodyTooLong(limits.body_max_bytes));
@@ -214,20 +219,20 @@ impl Reader {
                 let length = input.len();
                 Ok(piece(input, length))
             }
-            RequestOutcome::Chunks(chunked) => {
+            Position::Chunks(chunked) => {
                 let length = chunked.next(limits, input)?;
                 if chunked.is_whole() {
                     return Ok(self.complete_answer());
                 }
                 Ok(piece(input, length))
             }
-            RequestOutcome::Head => Ok(None),
+            Position::Head => Ok(None),
         }
     }
 
     #[inline]
     fn complete_answer<'a>(&mut self) -> Option<Event<'a>> {
-        self.state = RequestOutcome::Head;
+        self.state = Position::Head;
         self.answer.take().map(Event::Whole)
     }
 }
