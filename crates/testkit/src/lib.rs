@@ -2,7 +2,7 @@
 //! stopped when their guards are dropped.
 //!
 //! - [`http::Server`] answers by a function of each request, with or without TLS; [`Listener`] hands out raw connections.
-//! - `streams::StreamServer` does the same over HTTP/2.
+//! - `streams::StreamServer` does the same over HTTP/2; [`frames::FrameServer`] sends raw frames, also invalid ones.
 //! - [`http::Connection`] sends the given bytes and reads answers.
 //! - [`wait_until`] and [`wait_for`] wait for other threads and processes, [`Lines`] for output of a child.
 //! - [`check_page`] compares a generated page of the documentation with the one on disk.
@@ -21,6 +21,7 @@
 pub mod cluster;
 #[cfg(feature = "faults")]
 pub mod faults;
+pub mod frames;
 mod golden;
 pub mod http;
 mod lines;

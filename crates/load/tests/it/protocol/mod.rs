@@ -2,6 +2,7 @@
 
 mod answers;
 mod foreign;
+mod hostile;
 mod http2;
 mod idle;
 mod inspection;

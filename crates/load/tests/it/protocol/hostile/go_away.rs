@@ -1,0 +1,171 @@
+//! GOAWAY: requests that the server has not processed go over the next connection, and nothing is lost (RFC 9113, section 6.8).
+
+use std::{
+    collections::BTreeMap,
+    ops::RangeInclusive,
+    sync::{Arc, Mutex},
+};
+
+use waggle_load::{Failure, RequestOutcome, key_of};
+use waggle_testkit::frames::{
+    FrameServer, FrameSocket, Request,
+    block::STATUS_200,
+    frame::{ENHANCE_YOUR_CALM, NO_ERROR, go_away, headers, settings},
+};
+
+use super::{Counted, await_close, hostile_job, keyed_put, ok};
+use crate::support::{requests, run};
+
+const REQUESTS: u64 = 200;
+const IN_FLIGHT: usize = 8;
+/// The largest stream number.
+const LAST_STREAM: u32 = (1 << 31) - 1;
+
+/// The bodies of the requests that were answered, and how often.
+#[derive(Debug, Clone, Default)]
+struct Processed(Arc<Mutex<BTreeMap<Vec<u8>, u64>>>);
+
+impl Processed {
+    fn answer(&self, socket: &mut FrameSocket, request: &Request) {
+        *self
+            .0
+            .lock()
+            .unwrap()
+            .entry(request.body.clone())
+            .or_default() += 1;
+        socket.finish_stream(request.stream, &ok(request.stream));
+    }
+
+    fn answer_all(&self, socket: &mut FrameSocket, requests: &[Request]) {
+        for request in requests {
+            self.answer(socket, request);
+        }
+    }
+}
+
+/// Each of the first `leaving` connections waits for eight requests and then does `leave`; later ones answer everything. Every
+/// request succeeds, was answered once, and is counted once.
+fn check(
+    leaving: u64,
+    resent: RangeInclusive<u64>,
+    leave: impl Fn(&mut FrameSocket, &[Request], &Processed) + Send + Sync + 'static,
+) {
+    let processed = Processed::default();
+    let theirs = processed.clone();
+    let server = FrameServer::start(move |socket| {
+        socket.send_settings(&[]);
+        if socket.connection < leaving {
+            let requests = socket.next_requests(IN_FLIGHT);
+            assert_eq!(requests.len(), IN_FLIGHT, "the client has closed early");
+            return leave(socket, &requests, &theirs);
+        }
+        while let Some(request) = socket.next_request() {
+            theirs.answer(socket, &request);
+        }
+    });
+    let mut job = hostile_job(&server, IN_FLIGHT);
+    job.max_requests = Some(REQUESTS);
+    *requests(&mut job) = vec![keyed_put()];
+    let ended = run(job);
+    let counted = Counted::new(&ended);
+    assert_eq!(
+        (counted.sent, counted.succeeded, &counted.failures),
+        (REQUESTS, REQUESTS, &Vec::new())
+    );
+    assert_eq!(ended.other_failures(), []);
+    assert_eq!(counted.connects, leaving + 1);
+    assert!(resent.contains(&counted.resent), "{counted:?}");
+    let log = server.finish();
+    assert_eq!(log.requests.len() as u64, REQUESTS + counted.resent);
+    let processed = processed.0.lock().unwrap();
+    assert_eq!(processed.len() as u64, REQUESTS);
+    let account = &ended.outcome.request_outcomes[0];
+    assert_eq!(account.sent_count(), REQUESTS);
+    for index in 0..REQUESTS {
+        assert_eq!(account.state(index), Some(RequestOutcome::Accepted));
+        let key = key_of(0, index).to_string().into_bytes();
+        assert_eq!(processed.get(&key), Some(&1), "request {index}");
+    }
+}
+
+#[test]
+fn nothing_is_sent_again_if_everything_was_processed() {
+    check(1, 0..=0, |socket, requests, processed| {
+        socket.send(&go_away(requests[7].stream, NO_ERROR));
+        processed.answer_all(socket, requests);
+    });
+}
+
+#[test]
+fn a_server_that_goes_away_at_once_is_tried_again() {
+    let server = FrameServer::start(|socket| {
+        if socket.connection == 0 {
+            socket.send(&[settings(&[]), go_away(0, NO_ERROR)].concat());
+            return await_close(socket);
+        }
+        socket.send_settings(&[]);
+        super::serve_ok(socket);
+    });
+    let ended = run(hostile_job(&server, IN_FLIGHT));
+    let counted = Counted::new(&ended);
+    assert_eq!(
+        (counted.sent, counted.succeeded, counted.connects),
+        (super::REQUESTS, super::REQUESTS, 2)
+    );
+}
+
+/// The first connection waits for eight requests and then does `leave`: how those count.
+fn check_lost(
+    failure: Failure,
+    leave: impl Fn(&mut FrameSocket, &[Request]) + Send + Sync + 'static,
+) {
+    let server = FrameServer::start(move |socket| {
+        socket.send_settings(&[]);
+        if socket.connection == 0 {
+            let requests = socket.next_requests(IN_FLIGHT);
+            return leave(socket, &requests);
+        }
+        super::serve_ok(socket);
+    });
+    let ended = run(hostile_job(&server, IN_FLIGHT));
+    let right = Counted {
+        connects: 2,
+        ..Counted::on_one_connection(super::REQUESTS, &[(failure, IN_FLIGHT as u64)])
+    };
+    assert_eq!(Counted::new(&ended), right);
+    server.finish();
+}
+
+#[test]
+fn requests_are_lost_if_the_server_blames_the_client() {
+    check_lost(Failure::Protocol, |socket, requests| {
+        socket.send(&go_away(requests[3].stream, ENHANCE_YOUR_CALM));
+    });
+    check_lost(Failure::Protocol, |socket, _| {
+        socket.send(&go_away(LAST_STREAM, ENHANCE_YOUR_CALM));
+    });
+}
+
+#[test]
+fn requests_are_lost_if_a_server_that_goes_away_closes_before_their_answers() {
+    check_lost(Failure::Reset, |socket, requests| {
+        socket.send(&go_away(requests[7].stream, NO_ERROR));
+    });
+    check_lost(Failure::Reset, |socket, requests| {
+        socket.send(&go_away(LAST_STREAM, NO_ERROR));
+        socket.send(&headers(requests[0].stream, STATUS_200));
+    });
+}
+
+#[test]
+fn requests_are_lost_if_the_connection_is_closed_without_go_away() {
+    check_lost(Failure::Reset, |_, _| {});
+    check_lost(Failure::Reset, |socket, requests| {
+        socket.send(&headers(requests[2].stream, STATUS_200));
+    });
+    check_lost(Failure::Reset, |socket, requests| {
+        // In the middle of a frame.
+        let answer = ok(requests[2].stream);
+        socket.send(&answer[..answer.len() - 1]);
+    });
+}
