@@ -130,8 +130,24 @@ fn a_few_frames_between_answers_have_no_effect() {
     differences.check();
 }
 
+#[test]
+fn many_frames_between_answers_end_the_connection() {
+    let mut differences = Differences::default();
+    for (case, flood) in FLOODS {
+        check_many(&mut differences, case, NOTHING, flood);
+    }
+    differences.check();
+}
+
 const HEAD: FrameOf = |_, second| headers(second, STATUS_200);
 const EMPTY_DATA: FrameOf = |_, second| data(second, b"");
+
+#[test]
+fn a_few_empty_frames_of_an_answer_have_no_effect() {
+    let mut differences = Differences::default();
+    check_few(&mut differences, "empty DATA", HEAD, EMPTY_DATA);
+    differences.check();
+}
 
 #[test]
 fn many_empty_frames_of_an_answer_end_the_connection() {

@@ -11,9 +11,9 @@ use waggle_testkit::{
         block::{STATUS_200, added_field, field, indexed_field},
         frame::{
             ACK, DATA, ENABLE_PUSH, END_HEADERS, END_STREAM, FRAME_SIZE_ERROR, GOAWAY, HEADERS,
-            MAX_FRAME_SIZE, PADDED, PING, PRIORITY, PROTOCOL_ERROR, PUSH_PROMISE, SETTINGS,
-            WITH_PRIORITY, data, frame, headers, last_data, last_headers, ping, reset, settings,
-            window_update,
+            MAX_FRAME_SIZE, PADDED, PING, PRIORITY, PROTOCOL_ERROR, PUSH_PROMISE, RST_STREAM,
+            SETTINGS, WINDOW_UPDATE, WITH_PRIORITY, data, frame, headers, last_data, last_headers,
+            ping, reset, settings, window_update,
         },
     },
 };
@@ -43,6 +43,31 @@ fn frames_above_the_limit_end_the_connection() {
     check("a large unknown frame", |_| frame(0x42, 0, 0, &[0; 16_385]));
     check("the largest of all lengths", |_| {
         [[0xff; 9], [0; 9]].concat()
+    });
+    differences.check();
+}
+
+#[test]
+fn frames_of_a_wrong_size_end_the_connection() {
+    let mut differences = Differences::default();
+    let mut check = |case: &str, bytes: fn(u32) -> Vec<u8>| {
+        check_fatal(&mut differences, case, FRAME_SIZE_ERROR, bytes);
+    };
+    check("PING of 7 bytes", |_| frame(PING, 0, 0, &[0; 7]));
+    check("PING of 9 bytes", |_| frame(PING, 0, 0, &[0; 9]));
+    check("SETTINGS of 5 bytes", |_| frame(SETTINGS, 0, 0, &[0; 5]));
+    check("an ACK of SETTINGS with values", |_| {
+        frame(SETTINGS, ACK, 0, &[0, 3, 0, 0, 0, 1])
+    });
+    check("WINDOW_UPDATE of 3 bytes", |_| {
+        frame(WINDOW_UPDATE, 0, 0, &[0, 0, 1])
+    });
+    check("RST_STREAM of 5 bytes", |stream| {
+        frame(RST_STREAM, 0, stream, &[0; 5])
+    });
+    check("GOAWAY of 7 bytes", |_| frame(GOAWAY, 0, 0, &[0; 7]));
+    check("HEADERS without its priority", |stream| {
+        frame(HEADERS, END_HEADERS | WITH_PRIORITY, stream, &[0; 4])
     });
     differences.check();
 }
@@ -113,6 +138,15 @@ fn invalid_contents_of_frames_end_the_connection() {
     });
     check("frames above the largest limit", |_| {
         settings(&[(MAX_FRAME_SIZE, 1 << 24)])
+    });
+    differences.check();
+}
+
+#[test]
+fn a_server_cannot_enable_push() {
+    let mut differences = Differences::default();
+    check_fatal(&mut differences, "push", PROTOCOL_ERROR, |_| {
+        settings(&[(ENABLE_PUSH, 1)])
     });
     differences.check();
 }
@@ -351,6 +385,20 @@ fn a_server_of_another_protocol_is_refused() {
     check(&frame(SETTINGS, 0, 1, &[]));
     check(&frame(SETTINGS, 0, 0, &[0; 5]));
     check(&headers(1, STATUS_200));
+    differences.check();
+}
+
+#[test]
+fn a_server_that_does_not_begin_with_settings_is_refused() {
+    let mut differences = Differences::default();
+    let mut check = |bytes: &[u8]| {
+        check_no_http2(&mut differences, bytes, HandshakeFailure::NoProtocol);
+    };
+    check(&ping(1));
+    check(&[ping(1), settings(&[])].concat());
+    check(&frame(SETTINGS, ACK, 0, &[]));
+    check(&[window_update(0, 1), settings(&[])].concat());
+    check(&[frame(0x42, 0, 0, b"x"), settings(&[])].concat());
     differences.check();
 }
 

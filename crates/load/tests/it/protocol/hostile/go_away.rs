@@ -4,13 +4,14 @@ use std::{
     collections::BTreeMap,
     ops::RangeInclusive,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use waggle_load::{Failure, RequestOutcome, key_of};
 use waggle_testkit::frames::{
     FrameServer, FrameSocket, Request,
     block::STATUS_200,
-    frame::{ENHANCE_YOUR_CALM, NO_ERROR, go_away, headers, settings},
+    frame::{ENHANCE_YOUR_CALM, HEADERS, NO_ERROR, go_away, headers, last_data, settings},
 };
 
 use super::{Counted, await_close, hostile_job, keyed_put, ok};
@@ -89,11 +90,100 @@ fn check(
 }
 
 #[test]
+fn requests_above_the_last_stream_are_sent_again() {
+    check(1, 4..=4, |socket, requests, processed| {
+        socket.send(&go_away(requests[3].stream, NO_ERROR));
+        processed.answer_all(socket, &requests[..4]);
+    });
+}
+
+#[test]
+fn the_client_closes_a_connection_that_has_gone_away() {
+    check(1, 4..=4, |socket, requests, processed| {
+        socket.send(&go_away(requests[3].stream, NO_ERROR));
+        for request in requests[..4].iter().rev() {
+            processed.answer(socket, request);
+        }
+        await_close(socket);
+    });
+}
+
+#[test]
+fn every_request_is_sent_again_if_none_was_processed() {
+    check(1, 8..=8, |socket, _, _| {
+        socket.send(&go_away(0, NO_ERROR));
+        await_close(socket);
+    });
+}
+
+#[test]
 fn nothing_is_sent_again_if_everything_was_processed() {
     check(1, 0..=0, |socket, requests, processed| {
         socket.send(&go_away(requests[7].stream, NO_ERROR));
         processed.answer_all(socket, requests);
     });
+}
+
+#[test]
+fn a_graceful_shutdown_announces_itself_first() {
+    check(1, 2..=2, |socket, requests, processed| {
+        socket.send(&go_away(LAST_STREAM, NO_ERROR));
+        processed.answer_all(socket, &requests[..3]);
+        let frames = socket.synchronize(1);
+        assert!(
+            frames.iter().all(|frame| frame.kind != HEADERS),
+            "a stream was opened after GOAWAY"
+        );
+        socket.send(&go_away(requests[5].stream, NO_ERROR));
+        processed.answer_all(socket, &requests[3..6]);
+        await_close(socket);
+    });
+}
+
+#[test]
+fn answers_before_and_around_a_go_away_count() {
+    // Up to three requests may have followed the answers before GOAWAY.
+    check(1, 4..=7, |socket, requests, processed| {
+        processed.answer_all(socket, &requests[..2]);
+        processed.answer(socket, &requests[3]);
+        let stream = requests[2].stream;
+        socket.send(&headers(stream, STATUS_200));
+        socket.send(&go_away(requests[3].stream, NO_ERROR));
+        *processed
+            .0
+            .lock()
+            .unwrap()
+            .entry(requests[2].body.clone())
+            .or_default() += 1;
+        socket.finish_stream(stream, &last_data(stream, b"ok"));
+        while socket.next_request().is_some() {}
+    });
+}
+
+#[test]
+fn requests_are_sent_again_as_often_as_servers_go_away() {
+    check(10, 40..=40, |socket, requests, processed| {
+        socket.send(&go_away(requests[3].stream, NO_ERROR));
+        processed.answer_all(socket, &requests[..4]);
+    });
+}
+
+#[test]
+fn a_server_that_always_goes_away_does_not_keep_the_run() {
+    let server = FrameServer::start(|socket| {
+        socket.send_settings(&[]);
+        if socket.next_request().is_some() {
+            socket.send(&go_away(0, NO_ERROR));
+        }
+        await_close(socket);
+    });
+    let mut job = hostile_job(&server, IN_FLIGHT);
+    job.max_requests = Some(IN_FLIGHT as u64);
+    job.limits.request_timeout = Duration::from_millis(500);
+    *requests(&mut job) = vec![keyed_put()];
+    let ended = run(job);
+    ended.check_sums();
+    assert_eq!(ended.failures(), [(Failure::TimedOut, IN_FLIGHT as u64)]);
 }
 
 #[test]

@@ -5,8 +5,8 @@ use waggle_testkit::frames::{
     FrameServer, FrameSocket,
     block::{STATUS_200, added_field, field, indexed_field, integer, table_size},
     frame::{
-        CONTINUATION, END_HEADERS, END_STREAM, HEADERS, PROTOCOL_ERROR, data, frame, headers,
-        last_data, last_headers, ping, settings,
+        COMPRESSION_ERROR, CONTINUATION, END_HEADERS, END_STREAM, HEADERS, PROTOCOL_ERROR, data,
+        frame, headers, last_data, last_headers, ping, settings,
     },
 };
 
@@ -72,6 +72,19 @@ fn header_blocks_come_in_fragments() {
 }
 
 #[test]
+fn header_blocks_come_byte_by_byte() {
+    let mut differences = Differences::default();
+    for length in [1, 2, 3] {
+        let block = [STATUS_200, &field("x-name", "value")].concat();
+        let case = format!("fragments of {length} bytes");
+        check_answer(&mut differences, &case, Ok(()), move |stream| {
+            fragments(stream, &block, length)
+        });
+    }
+    differences.check();
+}
+
+#[test]
 fn nothing_comes_between_fragments() {
     let mut differences = Differences::default();
     let mut check = |case: &str, between: fn(u32) -> Vec<u8>| {
@@ -103,6 +116,49 @@ fn nothing_comes_between_fragments() {
     differences.check();
 }
 
+#[test]
+fn blocks_that_cannot_be_decoded_end_the_connection() {
+    let mut differences = Differences::default();
+    let mut check = |case: &str, rest: &[u8]| {
+        let block = [STATUS_200, rest].concat();
+        check_fatal(&mut differences, case, COMPRESSION_ERROR, move |stream| {
+            last_headers(stream, &block)
+        });
+    };
+    check("index 0", &[0x80]);
+    check("index beyond an empty table", &indexed_field(62));
+    check("a huge index", &indexed_field(1_000_000));
+    check("a name's index beyond the table", &[0x7f, 0x00, 0x01, b'x']);
+    check(
+        "an endless integer",
+        &[&[0xff][..], &[0x80; 40], &[0x01]].concat(),
+    );
+    check(
+        "an integer beyond 64 bits",
+        &[&[0xff][..], &[0xff; 12], &[0x7f]].concat(),
+    );
+    check("an index cut off", &[0xff]);
+    check("a literal without a value", &[0x00, 0x01, b'x']);
+    check("a name beyond the block", &[0x00, 0x05, b'x']);
+    check("a value beyond the block", &[0x00, 0x01, b'x', 0x05, b'y']);
+    // `0` is 00000: the rest of the byte must be ones (RFC 7541, section 5.2).
+    check(
+        "Huffman: padded with zeros",
+        &[0x00, 0x01, b'x', 0x81, 0x00],
+    );
+    check(
+        "Huffman: padded with a byte",
+        &[0x00, 0x01, b'x', 0x82, 0x07, 0xff],
+    );
+    check("Huffman: padding alone", &[0x00, 0x01, b'x', 0x81, 0xff]);
+    check(
+        "Huffman: its end",
+        &[0x00, 0x01, b'x', 0x84, 0xff, 0xff, 0xff, 0xff],
+    );
+    check("a table size after a field", &table_size(0));
+    differences.check();
+}
+
 /// The first answer makes the dynamic table this much larger than the client allows: the counts, and the client's error codes.
 fn run_with_table_above(above: u32) -> (Counted, Vec<u32>) {
     let server = FrameServer::start(move |socket| {
@@ -125,6 +181,15 @@ fn run_with_table_above(above: u32) -> (Counted, Vec<u32>) {
 fn the_dynamic_table_may_have_its_greatest_size() {
     let right = Counted::on_one_connection(REQUESTS, &[]);
     assert_eq!(run_with_table_above(0), (right, Vec::new()));
+}
+
+#[test]
+fn a_dynamic_table_above_its_limit_ends_the_connection() {
+    let right = Counted {
+        connects: 2,
+        ..Counted::on_one_connection(REQUESTS, &[(Failure::Protocol, 1)])
+    };
+    assert_eq!(run_with_table_above(1), (right, vec![COMPRESSION_ERROR]));
 }
 
 /// Answers one request after the other with these blocks, the last for all that follow; each must have its status.
@@ -235,6 +300,25 @@ fn a_head_above_the_limit_keeps_the_dynamic_table_right() {
     check_too_much("one long field", &field("x", &"y".repeat(8_000)));
     let many: Vec<u8> = (0..500).flat_map(|_| field("a", "")).collect();
     check_too_much("many fields", &many);
+}
+
+#[test]
+fn a_head_far_above_the_limit_fails_alone() {
+    // Each byte stands for 3,000.
+    let large = added_field("x", &"y".repeat(3_000));
+    let bomb = [large, indexed_field(62).repeat(10_000)].concat();
+    check_too_much("a bomb", &bomb);
+}
+
+#[test]
+fn a_head_above_the_limit_may_come_in_fragments() {
+    let mut differences = Differences::default();
+    let block = [STATUS_200, &field("x", &"y".repeat(20_000))].concat();
+    let right = Err(Failure::Malformed);
+    check_answer(&mut differences, "fragments", right, move |stream| {
+        fragments(stream, &block, 8_000)
+    });
+    differences.check();
 }
 
 /// The first connection sends fragments without end, until the client closes it.

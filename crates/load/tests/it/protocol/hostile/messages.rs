@@ -68,6 +68,34 @@ fn heads_with_fields_out_of_place_are_malformed() {
 }
 
 #[test]
+fn heads_with_an_invalid_status_are_malformed() {
+    let mut differences = Differences::default();
+    for status in ["20", "2000", "", "abc", "2x0", "+20", " 200"] {
+        let case = format!("status `{status}`");
+        check_head(&mut differences, &case, block(&[(":status", status)]));
+    }
+    differences.check();
+}
+
+#[test]
+fn heads_with_invalid_fields_are_malformed() {
+    let mut differences = Differences::default();
+    for name in [":path", ":other"] {
+        check_head(&mut differences, name, block_200(&[(name, "/")]));
+    }
+    let names = ["X-Upper", "", "x y", "x\u{0}", "x:y", "x\u{7f}", "é"];
+    for name in names {
+        let case = format!("name `{}`", name.escape_debug());
+        check_head(&mut differences, &case, block_200(&[(name, "1")]));
+    }
+    for value in ["a\r\nb: c", "a\nb", "a\rb", "a\u{0}b", " a", "a ", "\ta"] {
+        let case = format!("value `{}`", value.escape_debug());
+        check_head(&mut differences, &case, block_200(&[("x", value)]));
+    }
+    differences.check();
+}
+
+#[test]
 fn bodies_of_another_length_than_announced_are_malformed() {
     let mut differences = Differences::default();
     let mut check = |case: &str, lengths: &[(&str, &str)], body: &'static [u8]| {
@@ -252,6 +280,23 @@ fn trailers_that_break_a_rule_are_malformed() {
 }
 
 #[test]
+fn trailers_with_invalid_fields_are_malformed() {
+    let mut differences = Differences::default();
+    let cases = [
+        ("a status", STATUS_200.to_vec()),
+        ("an upper-case name", field("X", "y")),
+    ];
+    for (case, trailers) in cases {
+        check_malformed(&mut differences, case, move |stream| {
+            let body = data(stream, b"ok");
+            let end = last_headers(stream, &trailers);
+            [headers(stream, STATUS_200), body, end].concat()
+        });
+    }
+    differences.check();
+}
+
+#[test]
 fn informational_answers_come_first() {
     let informed = |status: &str, fields: &[(&str, &str)]| {
         [block(&[(":status", status)]), block(fields)].concat()
@@ -273,6 +318,24 @@ fn an_informational_answer_is_not_the_last() {
     let last = block(&[(":status", "103")]);
     check_malformed(&mut differences, "103 at the end", move |stream| {
         last_headers(stream, &last)
+    });
+    differences.check();
+}
+
+#[test]
+fn answers_in_a_wrong_order_are_malformed() {
+    let mut differences = Differences::default();
+    let early = block(&[(":status", "103")]);
+    check_malformed(&mut differences, "103 and DATA", move |stream| {
+        [headers(stream, &early), last_data(stream, b"ok")].concat()
+    });
+    check_malformed(&mut differences, "DATA first", |stream| {
+        last_data(stream, b"ok")
+    });
+    // RFC 9113, section 8.6: there is no other protocol to switch to.
+    let switching = block(&[(":status", "101")]);
+    check_malformed(&mut differences, "101", move |stream| {
+        [headers(stream, &switching), ok(stream)].concat()
     });
     differences.check();
 }

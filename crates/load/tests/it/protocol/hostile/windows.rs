@@ -5,7 +5,7 @@ use waggle_load::Failure;
 use waggle_testkit::frames::{
     FrameServer, FrameSocket, Refill,
     frame::{
-        DATA, FLOW_CONTROL_ERROR, Frame, HEADERS, INITIAL_WINDOW_SIZE, PROTOCOL_ERROR,
+        DATA, FLOW_CONTROL_ERROR, Frame, HEADERS, INITIAL_WINDOW_SIZE, PROTOCOL_ERROR, settings,
         window_update,
     },
 };
@@ -186,6 +186,11 @@ fn check_bad_updates(code: u32, increments: &'static [u32]) {
 }
 
 #[test]
+fn an_update_by_zero_ends_its_stream() {
+    check_bad_updates(PROTOCOL_ERROR, &[0]);
+}
+
+#[test]
 fn an_update_that_overflows_ends_its_stream() {
     check_bad_updates(FLOW_CONTROL_ERROR, &[WINDOW_MAX, 1]);
 }
@@ -199,4 +204,41 @@ fn invalid_windows_of_the_connection_end_it() {
     check("by 0", PROTOCOL_ERROR, window_update(0, 0));
     check("overflow", FLOW_CONTROL_ERROR, window_update(0, WINDOW_MAX));
     differences.check();
+}
+
+#[test]
+fn an_initial_window_above_the_limit_ends_the_connection() {
+    let mut differences = Differences::default();
+    check_fatal(&mut differences, "settings", FLOW_CONTROL_ERROR, |_| {
+        settings(&[(INITIAL_WINDOW_SIZE, WINDOW_MAX + 1)])
+    });
+    differences.check();
+}
+
+#[test]
+fn settings_that_overflow_a_window_end_the_connection() {
+    let server = FrameServer::start(|socket| {
+        if socket.connection > 0 {
+            socket.send_settings(&[]);
+            return serve_ok(socket);
+        }
+        socket.refill = Refill::Nothing;
+        socket.send_settings(&[(INITIAL_WINDOW_SIZE, 0)]);
+        let opened = socket.frames_until(|frame| frame.kind == HEADERS);
+        let Some(frame) = opened.last() else { return };
+        // The window of the connection ends before the body.
+        socket.grant(frame.stream, WINDOW_MAX);
+        read_bytes(socket, 65_535);
+        socket.send(&settings(&[(INITIAL_WINDOW_SIZE, 65_536)]));
+        await_close(socket);
+    });
+    let mut job = hostile_job(&server, 1);
+    *requests(&mut job) = vec![put(&body(100_000))];
+    let ended = run(job);
+    let right = Counted {
+        connects: 2,
+        ..Counted::on_one_connection(REQUESTS, &[(Failure::Protocol, 1)])
+    };
+    assert_eq!(Counted::new(&ended), right);
+    assert_eq!(errors(&server.finish()), [FLOW_CONTROL_ERROR]);
 }
