@@ -15,6 +15,7 @@ use crate::{
     http1::{self, Persistence},
     ingest::influx::{self, Protocol, refusal::Refusal},
     metrics::Call,
+    settings::Settings,
     shared::Shared,
 };
 
@@ -222,6 +223,12 @@ fn target_of_origin<'a>(head: &http1::Head<'a, '_>) -> Result<&'a str, Problem> 
         return Err(Problem::new(400, problem));
     }
     Ok(target)
+}
+
+/// Whether a POST to this target is a query for the database.
+pub(crate) fn is_passed_query(target: &str, settings: &Settings) -> bool {
+    let path = target.split('?').next().unwrap_or(target);
+    path == QUERY_PATH && settings.database.query_pass_through
 }
 
 /// The call of a target, for the counters.

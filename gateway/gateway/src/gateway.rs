@@ -19,10 +19,11 @@ use waggle_service::{admin, log};
 use crate::{
     answers::{answer::Canned, problem::Problem},
     calls,
-    clients::identity::{Gate, Identities, pages::Pages},
     clients::{
         admission::{Admission, NotAdmitted},
         client::Clients,
+        identity::{Gate, Identities, pages::Pages},
+        memory::MemoryMax,
     },
     connection,
     error::ServeError,
@@ -136,7 +137,9 @@ pub async fn serve(
 
 /// What decides who may send requests.
 fn gate(settings: &Settings) -> Result<Gate, ServeError> {
-    let identities = settings.clients.as_deref().map(Identities::open);
+    let memory_max = MemoryMax::new(settings);
+    let file = settings.clients.as_deref();
+    let identities = file.map(|file| Identities::open(file, memory_max));
     Ok(Gate {
         identities: identities.transpose()?.map(Arc::new),
         pages: Pages {

@@ -21,8 +21,7 @@ use crate::{
         form::{Form, Scratch},
         problem::Problem,
     },
-    clients::client::Client,
-    clients::identity::caller::Caller,
+    clients::{identity::caller::Caller, memory::Memory},
     http1::{self, Persistence},
     ingest::check_topic,
     log::latest::{Cursor, Reading},
@@ -209,7 +208,7 @@ pub(super) async fn read_latest(
                 after,
                 form,
             };
-            answer_page(&shared, &caller.client, page).await
+            answer_page(&shared, caller.memory(), page).await
         }
     }
 }
@@ -285,7 +284,7 @@ struct PageRequest {
 
 async fn answer_page(
     shared: &Arc<Shared>,
-    client: &Arc<Client>,
+    client: &Arc<Memory>,
     asked: PageRequest,
 ) -> Result<Response, Problem> {
     let PageRequest {

@@ -85,12 +85,11 @@ pub(super) async fn query(
 ) -> Result<Response, Problem> {
     let range_query = RangeQuery::parse(&uri, &shared)?;
     caller.check_read(&range_query.span.topic)?;
-    let client = caller.client;
     let (answer, memory) = match &shared.database {
-        Some(database) => range_query.ask(&shared, &client, database).await?,
+        Some(database) => range_query.ask(&shared, &caller, database).await?,
         None => {
             let bytes = range_query.max_bytes;
-            read(&shared, &client, bytes, move |means| {
+            read(&shared, &caller, bytes, move |means| {
                 range_query.answer(means)
             })
             .await?
@@ -144,18 +143,17 @@ pub(super) async fn pass_query(
     text: Bytes,
 ) -> Result<Response, Problem> {
     caller.check_read_all()?;
-    let client = caller.client;
     let database = shared.database.as_ref();
     let database = database.expect("--query-pass-through requires --influxdb-url");
     let content_type = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
     let language = language(content_type.unwrap_or_default())?;
     let bytes_max = shared.settings.answer_max_bytes;
-    let _turn = client_turn(&client, database).await?;
+    let _turn = client_turn(&caller.client, database).await?;
     let permit = database
         .acquire()
         .await
         .map_err(|failure| failure.problem(Author::Client))?;
-    let mut memory = AnswerMemory::reserve(&shared, &client, bytes_max)?;
+    let mut memory = AnswerMemory::reserve(&shared, caller.memory(), bytes_max)?;
     let passed = database
         .pass(permit, language, text, bytes_max)
         .await
@@ -268,15 +266,15 @@ impl RangeQuery {
     async fn ask(
         self,
         shared: &Arc<Shared>,
-        client: &Arc<Client>,
+        caller: &Caller,
         database: &Database,
     ) -> Result<(Read<ScanCount>, Arc<AnswerMemory>), Problem> {
-        let _turn = client_turn(client, database).await?;
+        let _turn = client_turn(&caller.client, database).await?;
         let permit = database
             .acquire()
             .await
             .map_err(|failure| failure.problem(Author::Gateway))?;
-        let mut memory = AnswerMemory::reserve(shared, client, self.max_bytes)?;
+        let mut memory = AnswerMemory::reserve(shared, caller.memory(), self.max_bytes)?;
         let question = Question {
             bucket: database.bucket(&self.span.topic),
             measurement: self.measurement.clone(),

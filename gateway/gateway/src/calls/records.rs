@@ -20,7 +20,6 @@ use super::{
 };
 use crate::{
     answers::problem::Problem,
-    clients::client::Client,
     clients::identity::caller::Caller,
     ingest::check_topic,
     log::store::{
@@ -129,7 +128,6 @@ pub(super) async fn read_records(
 ) -> Result<Response, Problem> {
     check_topic(&topic)?;
     caller.check_read(&topic)?;
-    let client = caller.client;
     let request = Arc::new(PageRequest::parse(topic, &uri, &shared)?);
     let limit = request.limit;
     let bytes = request.reserved_bytes();
@@ -137,14 +135,14 @@ pub(super) async fn read_records(
         let request = Arc::clone(&request);
         move |means: Means<'_>| request.page(&means)
     };
-    let (page, memory) = read(&shared, &client, bytes, work).await?;
+    let (page, memory) = read(&shared, &caller, bytes, work).await?;
     shared
         .gauges
         .records_read
         .fetch_add(page.found.records as u64, Ordering::Relaxed);
     let rest = page.found.rest.map(|rest| RestOfPage {
         shared: Arc::clone(&shared),
-        client,
+        caller,
         request,
         rest,
     });
@@ -199,7 +197,7 @@ struct Rest {
 #[derive(Clone)]
 pub(crate) struct RestOfPage {
     shared: Arc<Shared>,
-    client: Arc<Client>,
+    caller: Caller,
     request: Arc<PageRequest>,
     rest: Rest,
 }
@@ -219,7 +217,7 @@ impl RestOfPage {
             (!self.request.is_deleted(&self.shared)).then_some(())?;
             let (request, rest) = (Arc::clone(&self.request), self.rest);
             let work = move |means: Means<'_>| request.part(&means, rest);
-            let part = read(&self.shared, &self.client, PART_RESERVED_BYTES, work).await;
+            let part = read(&self.shared, &self.caller, PART_RESERVED_BYTES, work).await;
             match part {
                 Ok((part, memory)) => {
                     let before = std::mem::replace(&mut self.rest.offset, part.found);

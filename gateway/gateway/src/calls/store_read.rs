@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use crate::{
     answers::problem::Problem,
-    clients::client::Client,
+    clients::{identity::caller::Caller, memory::Memory},
     log::store::{ReadError, Until},
     shared::Shared,
 };
@@ -14,7 +14,7 @@ use crate::{
 /// Bytes of an answer, counted until its client has read it.
 pub(crate) struct AnswerMemory {
     shared: Arc<Shared>,
-    client: Arc<Client>,
+    client: Arc<Memory>,
     bytes: usize,
 }
 
@@ -25,7 +25,7 @@ impl AnswerMemory {
     /// If this client, or all together, have not read too many answers.
     pub(super) fn reserve(
         shared: &Arc<Shared>,
-        client: &Arc<Client>,
+        client: &Arc<Memory>,
         bytes: usize,
     ) -> Result<Self, Problem> {
         if !client.answers.take_within_or_alone(bytes) {
@@ -104,18 +104,19 @@ pub(super) struct Means<'a> {
 /// dropped. `bytes` are reserved for it before.
 pub(super) async fn read<T: Send + 'static>(
     shared: &Arc<Shared>,
-    client: &Arc<Client>,
+    caller: &Caller,
     bytes: usize,
     work: impl FnOnce(Means<'_>) -> Result<Read<T>, ReadError> + Send + 'static,
 ) -> Result<Counted<T>, Problem> {
     let timeout = shared.settings.read_timeout;
-    let _turn = client
+    let _turn = caller
+        .client
         .reads
         .take(timeout)
         .await
         .map_err(|_| too_many_reads())?;
-    let (shared_by_work, client) = (Arc::clone(shared), Arc::clone(client));
-    let reserve = move || AnswerMemory::reserve(&shared_by_work, &client, bytes);
+    let (shared_by_work, memory) = (Arc::clone(shared), Arc::clone(caller.memory()));
+    let reserve = move || AnswerMemory::reserve(&shared_by_work, &memory, bytes);
     let readers = &shared.backend.embedded_store().readers;
     let work = move |connection: &Connection, until: &Until| match reserve() {
         Ok(memory) => read_counted(connection, until, memory, work).map(Ok),

@@ -1,69 +1,20 @@
-//! What each client takes of the limits that all clients share. A client is an IPv4 address, or a network of 64 bits of IPv6.
+//! What each address takes of the limits that all clients share: an IPv4 address, or a network of 64 bits of IPv6.
 //!
-//! Without limits of its own a single client could take all connections and all memory. Whole requests that arrive at once are not
-//! counted here, so that they cost no more than the counters that all clients share.
+//! Without limits of its own a single client could take all connections and all memory.
 
 use std::{
     collections::HashMap,
     net::{IpAddr, Ipv6Addr},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
-use super::turns::Turns;
+use super::{
+    memory::{Memory, MemoryMax},
+    share::Share,
+    turns::Turns,
+};
 use crate::{answers::problem::Problem, settings::Settings};
-
-/// A part of something that is limited.
-#[derive(Debug)]
-pub(crate) struct Share {
-    taken: AtomicUsize,
-    max: usize,
-}
-
-impl Share {
-    fn new(max: usize) -> Self {
-        Self {
-            taken: AtomicUsize::new(0),
-            max,
-        }
-    }
-
-    /// Takes an amount, if it fits.
-    pub(crate) fn take(&self, amount: usize) -> bool {
-        let before = self.taken.fetch_add(amount, Ordering::Relaxed);
-        let fits = before.saturating_add(amount) <= self.max;
-        if !fits {
-            self.give_back(amount);
-        }
-        fits
-    }
-
-    /// Takes an amount, whether it fits or not.
-    pub(crate) fn add(&self, amount: usize) {
-        self.taken.fetch_add(amount, Ordering::Relaxed);
-    }
-
-    /// Takes an amount, if it fits or nothing else is taken.
-    pub(crate) fn take_within_or_alone(&self, amount: usize) -> bool {
-        let before = self.taken.fetch_add(amount, Ordering::Relaxed);
-        let fits = before == 0 || before.saturating_add(amount) <= self.max;
-        if !fits {
-            self.give_back(amount);
-        }
-        fits
-    }
-
-    pub(crate) fn give_back(&self, amount: usize) {
-        self.taken.fetch_sub(amount, Ordering::Relaxed);
-    }
-
-    fn is_unused(&self) -> bool {
-        self.taken.load(Ordering::Relaxed) == 0
-    }
-}
 
 /// What one client has taken.
 #[derive(Debug)]
@@ -72,10 +23,8 @@ pub(crate) struct Client {
     pub(super) connections: Share,
     /// TLS handshakes that are going on.
     pub(crate) handshakes: Share,
-    /// Bytes of bodies of which a part is missing.
-    pub(crate) in_flight: Share,
-    /// Bytes of answers that it has not read.
-    pub(crate) answers: Share,
+    /// What its requests take whose sender is not known by name.
+    pub(crate) memory: Arc<Memory>,
     pub(crate) reads: Turns,
     new_topics: Mutex<NewTopics>,
 }
@@ -120,15 +69,17 @@ impl Client {
         };
         let client = &settings.client;
         let connections = limit(client.client_connections_max, settings.connections_max);
-        let in_flight = client.client_in_flight_max_bytes;
-        let answers = client.client_answers_max_bytes;
         let reads = client.client_query_concurrency;
+        let memory_max = if address.is_loopback() {
+            MemoryMax::of_this_host(settings)
+        } else {
+            MemoryMax::new(settings)
+        };
         Self {
             address,
             connections: Share::new(connections),
             handshakes: Share::new(limit(None, settings.tls.tls_handshakes_max)),
-            in_flight: Share::new(limit(in_flight, settings.in_flight_max_bytes)),
-            answers: Share::new(limit(answers, settings.answers_max_bytes)),
+            memory: Arc::new(Memory::new(memory_max)),
             reads: Turns::new(limit(reads, settings.query_concurrency)),
             new_topics: Mutex::new(NewTopics::new(limit(
                 client.client_topics_max,
@@ -208,15 +159,5 @@ mod tests {
         assert!(topics.take(now) && topics.take(now) && !topics.take(now));
         let later = now + NEW_TOPICS_TIME;
         assert!(topics.take(later) && topics.take(later) && !topics.take(later));
-    }
-
-    #[test]
-    fn a_share_is_taken_up_to_its_maximum() {
-        let share = Share::new(10);
-        assert!(share.take(4) && share.take(6) && !share.take(1));
-        share.give_back(4);
-        assert!(!share.take(5) && share.take(4));
-        share.give_back(10);
-        assert!(share.is_unused());
     }
 }

@@ -3,5 +3,7 @@
 pub(crate) mod admission;
 pub(crate) mod client;
 pub(crate) mod identity;
+pub(crate) mod memory;
 pub(crate) mod settings;
+mod share;
 pub(crate) mod turns;

@@ -12,12 +12,14 @@ pub struct ClientSettings {
     /// this host]
     #[arg(long, value_parser = size(1..=1 << 20))]
     pub client_connections_max: Option<usize>,
-    /// Maximum size of the parts of bodies that one client has sent while the rest is not there yet, in bytes; above it 429
-    /// [default: half of --in-flight-max-bytes; no limit for clients on this host]
+    /// Maximum size of the parts of bodies that one client has sent while the rest is not there yet, in bytes; above it 429. A
+    /// client of --clients counts by its name, from all addresses [default: half of --in-flight-max-bytes; no limit for clients on
+    /// this host without a name]
     #[arg(long, value_parser = size(1..=1 << 40))]
     pub client_in_flight_max_bytes: Option<usize>,
-    /// Maximum size of the answers to reads and queries that one client has not read yet, in bytes; above it 429 [default: half of
-    /// --answers-max-bytes; no limit for clients on this host]
+    /// Maximum size of the answers to reads and queries that one client has not read yet, in bytes; above it 429. A client of
+    /// --clients counts by its name, from all addresses [default: half of --answers-max-bytes; no limit for clients on this host
+    /// without a name]
     #[arg(long, value_parser = size(1..=1 << 40))]
     pub client_answers_max_bytes: Option<usize>,
     /// Maximum number of reads and queries of one client that run at the same time; sixteen times as many wait, above that 429

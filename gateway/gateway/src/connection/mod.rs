@@ -33,7 +33,7 @@ use crate::{
 };
 use due::{Answer, Content, Due, Refused};
 pub(crate) use handshake::serve_encrypted;
-use take::{Arrived, Out, Taken, take};
+use take::{Arrived, Out, Taken, judge_before_body, take};
 use wait::Ended;
 pub(crate) use wait::linger;
 
@@ -66,7 +66,8 @@ enum Phase {
 /// A connection over a plain or an encrypted stream.
 pub(crate) struct Connection<S> {
     worker: Rc<Worker>,
-    admission: Admission,
+    /// Counts the connection until it ends.
+    _admission: Admission,
     caller: CallerOfConnection,
     stream: S,
     reader: Reader,
@@ -86,6 +87,8 @@ pub(crate) struct Connection<S> {
     /// Those of them that arrived before the current time of `--body-timeout`.
     received_before: usize,
     continued: bool,
+    /// The next request has been judged by its head.
+    is_judged: bool,
     phase: Phase,
     phase_since: Instant,
     timer: Pin<Box<Sleep>>,
@@ -112,7 +115,9 @@ impl<S> Connection<S> {
     /// The bytes of the body being received, which the client does not keep any longer.
     fn take_received(&mut self) -> usize {
         let received = std::mem::take(&mut self.received);
-        self.admission.client().in_flight.give_back(received);
+        // Who sends it has not changed since: a request is judged once, before its body.
+        let memory = self.caller.caller.memory();
+        memory.in_flight.give_back(received);
         received
     }
 }
@@ -145,6 +150,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             received: 0,
             received_before: 0,
             continued: false,
+            is_judged: false,
             phase: Phase::Head,
             phase_since: now,
             timer: Box::pin(tokio::time::sleep_until(timer_at.into())),
@@ -159,7 +165,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 certificate,
             ),
             worker,
-            admission,
+            _admission: admission,
         }
     }
 
@@ -237,10 +243,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let step = self.reader.next(&self.input[offset..], &mut slots);
         let phase = match step {
             Ok(Step::Whole { request, length }) => {
-                let last = request.head.persistence == Persistence::Closed;
+                let persistence = request.head.persistence;
                 let received = std::mem::take(&mut self.received);
                 if received > 0 {
-                    self.admission.client().in_flight.give_back(received);
+                    let memory = self.caller.caller.memory();
+                    memory.in_flight.give_back(received);
                 }
                 self.continued = false;
                 self.phase = Phase::Idle;
@@ -249,35 +256,32 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 } else {
                     Out::Behind
                 };
-                let arrived = Arrived { request, received };
-                match take(&self.worker, &mut self.caller, &arrived, out) {
-                    Taken::Answered => return Some(length),
-                    Taken::Behind => {
-                        self.intake = Intake::Behind;
-                        return None;
-                    }
-                    Taken::Records(due) => self.due.push_back(due),
-                    Taken::Call(owned) => self.intake = Intake::Barrier(owned),
-                    Taken::NoTopicYet(name) => {
-                        self.intake = Intake::Topic(name);
-                        return None;
-                    }
-                }
-                if last && matches!(self.intake, Intake::Open) {
-                    self.intake = Intake::Closed;
-                }
-                return Some(length);
+                let arrived = Arrived {
+                    request,
+                    received,
+                    is_judged: std::mem::take(&mut self.is_judged),
+                };
+                let taken = take(&self.worker, &mut self.caller, &arrived, out);
+                return self.keep(taken, persistence).then_some(length);
             }
             // The first head is due from the start of the connection.
             Ok(Step::Idle) if offset == 0 && self.phase == Phase::Head => Phase::Head,
             Ok(Step::Idle) => Phase::Idle,
             Ok(Step::Head) => Phase::Head,
             Ok(Step::Body {
+                head,
                 received,
                 expects_continue,
             }) => {
-                if let Err(problem) = self.receive_body(received, expects_continue) {
-                    self.refuse(offset, problem);
+                let judged = head.map_or(Ok(()), |head| {
+                    judge_before_body(&self.worker, &mut self.caller, &head)
+                });
+                self.is_judged = true;
+                let counted = judged.map(|()| self.receive_body(received, expects_continue));
+                match counted {
+                    Ok(Ok(())) => {}
+                    Ok(Err(problem)) => self.refuse(offset, problem),
+                    Err(due) => self.close_with(due),
                 }
                 Phase::Body
             }
@@ -305,11 +309,33 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         None
     }
 
+    /// Keeps what a request has become; false if it stays in the input.
+    fn keep(&mut self, taken: Taken, persistence: Persistence) -> bool {
+        match taken {
+            Taken::Answered => return true,
+            Taken::Records(due) => self.due.push_back(due),
+            Taken::Call(owned) => self.intake = Intake::Barrier(owned),
+            Taken::Behind => return self.repeat_after(Intake::Behind),
+            Taken::NoTopicYet(name) => return self.repeat_after(Intake::Topic(name)),
+        }
+        if persistence == Persistence::Closed && matches!(self.intake, Intake::Open) {
+            self.intake = Intake::Closed;
+        }
+        true
+    }
+
+    /// Leaves a request, which is judged, in the input until it can be dispatched.
+    fn repeat_after(&mut self, intake: Intake) -> bool {
+        self.is_judged = true;
+        self.intake = intake;
+        false
+    }
+
     /// Counts what has arrived of a body, or refuses it.
     fn receive_body(&mut self, received: usize, expects_continue: bool) -> Result<(), Problem> {
         let more = received.saturating_sub(self.received);
         if more > 0 {
-            let in_flight = &self.admission.client().in_flight;
+            let in_flight = &self.caller.caller.memory().in_flight;
             if !in_flight.take(more) {
                 let problem =
                     "this client has sent too much of bodies that are not complete; try again";
@@ -334,7 +360,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn refuse(&mut self, offset: usize, problem: Problem) {
         let body_bytes = self.take_received();
         let protocol = Protocol::from_input(&self.input[offset..]);
-        self.due.push_back(Due {
+        self.close_with(Due {
             call: Call::Other,
             answer: Answer::Refused(Refused::new(protocol, problem, b"")),
             body_bytes,
@@ -343,6 +369,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             content: Content::Sent,
             protocol,
         });
+    }
+
+    /// Gives this answer after all due ones, and closes.
+    fn close_with(&mut self, due: Due) {
+        self.due.push_back(due);
         self.intake = Intake::Closed;
     }
 

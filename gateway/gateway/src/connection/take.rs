@@ -5,8 +5,8 @@ use crate::{
     answers::problem::Problem,
     call,
     calls::latest,
-    clients::identity::caller::CallerOfConnection,
-    http1::{self, Head, Sender},
+    clients::identity::caller::{Caller, CallerOfConnection},
+    http1::{self, Head, Persistence, Sender},
     ingest::{
         self, Kind,
         encoding::{self, Coding},
@@ -57,6 +57,8 @@ pub(super) struct Arrived<'a, 'slots> {
     pub(super) request: http1::Request<'a, 'slots>,
     /// Bytes of its body that are counted as in flight.
     pub(super) received: usize,
+    /// Its sender was judged before: by its head alone, or when it could not be dispatched.
+    pub(super) is_judged: bool,
 }
 
 /// Output for an answer that is known at once.
@@ -76,9 +78,10 @@ pub(super) fn take(
     let &Arrived {
         ref request,
         received,
+        is_judged,
     } = arrived;
     let head = &request.head;
-    if let Err(problem) = judge(worker, caller, head) {
+    if !is_judged && let Err(problem) = judge(worker, caller, head) {
         worker.shared.release(received);
         return Taken::Records(refusal(head, problem));
     }
@@ -138,6 +141,40 @@ pub(super) fn take(
     )))
 }
 
+/// Judges a request whose head has arrived before its body, so that nothing of the body is kept if its sender may not send it.
+///
+/// # Errors
+/// The refusal; the connection is closed after it, because the body is not read.
+pub(super) fn judge_before_body(
+    worker: &Worker,
+    caller: &mut CallerOfConnection,
+    head: &Head<'_, '_>,
+) -> Result<(), Due> {
+    let judged = judge(worker, caller, head);
+    let judged = judged.and_then(|()| check_rights(worker, &caller.caller, head));
+    judged.map_err(|problem| Due {
+        persistence: Persistence::Closed,
+        ..refusal(head, problem)
+    })
+}
+
+/// Refuses a call with a body that the sender has no right to, as far as its head shows that.
+fn check_rights(worker: &Worker, caller: &Caller, head: &Head<'_, '_>) -> Result<(), Problem> {
+    if caller.identity.is_none() {
+        return Ok(());
+    }
+    if let Some((protocol, query)) = influx::write_call(head) {
+        return caller.check_write(&influx::read_write(protocol, query)?.topic);
+    }
+    match (head.method, ingest::records_target(head.target)) {
+        ("PUT" | "POST", Some(target)) => caller.check_write(target.topic),
+        ("POST", None) if call::is_passed_query(head.target, &worker.shared.settings) => {
+            caller.check_read_all()
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Judges a request by its head, in which a client of InfluxDB may have its token elsewhere.
 fn judge(
     worker: &Worker,
@@ -175,6 +212,7 @@ fn take_records(
     let &Arrived {
         ref request,
         received,
+        ..
     } = arrived;
     let (head, shared) = (&request.head, &worker.shared);
     let refuse = |counted: usize, problem| {

@@ -31,6 +31,8 @@ pub enum Step<'a, 'slots> {
     Head,
     /// The head is complete and the body is not.
     Body {
+        /// The head, in the first such step of a request and in no further one.
+        head: Option<Head<'a, 'slots>>,
         /// Bytes of the body that have arrived.
         received: usize,
         /// The client waits for `100 Continue` before it sends the body.
@@ -104,7 +106,7 @@ impl Reader {
             return self.parse_new(input, slots);
         };
         if !self.body_is_whole(input, start, framing)? {
-            return Ok(self.incomplete_step(input, start, framing));
+            return Ok(self.incomplete_step(input, start, framing, None));
         }
         // Parsed a second time, now that it is complete: borrowing across calls would cost more.
         let head = head::read(&input[self.scan.start..start], slots)?.0;
@@ -138,7 +140,7 @@ impl Reader {
         if self.body_is_whole(input, start, framing)? {
             return Ok(self.complete(input, start, framing, head));
         }
-        Ok(self.incomplete_step(input, start, framing))
+        Ok(self.incomplete_step(input, start, framing, Some(head)))
     }
 
     fn body_is_whole(
@@ -171,18 +173,20 @@ impl Reader {
         }
     }
 
-    fn incomplete_step(
+    fn incomplete_step<'a, 'slots>(
         &self,
         input: &[u8],
         start: usize,
         framing: Framing,
-    ) -> Step<'static, 'static> {
+        head: Option<Head<'a, 'slots>>,
+    ) -> Step<'a, 'slots> {
         let received = match framing {
             Framing::Length(_) => input.len() - start,
             Framing::Chunked => self.chunked.body().len() + (input.len() - start),
         };
         let nothing_of_the_body_yet = input.len() == start;
         Step::Body {
+            head,
             received,
             expects_continue: self.expects_continue && nothing_of_the_body_yet,
         }

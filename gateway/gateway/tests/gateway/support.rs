@@ -2,11 +2,12 @@
 
 use std::{
     io::{BufRead, BufReader},
-    net::{SocketAddr, TcpStream},
+    net::{Ipv4Addr, SocketAddr, TcpStream},
     path::{Path, PathBuf},
     process::{Child, ChildStderr, Command, ExitStatus, Stdio},
 };
 
+use socket2::{Domain, Socket, Type};
 use waggle_testkit::http::Connection;
 pub(crate) use waggle_testkit::{
     http::{Answer, put},
@@ -151,6 +152,14 @@ pub(crate) struct Client(Connection);
 impl Client {
     pub(crate) fn connect(address: SocketAddr) -> std::io::Result<Self> {
         Connection::open(address).map(Self)
+    }
+
+    /// The same from another address of this host, such as 127.0.0.2.
+    pub(crate) fn connect_from(local: Ipv4Addr, address: SocketAddr) -> Self {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        socket.bind(&SocketAddr::from((local, 0)).into()).unwrap();
+        socket.connect(&address.into()).unwrap();
+        Self(Connection::with_stream(socket.into()))
     }
 
     pub(crate) fn socket(&mut self) -> &mut TcpStream {

@@ -10,7 +10,12 @@ use super::{
     known_client::Identity,
     pages, token,
 };
-use crate::{answers::problem::Problem, clients::client::Client, http1::Head, ingest::influx};
+use crate::{
+    answers::problem::Problem,
+    clients::{client::Client, memory::Memory},
+    http1::Head,
+    ingest::influx,
+};
 
 /// Who sends a request.
 #[derive(Clone)]
@@ -23,6 +28,14 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
+    /// The memory that its requests take: that of its name, else that of its address.
+    pub(crate) fn memory(&self) -> &Arc<Memory> {
+        match &self.identity {
+            Some(identity) => &identity.usage.memory,
+            None => &self.client.memory,
+        }
+    }
+
     /// Refuses a write to a topic without the right to it.
     pub(crate) fn check_write(&self, topic: &str) -> Result<(), Problem> {
         let allows = |identity: &Arc<Identity>| identity.write.allow(topic);

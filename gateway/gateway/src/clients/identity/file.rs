@@ -10,12 +10,12 @@ use serde::Deserialize;
 
 use super::{
     jwt::{self, Issuer, RawIssuer},
-    known_client::Identity,
+    known_client::{Identity, Usage},
     rights::Patterns,
     table::Table,
     token,
 };
-use crate::ingest::TOPIC_MAX_BYTES;
+use crate::{clients::memory::MemoryMax, ingest::TOPIC_MAX_BYTES};
 
 /// Largest file that is read.
 const FILE_MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -75,8 +75,8 @@ pub(super) struct RawClient {
     connections: Option<usize>,
 }
 
-/// Reads the file; clients that were in force keep what they have used.
-pub(super) fn read(file: &Path, before: &Table) -> Result<Table, ClientsError> {
+/// Reads the file; clients that were in force keep what they have used. `max` is what each may take of memory.
+pub(super) fn read(file: &Path, before: &Table, max: MemoryMax) -> Result<Table, ClientsError> {
     let failed = |source| ClientsError::Read {
         file: file.to_owned(),
         source,
@@ -92,7 +92,7 @@ pub(super) fn read(file: &Path, before: &Table) -> Result<Table, ClientsError> {
         file: file.to_owned(),
         problem: first_line(&error.to_string()),
     })?;
-    check(raw, before).map_err(|problems| ClientsError::Content {
+    check(raw, before, max).map_err(|problems| ClientsError::Content {
         file: file.to_owned(),
         problems,
     })
@@ -104,7 +104,7 @@ fn first_line(text: &str) -> String {
     line.unwrap_or_default().trim().to_owned()
 }
 
-fn check(raw: RawFile, before: &Table) -> Result<Table, Vec<String>> {
+fn check(raw: RawFile, before: &Table, max: MemoryMax) -> Result<Table, Vec<String>> {
     let (mut table, mut problems) = (Table::default(), Vec::new());
     for (number, raw) in (1..).zip(&raw.issuers) {
         match Issuer::new(raw, &before.issuers) {
@@ -118,7 +118,7 @@ fn check(raw: RawFile, before: &Table) -> Result<Table, Vec<String>> {
     for (number, client) in (1..).zip(raw.clients) {
         let place = format!("client {number} ({:?})", client.name);
         check_client(&client, &place, &mut problems);
-        let identity = Arc::new(identity(client, before));
+        let identity = Arc::new(identity(client, before, max));
         if !table.add(&identity) {
             problems.push(format!("{place}: another client has this name"));
         }
@@ -132,7 +132,7 @@ fn check(raw: RawFile, before: &Table) -> Result<Table, Vec<String>> {
 }
 
 /// The client of an entry, with what it has used before.
-fn identity(client: RawClient, before: &Table) -> Identity {
+fn identity(client: RawClient, before: &Table, max: MemoryMax) -> Identity {
     let patterns = |texts: &[String]| Patterns(texts.iter().map(|text| (&**text).into()).collect());
     let known = before.by_name(&client.name);
     Identity {
@@ -144,7 +144,10 @@ fn identity(client: RawClient, before: &Table) -> Identity {
         requests_per_second: client.requests_per_second.unwrap_or(u64::MAX),
         bytes_per_second: client.bytes_per_second.unwrap_or(u64::MAX),
         connections: client.connections.unwrap_or(usize::MAX),
-        usage: known.map_or_else(Arc::default, |identity| Arc::clone(&identity.usage)),
+        usage: match known {
+            Some(identity) => Arc::clone(&identity.usage),
+            None => Arc::new(Usage::new(max)),
+        },
         entry: client,
     }
 }
@@ -232,7 +235,7 @@ mod tests {
     fn check_file(text: &str, expected: &[&str]) {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
-        let said = match read(file.path(), &Table::default()) {
+        let said = match read(file.path(), &Table::default(), MemoryMax::UNLIMITED) {
             Ok(table) => format!("{} clients", table.len()),
             Err(error) => error.to_string(),
         };

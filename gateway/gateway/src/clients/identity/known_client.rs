@@ -6,6 +6,7 @@ use std::sync::{
 };
 
 use super::{file::RawClient, rights::Patterns};
+use crate::clients::memory::{Memory, MemoryMax};
 
 /// A client that is known, and what it may do.
 #[derive(Debug)]
@@ -26,11 +27,23 @@ pub(crate) struct Identity {
 }
 
 /// What a client has used; it survives a new version of the file.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Usage {
     pub(super) requests: Meter,
     pub(super) bytes: Meter,
     pub(super) connections: AtomicUsize,
+    pub(super) memory: Arc<Memory>,
+}
+
+impl Usage {
+    pub(super) fn new(max: MemoryMax) -> Self {
+        Self {
+            requests: Meter::default(),
+            bytes: Meter::default(),
+            connections: AtomicUsize::new(0),
+            memory: Arc::new(Memory::new(max)),
+        }
+    }
 }
 
 /// An amount in the current second.

@@ -11,10 +11,12 @@ const LIMITS: Limits = Limits {
     body_max_bytes: 20,
 };
 
-/// Parses the input in pieces of `piece` bytes: requests as "METHOD target [body]", then the end.
+/// Parses the input in pieces of `piece` bytes: requests as "METHOD target [body]", then the end. The head of a request whose body
+/// is incomplete is given once.
 fn read(input: &[u8], piece: usize) -> String {
     let mut reader = Reader::new(LIMITS);
     let (mut out, mut start, mut end) = (String::new(), 0, 0);
+    let mut is_head_known = false;
     loop {
         let mut slots: Slots<'_> = [const { MaybeUninit::uninit() }; SLOTS];
         let ending = match reader.next(&input[start..end], &mut slots) {
@@ -30,6 +32,7 @@ fn read(input: &[u8], piece: usize) -> String {
                     request.head.method, request.head.target
                 );
                 start += length;
+                is_head_known = false;
                 continue;
             }
             Ok(Step::Http2) => return out + "http2",
@@ -37,10 +40,14 @@ fn read(input: &[u8], piece: usize) -> String {
             Ok(Step::Idle) => "idle",
             Ok(Step::Head) => "head",
             Ok(Step::Body {
-                expects_continue: true,
+                head,
+                expects_continue,
                 ..
-            }) => "continue",
-            Ok(Step::Body { .. }) => "body",
+            }) => {
+                assert_eq!(head.is_some(), !is_head_known);
+                is_head_known = true;
+                if expects_continue { "continue" } else { "body" }
+            }
         };
         if end == input.len() {
             return out + ending;

@@ -1,92 +1,11 @@
 //! Identity: tokens, rights by topic, budgets, and what keeps web pages and other hosts away.
 
-use std::{
-    io::{BufRead, BufReader, Read},
-    path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+use std::io::{BufRead, BufReader};
+
+use super::lab::{
+    ALL_RIGHTS, LATEST, Lab, QUERY, RECORDS, request, run, text, token, write_clients,
 };
-
-use crate::support::{Answer, Gateway, command, store, wait_until};
-
-/// A new token, and the digest that belongs into the file.
-fn token(name: &str) -> (String, String) {
-    let made = run(&["token", "new", name]);
-    assert!(made.status.success());
-    let (token, entry) = (text(&made.stdout), text(&made.stderr));
-    assert!(entry.starts_with(&format!("- name: {name}\n")), "{entry}");
-    let digest = entry.split_once('[').unwrap().1.split_once(']').unwrap().0;
-    assert!(!entry.contains(token.trim()));
-    (token.trim().to_owned(), digest.to_owned())
-}
-
-fn run(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_waggle-gateway"));
-    command.args(arguments).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-/// A gateway with a client that has these rights and budgets.
-struct Lab {
-    gateway: Gateway,
-    token: String,
-    digest: String,
-    clients: PathBuf,
-    _folder: tempfile::TempDir,
-}
-
-impl Lab {
-    fn start(rights: &str, flags: &[&str]) -> Self {
-        let (folder, file) = store();
-        let (token, digest) = token("press");
-        let clients = folder.path().join("clients.yaml");
-        write_clients(&clients, &digest, rights);
-        let mut start = command(&file, flags);
-        start.arg("--clients").arg(&clients);
-        start.stderr(Stdio::piped());
-        Self {
-            gateway: Gateway::start_by(&mut start),
-            token,
-            digest,
-            clients,
-            _folder: folder,
-        }
-    }
-
-    fn ask(&self, method: &str, target: &str, fields: &str, body: &str) -> Answer {
-        self.gateway.ask(&request(method, target, fields, body))
-    }
-
-    fn ask_with_token(&self, method: &str, target: &str, body: &str) -> Answer {
-        self.ask(method, target, &self.bearer(), body)
-    }
-
-    fn bearer(&self) -> String {
-        format!("Authorization: Bearer {}\r\n", self.token)
-    }
-}
-
-fn write_clients(file: &Path, digest: &str, rights: &str) {
-    let text = format!("clients:\n- name: press\n  tokens: [{digest}]\n{rights}");
-    // As an editor does: the gateway never sees a half of it.
-    let new = file.with_extension("new");
-    std::fs::write(&new, text).unwrap();
-    std::fs::rename(new, file).unwrap();
-}
-
-fn request(method: &str, target: &str, fields: &str, body: &str) -> String {
-    let length = body.len();
-    format!(
-        "{method} {target} HTTP/1.1\r\nHost: a\r\n{fields}Content-Length: {length}\r\n\r\n{body}"
-    )
-}
-
-const RECORDS: &str = "/api/v1/topics/plant.7/records";
-const LATEST: &str = "/api/v1/topics/plant.7/latest?series=m";
-const QUERY: &str = "/api/v1/query?topic=plant.7&measurement=m";
-const ALL_RIGHTS: &str = "  write: ['*']\n  read: ['*']\n";
+use crate::support::{Answer, Gateway, store, wait_until};
 
 #[test]
 fn without_a_known_token_nothing_but_probes_is_served() {
@@ -150,14 +69,7 @@ fn rights_are_by_topic_and_refusals_are_in_the_audit() {
     client.send([&*good, &unknown, &good].concat().as_bytes());
     let statuses: Vec<u16> = (0..3).map(|_| client.answer().unwrap().status).collect();
     assert_eq!(statuses, [204, 401, 204]);
-    let mut said = lab.gateway.stderr();
-    lab.gateway.kill();
-    let mut lines = String::new();
-    said.read_to_string(&mut lines).unwrap();
-    let events: Vec<serde_json::Value> = lines
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect();
+    let (lines, events) = lab.end();
     let refused = events
         .iter()
         .find(|event| event["status"] == 403)
