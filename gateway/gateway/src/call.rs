@@ -69,6 +69,12 @@ impl Owned {
             persistence: head.persistence,
         }
     }
+
+    /// Whether it only reads, so that nobody needs it if its client has left.
+    pub(crate) fn is_read(&self) -> bool {
+        let request = self.request.as_ref();
+        request.is_ok_and(|request| request.method().is_safe())
+    }
 }
 
 /// A body that waits, counted as in flight until it is dropped.

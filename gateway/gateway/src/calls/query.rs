@@ -326,7 +326,7 @@ impl RangeQuery {
             until,
         } = means;
         let mut bounds = Bounds { memory, until };
-        let stopped_at = scan(connection, &self.span, |block| {
+        let stopped_at = scan(connection, &self.span, until, |block| {
             self.visit_within(&mut bounds, block, &mut progress)
         })?;
         let Progress {

@@ -336,7 +336,7 @@ impl PageRequest {
     }
 
     fn scan(&self, means: &Means<'_>, span: &Span, page: &mut Page) -> Result<i64, ReadError> {
-        let next_offset = scan(means.connection, span, |block| {
+        let next_offset = scan(means.connection, span, means.until, |block| {
             self.add_block_in_time(means.until, block, page)
         })?;
         if page.is_corrupt {

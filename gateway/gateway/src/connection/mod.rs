@@ -6,18 +6,21 @@
 
 mod due;
 mod handshake;
+mod stream;
 mod take;
 mod wait;
 
 use std::{
-    collections::VecDeque, future::poll_fn, mem::MaybeUninit, pin::Pin, rc::Rc, sync::Arc,
+    collections::VecDeque,
+    future::poll_fn,
+    mem::MaybeUninit,
+    pin::Pin,
+    rc::Rc,
+    sync::{Arc, atomic::Ordering},
     time::Instant,
 };
 
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    time::Sleep,
-};
+use tokio::time::Sleep;
 
 use crate::{
     answers::{answer, answer::AnswerHead, problem::Problem},
@@ -33,6 +36,7 @@ use crate::{
 };
 use due::{Answer, Content, Due, Refused};
 pub(crate) use handshake::serve_encrypted;
+use stream::{Stream, wait_for_departure};
 use take::{Arrived, Out, Taken, judge_before_body, take};
 use wait::Ended;
 pub(crate) use wait::linger;
@@ -122,7 +126,7 @@ impl<S> Connection<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+impl<S: Stream> Connection<S> {
     /// `certificate` is what the client has shown.
     pub(crate) fn new(
         worker: Rc<Worker>,
@@ -188,7 +192,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     Intake::Open | Intake::Behind => {}
                     Intake::Topic(name) => self.intake = Intake::Topic(name),
                     Intake::Barrier(owned) => {
-                        self.answer_call(*owned).await;
+                        if self.answer_call(*owned).await.is_err() {
+                            return;
+                        }
                         continue;
                     }
                     Intake::Closed => break,
@@ -431,14 +437,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Ok(())
     }
 
-    /// Has the router answer a call.
-    async fn answer_call(&mut self, owned: call::Owned) {
+    /// Has the router answer a call. A read ends if its client leaves meanwhile; what changes something goes on.
+    async fn answer_call(&mut self, owned: call::Owned) -> Result<(), Ended> {
         let persistence = if self.worker.draining.get() {
             Persistence::Closed
         } else {
             owned.persistence
         };
-        let answered = call::answer(&self.worker.router, owned).await;
+        let is_read = owned.is_read();
+        let answering = call::answer(&self.worker.router, owned);
+        let answered = tokio::select! {
+            biased;
+            answered = answering => answered,
+            () = wait_for_departure(self.stream.socket()), if is_read => {
+                let abandoned = &self.worker.shared.gauges.requests_abandoned;
+                abandoned.fetch_add(1, Ordering::Relaxed);
+                return Err(Ended);
+            }
+        };
         self.worker
             .metrics
             .count_answer(answered.call, answered.status);
@@ -456,5 +472,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             self.intake = Intake::Closed;
         }
         self.phase_since = Instant::now();
+        Ok(())
     }
 }

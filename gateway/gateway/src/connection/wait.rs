@@ -10,7 +10,7 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-use super::{Answer, Connection, Due, INPUT_BYTES, Intake, OUT_PAUSE_BYTES, Phase};
+use super::{Answer, Connection, Due, INPUT_BYTES, Intake, OUT_PAUSE_BYTES, Phase, Stream};
 use crate::{answers::problem::Problem, log::ticket::Fate};
 
 /// After an early close the connection reads and drops input for this long, so that the client sees the answer and not a reset.
@@ -20,7 +20,7 @@ const LINGER_BYTES: usize = 1024 * 1024;
 /// The connection has failed.
 pub(super) struct Ended;
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+impl<S: Stream> Connection<S> {
     /// Ready after progress; an error ends the connection at once.
     pub(super) fn wait(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Ended>> {
         if self.entered.is_none() {

@@ -30,6 +30,11 @@ pub(crate) fn exposition(shared: &Shared) -> String {
     match &shared.backend {
         Backend::Embedded(store) => {
             store.metrics.write(&mut page);
+            page.counter(
+                "reads_stopped_total",
+                "Reads and queries of the store that stopped because their client had left",
+                store.readers.stop_count(),
+            );
             page.gauge(
                 "store_is_full",
                 "1 if the last write failed because of --store-max-bytes",

@@ -141,6 +141,8 @@ pub(crate) struct Gauges {
     pub(crate) answer_bytes: AtomicUsize,
     pub(crate) connections: AtomicUsize,
     pub(crate) connections_refused: AtomicU64,
+    /// Reads whose clients left before the answer.
+    pub(crate) requests_abandoned: AtomicU64,
     /// Records that reads returned, and that queries scanned.
     pub(crate) records_read: AtomicU64,
     pub(crate) records_looked_at: AtomicU64,
@@ -174,6 +176,11 @@ impl Gauges {
             "connections_refused_total",
             "Connections refused because of --connections-max",
             load(&self.connections_refused),
+        );
+        page.counter(
+            "requests_abandoned_total",
+            "Reads and queries whose client has left before the answer",
+            load(&self.requests_abandoned),
         );
     }
 }

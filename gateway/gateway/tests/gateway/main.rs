@@ -7,6 +7,8 @@ mod connections;
 #[cfg(test)]
 mod database;
 #[cfg(test)]
+mod departures;
+#[cfg(test)]
 mod documents;
 #[cfg(test)]
 mod durability;

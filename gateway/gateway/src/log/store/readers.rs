@@ -5,7 +5,7 @@ use std::{
     path::Path,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -29,6 +29,8 @@ pub(crate) enum ReadError {
     Store(#[from] rusqlite::Error),
     #[error("record {offset} of topic {topic} cannot be read")]
     Corrupt { topic: String, offset: i64 },
+    #[error("nobody waits for it any more")]
+    Abandoned,
     #[error("a reading thread ended early")]
     Lost,
 }
@@ -65,19 +67,27 @@ pub(crate) struct Readers(Arc<Pool>);
 struct Pool {
     connections: Mutex<Vec<Connection>>,
     turns: Turns,
+    /// Reads that stopped because nobody waited for them.
+    stops: AtomicU64,
 }
 
-/// When a read is to end with what it has.
-#[derive(Debug)]
+/// What ends a read before the end of its span. The default is nothing.
+#[derive(Debug, Default)]
 pub(crate) struct Until {
-    deadline: Instant,
-    /// Nobody waits for it any more.
+    deadline: Option<Instant>,
     abandoned: Arc<AtomicBool>,
 }
 
 impl Until {
+    /// Whether it is to end with what it has.
     pub(crate) fn is_over(&self) -> bool {
-        self.abandoned.load(Ordering::Relaxed) || Instant::now() >= self.deadline
+        self.deadline
+            .is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// Whether nobody waits for it any more.
+    fn is_abandoned(&self) -> bool {
+        self.abandoned.load(Ordering::Relaxed)
     }
 }
 
@@ -98,11 +108,17 @@ impl Readers {
         Ok(Self(Arc::new(Pool {
             connections: Mutex::new(connections),
             turns: Turns::new(count),
+            stops: AtomicU64::new(0),
         })))
     }
 
+    /// Number of reads that stopped because nobody waited for them.
+    pub(crate) fn stop_count(&self) -> u64 {
+        self.0.stops.load(Ordering::Relaxed)
+    }
+
     /// Runs the work on a blocking thread, when a connection is free. It waits at most for the timeout, and the work ends with what
-    /// it has after the same time.
+    /// it has after the same time. If this future is dropped, the scan of the work stops at its next block.
     ///
     /// # Errors
     /// [`ReadError::Busy`] if too many wait already, or for too long; the work's own error.
@@ -116,15 +132,14 @@ impl Readers {
         let pool = Arc::clone(&self.0);
         let abandoned = Arc::<AtomicBool>::default();
         let until = Until {
-            deadline: Instant::now() + timeout,
+            deadline: Some(Instant::now() + timeout),
             abandoned: Arc::clone(&abandoned),
         };
         let _abandon = AbandonWhenDropped(abandoned);
         // The work owns its turn, so that it lasts as long as the work does, even if the connection has ended.
         let done = tokio::task::spawn_blocking(move || {
             let _turn = turn;
-            let lent = Lent::take(pool);
-            work(lent.connection.as_ref().ok_or(ReadError::Lost)?, &until)
+            pool.lend(|connection| work(connection, &until))
         });
         done.await.map_err(|_| ReadError::Lost)?
     }
@@ -151,6 +166,19 @@ impl Drop for Lent {
 }
 
 impl Pool {
+    /// Does the work with a connection, and counts it if nobody waited for its end.
+    fn lend<T>(
+        self: Arc<Self>,
+        work: impl FnOnce(&Connection) -> Result<T, ReadError>,
+    ) -> Result<T, ReadError> {
+        let lent = Lent::take(Arc::clone(&self));
+        let done = work(lent.connection.as_ref().ok_or(ReadError::Lost)?);
+        if matches!(done, Err(ReadError::Abandoned)) {
+            self.stops.fetch_add(1, Ordering::Relaxed);
+        }
+        done
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
         self.connections
             .lock()
@@ -162,10 +190,11 @@ impl Pool {
 /// the log when the scan started, or of the last block if that is later.
 ///
 /// # Errors
-/// If the file cannot be read.
+/// If the file cannot be read; [`ReadError::Abandoned`] if nobody waits for it any more, which is looked at before each block.
 pub(crate) fn scan(
     connection: &Connection,
     span: &Span,
+    until: &Until,
     mut visit: impl FnMut(Block<'_>) -> ControlFlow<i64>,
 ) -> Result<i64, ReadError> {
     let id: Option<i64> = connection
@@ -183,6 +212,10 @@ pub(crate) fn scan(
         .optional()?
         .unwrap_or(0);
     let mut offset = span.offset.clamp(0, end);
+    let mut visit = |block: Block<'_>| {
+        let flow = (!until.is_abandoned()).then(|| visit(block));
+        flow.ok_or(ReadError::Abandoned)
+    };
     while offset < end {
         match view(connection, span, topic, offset..end, &mut visit)? {
             ControlFlow::Continue((next, true)) => offset = next,
@@ -199,7 +232,7 @@ fn view(
     span: &Span,
     topic: i64,
     offsets: std::ops::Range<i64>,
-    visit: &mut impl FnMut(Block<'_>) -> ControlFlow<i64>,
+    visit: &mut impl FnMut(Block<'_>) -> Result<ControlFlow<i64>, ReadError>,
 ) -> Result<ControlFlow<i64, (i64, bool)>, ReadError> {
     let mut statement = connection.prepare_cached(
         "SELECT id, count, records FROM chunks
@@ -224,7 +257,7 @@ fn view(
         // The first chunk may start earlier: it contains the offset, or it was merged since the last transaction.
         let offset = first.max(offsets.start);
         let bytes = Entries::new(bytes).skip_records(offset - first);
-        if let ControlFlow::Break(stopped_at) = visit(Block { offset, bytes }) {
+        if let ControlFlow::Break(stopped_at) = visit(Block { offset, bytes })? {
             return Ok(ControlFlow::Break(stopped_at));
         }
         seen += 1;

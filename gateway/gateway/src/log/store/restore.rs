@@ -7,6 +7,7 @@ use rusqlite::Connection;
 use super::{
     Store, file,
     file::{KnownTopic, StoreError},
+    readers::Until,
     readers::{Block, ReadError, Span, scan},
     settings::StoreSettings,
 };
@@ -76,7 +77,7 @@ fn restore(
     let begun = Instant::now();
     for part in parts {
         let mut is_over = false;
-        scan(connection, &part.span, |block| {
+        scan(connection, &part.span, &Until::default(), |block| {
             let flow = note_block(latest, part.slot, block);
             is_over |= flow.is_break();
             flow

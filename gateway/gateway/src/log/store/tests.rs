@@ -58,9 +58,9 @@ fn read(store: &Store, span: Span, limit: usize) -> (Vec<(i64, i64)>, i64) {
         .enable_time()
         .build()
         .unwrap();
-    let work = move |connection: &rusqlite::Connection, _: &super::Until| {
+    let work = move |connection: &rusqlite::Connection, until: &super::Until| {
         let mut records = Vec::new();
-        let next = scan(connection, &span, |block| {
+        let next = scan(connection, &span, until, |block| {
             for (offset, entry) in (block.offset..).zip(Entries::new(block.bytes)) {
                 if records.len() == limit {
                     return ControlFlow::Break(offset);
@@ -374,23 +374,64 @@ fn check_read_while_merged(merge_offset: i64) {
     let merging = rusqlite::Connection::open(&file).unwrap();
     let reading = rusqlite::Connection::open(&file).unwrap();
     let (mut seen, mut is_merged) = (Vec::new(), false);
-    let next = scan(&reading, &whole_topic("t", 0), |block| {
-        for (offset, entry) in (block.offset..).zip(Entries::new(block.bytes)) {
-            assert_eq!(offset, entry.time);
-            seen.push(offset);
-            if offset == merge_offset && !is_merged {
-                is_merged = true;
-                write(200..300);
-                let mut merger = super::merger::Merger::default();
-                // On a busy machine the committer may have done so a moment ago.
-                merger.step(&merging, &[1]).unwrap();
+    let next = scan(
+        &reading,
+        &whole_topic("t", 0),
+        &super::Until::default(),
+        |block| {
+            for (offset, entry) in (block.offset..).zip(Entries::new(block.bytes)) {
+                assert_eq!(offset, entry.time);
+                seen.push(offset);
+                if offset == merge_offset && !is_merged {
+                    is_merged = true;
+                    write(200..300);
+                    let mut merger = super::merger::Merger::default();
+                    // On a busy machine the committer may have done so a moment ago.
+                    merger.step(&merging, &[1]).unwrap();
+                }
             }
-        }
-        ControlFlow::Continue(())
-    })
+            ControlFlow::Continue(())
+        },
+    )
     .unwrap();
     assert_eq!(seen, (0..next).collect::<Vec<_>>());
     assert!(next >= 200, "{next}");
+}
+
+#[test]
+fn a_scan_stops_at_the_next_block_if_nobody_waits_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, _writer) = open(&folder.path().join("s.db"));
+    assert_eq!(wait_for_fate(&submit(&store, "t", 0..3)), Fate::Durable);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    let (begun, begins) = std::sync::mpsc::channel();
+    let work = move |connection: &rusqlite::Connection, until: &super::Until| {
+        begun.send(()).unwrap();
+        // As a log without an end.
+        loop {
+            scan(connection, &whole_topic("t", 0), until, |_| {
+                ControlFlow::Continue(())
+            })?;
+        }
+    };
+    let mut reading = Box::pin(store.readers.read::<()>(HOUR, work));
+    runtime.block_on(async {
+        let first = std::future::poll_fn(|context| {
+            std::task::Poll::Ready(reading.as_mut().poll(context).is_pending())
+        });
+        assert!(first.await);
+    });
+    begins.recv().unwrap();
+    assert_eq!(store.readers.stop_count(), 0);
+    drop(reading);
+    while store.readers.stop_count() == 0 {
+        std::thread::yield_now();
+    }
+    // The connection is back.
+    assert_eq!(read(&store, whole_topic("t", 0), 9).0.len(), 3);
 }
 
 #[test]

@@ -17,7 +17,7 @@ use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, Uri, header};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use tokio::{runtime::Handle, sync::oneshot, time::Instant};
+use tokio::{runtime::Handle, sync::oneshot, task::AbortHandle, time::Instant};
 
 use waggle_influxdb::{Address, AddressError, Open, Token, TokenError, annotated_csv::Csv, form};
 
@@ -182,16 +182,27 @@ impl Database {
         permit: Permit,
         work: impl Future<Output = Result<T, Failure>> + Send + 'static,
     ) -> Result<T, Failure> {
-        // It is held until the work ends, even if the client has disconnected.
+        // It is held until the work ends, which is when the client has left at the latest.
         let working = async move {
             let _permit = &permit;
             tokio::time::timeout_at(permit.until, work).await
         };
-        match self.thread.spawn(working).await {
+        let working = self.thread.spawn(working);
+        let _abort = AbortWhenDropped(working.abort_handle());
+        match working.await {
             Ok(Ok(done)) => done,
             Ok(Err(_)) => Err(Failure::Late(self.within)),
             Err(_) => Err(Failure::Lost),
         }
+    }
+}
+
+/// Ends a task when it is dropped; nothing happens if that has ended.
+struct AbortWhenDropped(AbortHandle);
+
+impl Drop for AbortWhenDropped {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 
