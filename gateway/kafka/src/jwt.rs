@@ -27,8 +27,12 @@ struct Claims {
     sub: Option<String>,
 }
 
-/// The token for librdkafka, with its lifetime.
-pub(crate) fn oauth_token(token: String, now: SystemTime) -> Result<OAuthToken, TokenError> {
+/// The token for librdkafka, with its lifetime: what its claim says, or who gave it, whichever is shorter.
+pub(crate) fn oauth_token(
+    token: String,
+    now: SystemTime,
+    lifetime: Option<Duration>,
+) -> Result<OAuthToken, TokenError> {
     if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(TokenError::Unprintable);
     }
@@ -39,7 +43,11 @@ pub(crate) fn oauth_token(token: String, now: SystemTime) -> Result<OAuthToken, 
     if let Some(expiry) = expiry.filter(|expiry| *expiry <= now) {
         return Err(TokenError::Expired(now - expiry));
     }
-    let lifetime = expiry.unwrap_or(now + OPAQUE_LIFETIME);
+    let told = lifetime.map(|lifetime| now.saturating_add(lifetime));
+    let lifetime = match (expiry, told) {
+        (Some(expiry), Some(told)) => expiry.min(told),
+        (expiry, told) => expiry.or(told).unwrap_or(now + OPAQUE_LIFETIME),
+    };
     let principal = claims
         .and_then(|claims| claims.sub)
         .filter(|subject| !subject.is_empty() && !subject.contains('\0'));
@@ -69,7 +77,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: Result<(&str, i64), TokenError>) {
         let now = UNIX_EPOCH + Duration::from_secs(1_000);
-        let result = oauth_token(text.to_owned(), now);
+        let result = oauth_token(text.to_owned(), now, None);
         let result = result.as_ref().map(|token| {
             assert_eq!(token.token, text);
             (&*token.principal_name, token.lifetime_ms)
@@ -95,6 +103,19 @@ mod tests {
         check("opaque", Ok(("waggle", 1_060_000)));
         check("a.b.c", Ok(("waggle", 1_060_000)));
         check(&token(r#"{"sub":"plant"}"#), Ok(("plant", 1_060_000)));
+    }
+
+    #[test]
+    fn a_token_is_not_used_longer_than_its_giver_says() {
+        let now = UNIX_EPOCH + Duration::from_secs(1_000);
+        let check = |text: &str, seconds: u64, expected: i64| {
+            let lifetime = Some(Duration::from_secs(seconds));
+            let token = oauth_token(text.to_owned(), now, lifetime).unwrap();
+            assert_eq!(token.lifetime_ms, expected, "{text}");
+        };
+        check("opaque", 300, 1_300_000);
+        check(&token(r#"{"exp":1500}"#), 300, 1_300_000);
+        check(&token(r#"{"exp":1500}"#), 900, 1_500_000);
     }
 
     #[test]

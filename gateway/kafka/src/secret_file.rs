@@ -2,7 +2,7 @@
 
 use std::{fs::File, io::Read, path::Path};
 
-use crate::access::AccessError;
+use crate::error::AccessError;
 
 /// Largest file of a password or a token.
 const SECRET_MAX_BYTES: u64 = 64 * 1024;

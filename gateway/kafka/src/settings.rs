@@ -22,6 +22,24 @@ pub struct SecuritySettings {
     /// File with the token, with OAUTHBEARER; something else renews it. It is read again before the token expires
     #[arg(long, value_name = "FILE", requires = "kafka_brokers")]
     pub kafka_token_file: Option<PathBuf>,
+    /// URL of the token endpoint of an OpenID provider, with OAUTHBEARER, instead of a file: tokens come from there by the grant
+    /// client_credentials, and are renewed before they expire. https, or http on this host
+    #[arg(long, value_name = "URL", conflicts_with = "kafka_token_file",
+        requires_all = ["kafka_brokers", "kafka_token_client_id", "kafka_token_client_secret_file"])]
+    pub kafka_token_url: Option<String>,
+    /// Name of this client at --kafka-token-url
+    #[arg(long, value_name = "NAME", requires = "kafka_token_url")]
+    pub kafka_token_client_id: Option<String>,
+    /// File with the secret of --kafka-token-client-id; read again for each token
+    #[arg(long, value_name = "FILE", requires = "kafka_token_url")]
+    pub kafka_token_client_secret_file: Option<PathBuf>,
+    /// Scope of the tokens; several are separated by spaces [default: that of the provider]
+    #[arg(long, value_name = "SCOPE", requires = "kafka_token_url")]
+    pub kafka_token_scope: Option<String>,
+    /// File with the certificates of authorities that sign --kafka-token-url, in PEM; read again for each token [default: the
+    /// system's]
+    #[arg(long, value_name = "FILE", requires = "kafka_token_url")]
+    pub kafka_token_ca: Option<PathBuf>,
     /// File with the certificates of authorities that sign brokers, in PEM; read again when it changes [default: the system's]
     #[arg(long, value_name = "FILE", requires = "kafka_brokers")]
     pub kafka_ca: Option<PathBuf>,

@@ -35,7 +35,7 @@ const EMPTY_WORDS: [&str; 7] = [
 const MACHINE_FOLDERS: [&str; 4] = ["home", "root", "work", "Users"];
 
 /// Every crate, with the crates of this project that it may use.
-const ARROWS: [(&str, &[&str]); 27] = [
+const ARROWS: [(&str, &[&str]); 28] = [
     ("waggle-agents", &["load", "spec", "testkit"]),
     (
         "waggle-analysis",
@@ -58,13 +58,14 @@ const ARROWS: [(&str, &[&str]); 27] = [
     (
         "waggle-gateway",
         &[
-            "flags", "influxdb", "kafka", "record", "service", "sink", "testkit", "units",
+            "fetch", "flags", "influxdb", "kafka", "record", "service", "sink", "testkit", "units",
         ],
     ),
+    ("waggle-fetch", &[]),
     ("waggle-flags", &["units"]),
     ("waggle-image", &["testkit"]),
     ("waggle-influxdb", &["testkit"]),
-    ("waggle-kafka", &[]),
+    ("waggle-kafka", &["fetch"]),
     ("waggle-load", &["spec", "template", "testkit", "wire"]),
     ("waggle-metrics", &["spec"]),
     ("waggle-record", &[]),

@@ -7,9 +7,13 @@ use std::{
 };
 
 use rdkafka::{ClientConfig, client::OAuthToken};
+use waggle_fetch::Location;
 
 use crate::{
+    endpoint::Endpoint,
+    error::AccessError,
     jwt::{self, TokenError},
+    renewal::TokenRenewal,
     secret_file::{PemKind, is_secret, read_pem, read_secret},
     settings::{Mechanism, Protocol, SecuritySettings},
 };
@@ -32,6 +36,8 @@ pub struct Access {
     /// Passwords of the environment, which do not change.
     environment: Environment,
     secrets: Mutex<Secrets>,
+    /// Asks the token endpoint.
+    tokens: Option<TokenRenewal>,
 }
 
 #[derive(Clone, Default)]
@@ -48,37 +54,6 @@ struct Secrets {
     ca: Option<String>,
     certificate: Option<String>,
     key: Option<String>,
-}
-
-/// Flags or files that do not give access. No error has a secret.
-#[derive(Debug, thiserror::Error)]
-pub enum AccessError {
-    #[error(
-        "{flag} {value} needs a program that is built with the feature kafka-tls; this one is built without it"
-    )]
-    NotBuilt {
-        flag: &'static str,
-        value: &'static str,
-    },
-    #[error("{flag}: expected {expected}")]
-    Flag {
-        flag: &'static str,
-        expected: &'static str,
-    },
-    #[error("{flag}: reading {file}: {source}")]
-    File {
-        flag: &'static str,
-        file: PathBuf,
-        source: std::io::Error,
-    },
-    #[error("{flag}: {file}: expected {expected}")]
-    Content {
-        flag: &'static str,
-        file: PathBuf,
-        expected: &'static str,
-    },
-    #[error("{flag}: {file}: the token expired {seconds} s ago", flag = TOKEN_FLAG)]
-    TokenExpired { file: PathBuf, seconds: u64 },
 }
 
 impl std::fmt::Debug for Access {
@@ -110,6 +85,7 @@ impl Access {
             settings: settings.clone(),
             secrets: Mutex::new(read_secrets(settings, &environment)?),
             environment,
+            tokens: renewal(settings)?,
         };
         if settings.kafka_token_file.is_some() {
             access.token()?;
@@ -120,13 +96,17 @@ impl Access {
     /// Reads the files again, and returns whether clients must be made again.
     ///
     /// # Errors
-    /// If a file is not what it should be. What was read before stays in force.
+    /// If a file is not what it should be, or the token endpoint gives no new token while there is one. What was had before stays in
+    /// force.
     pub fn renew(&self) -> Result<bool, AccessError> {
         let secrets = read_secrets(&self.settings, &self.environment)?;
         let mut current = self.secrets();
         let has_changed = *current != secrets;
         *current = secrets;
-        Ok(has_changed)
+        match self.tokens.as_ref().and_then(TokenRenewal::problem) {
+            Some(problem) if !has_changed => Err(problem),
+            _ => Ok(has_changed),
+        }
     }
 
     /// The configuration of a client: brokers, protocol, credentials and certificates.
@@ -171,14 +151,17 @@ impl Access {
 
     /// Whether clients authenticate by a token.
     pub fn has_token(&self) -> bool {
-        self.settings.kafka_token_file.is_some()
+        self.settings.kafka_token_file.is_some() || self.tokens.is_some()
     }
 
-    /// The token, read from its file now.
+    /// The token, read from its file now, or the latest one of the token endpoint. Waits up to five seconds for the first of them.
     ///
     /// # Errors
     /// If there is none, or it has expired.
     pub fn token(&self) -> Result<OAuthToken, AccessError> {
+        if let Some(tokens) = &self.tokens {
+            return tokens.token();
+        }
         let Some(file) = &self.settings.kafka_token_file else {
             return Err(AccessError::Flag {
                 flag: TOKEN_FLAG,
@@ -186,12 +169,29 @@ impl Access {
             });
         };
         let token = read_secret(TOKEN_FLAG, file)?;
-        jwt::oauth_token(token, SystemTime::now()).map_err(|error| token_error(file, &error))
+        jwt::oauth_token(token, SystemTime::now(), None).map_err(|error| token_error(file, &error))
     }
 
     fn secrets(&self) -> MutexGuard<'_, Secrets> {
         self.secrets.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What renews the tokens of an endpoint, if there is one.
+fn renewal(settings: &SecuritySettings) -> Result<Option<TokenRenewal>, AccessError> {
+    let (Some(url), Some(client), Some(secret)) = (
+        &settings.kafka_token_url,
+        &settings.kafka_token_client_id,
+        &settings.kafka_token_client_secret_file,
+    ) else {
+        return Ok(None);
+    };
+    let endpoint = Endpoint {
+        location: Location::new(url, settings.kafka_token_ca.clone())?,
+        client: client.clone(),
+        scope: settings.kafka_token_scope.clone(),
+    };
+    TokenRenewal::begin(endpoint, secret.clone()).map(Some)
 }
 
 fn token_error(file: &Path, error: &TokenError) -> AccessError {
@@ -247,8 +247,13 @@ fn check_sasl(settings: &SecuritySettings) -> Result<(), AccessError> {
             "--kafka-sasl-mechanism",
             "--kafka-security-protocol sasl_plaintext or sasl_ssl with it",
         ),
-        Some(Mechanism::Oauthbearer) if settings.kafka_token_file.is_none() => {
-            wrong(TOKEN_FLAG, "a file with a token for OAUTHBEARER")
+        Some(Mechanism::Oauthbearer)
+            if settings.kafka_token_file.is_none() && settings.kafka_token_url.is_none() =>
+        {
+            wrong(
+                TOKEN_FLAG,
+                "a file with a token for OAUTHBEARER, or --kafka-token-url",
+            )
         }
         Some(Mechanism::Oauthbearer) if settings.kafka_username.is_some() => wrong(
             "--kafka-username",
@@ -258,6 +263,10 @@ fn check_sasl(settings: &SecuritySettings) -> Result<(), AccessError> {
         _ if settings.kafka_token_file.is_some() => {
             wrong(TOKEN_FLAG, "--kafka-sasl-mechanism OAUTHBEARER with it")
         }
+        _ if settings.kafka_token_url.is_some() => wrong(
+            "--kafka-token-url",
+            "--kafka-sasl-mechanism OAUTHBEARER with it",
+        ),
         None if settings.kafka_username.is_some() => wrong(
             "--kafka-username",
             "--kafka-sasl-mechanism PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512 with it",

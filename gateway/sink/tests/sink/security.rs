@@ -9,7 +9,11 @@ use std::{
 };
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use waggle_testkit::{KafkaListener, SecuredKafka, TlsTerminator, tls::Authority};
+use waggle_testkit::{
+    KafkaListener, SecuredKafka, TlsTerminator,
+    http::{self, Reply, Server},
+    tls::Authority,
+};
 
 use crate::{
     lab::{Log, database, messages, wait_for_keys},
@@ -106,6 +110,43 @@ fn records_of_a_secured_kafka_go_to_a_database_over_https() {
     }
 }
 
+/// An unsigned token, which the broker accepts.
+fn token() -> String {
+    let expiry = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .expect("a clock after 1970")
+        + Duration::from_hours(1);
+    let part = |json: &str| URL_SAFE_NO_PAD.encode(json);
+    let claims = format!(r#"{{"sub":"sink","iat":1,"exp":{}}}"#, expiry.as_secs());
+    format!("{}.{}.", part(r#"{"alg":"none"}"#), part(&claims))
+}
+
+#[test]
+fn a_sink_asks_for_its_token() {
+    let lab = lab();
+    lab.log.make("asked", 1);
+    lab.log.put("asked", 1, &messages("asked", 0..10, 1));
+    lab.log.flush();
+    let server = Server::start(|_| {
+        let token = token();
+        let answer = format!(r#"{{"access_token":"{token}","token_type":"Bearer"}}"#);
+        Reply::Answer(http::ok(&answer))
+    });
+    let secret = lab.kafka.write("client-secret", "secret-of-sink");
+    let mut flags = lab.flags("asked", "OAUTHBEARER");
+    flags.extend([
+        format!("--kafka-token-url=http://{}/token", server.address),
+        "--kafka-token-client-id=sink".to_owned(),
+        file("kafka-token-client-secret-file", &secret),
+    ]);
+    let sink = Sink::start(&flags, database().token());
+    wait_for_keys(database(), "asked", 0..10);
+    sink.wait_for_readyz(200, "ready");
+    check_secret(&sink, "secret-of-sink");
+    // One token is that of all clients of Kafka.
+    assert_eq!(server.received_count(), 1);
+}
+
 #[test]
 fn a_sink_with_a_token_writes_dead_letters() {
     let lab = lab();
@@ -114,11 +155,7 @@ fn a_sink_with_a_token_writes_dead_letters() {
     all.push("this is no record".to_owned());
     lab.log.put("tokens", 1, &all);
     lab.log.flush();
-    let expiry = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() + Duration::from_hours(1);
-    let part = |json: &str| URL_SAFE_NO_PAD.encode(json);
-    let claims = format!(r#"{{"sub":"sink","iat":1,"exp":{}}}"#, expiry.as_secs());
-    let token = format!("{}.{}.", part(r#"{"alg":"none"}"#), part(&claims));
-    let token = lab.kafka.write("token", &token);
+    let token = lab.kafka.write("token", &token());
     let mut flags = lab.flags("tokens", "OAUTHBEARER");
     flags.push(file("kafka-token-file", &token));
     let sink = Sink::start(&flags, database().token());

@@ -5,6 +5,8 @@ mod faults;
 mod reading;
 #[cfg(feature = "kafka-tls")]
 mod security;
+#[cfg(feature = "kafka-tls")]
+mod token_endpoint;
 #[cfg(not(feature = "kafka-tls"))]
 mod without_tls;
 mod writing;

@@ -16,7 +16,7 @@ use super::cluster::lines;
 use crate::support::{Gateway, kafka_command, wait_until};
 
 /// The broker of these tests: started by the first of them, stopped after the last.
-fn broker() -> Arc<SecuredKafka> {
+pub(super) fn broker() -> Arc<SecuredKafka> {
     static SHARED: Mutex<Weak<SecuredKafka>> = Mutex::new(Weak::new());
     let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(broker) = shared.upgrade() {
@@ -28,13 +28,13 @@ fn broker() -> Arc<SecuredKafka> {
 }
 
 /// A gateway with its output in a file.
-struct Logged {
-    gateway: Gateway,
+pub(super) struct Logged {
+    pub(super) gateway: Gateway,
     folder: TempDir,
 }
 
 impl Logged {
-    fn start(broker: &SecuredKafka, listener: KafkaListener, flags: &[String]) -> Self {
+    pub(super) fn start(broker: &SecuredKafka, listener: KafkaListener, flags: &[String]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         // Short: it is also how long a gateway waits for brokers that do not accept it.
         let timeout = ["--kafka-delivery-timeout=2s".to_owned()];
@@ -47,12 +47,12 @@ impl Logged {
         }
     }
 
-    fn log(&self) -> String {
+    pub(super) fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("log")).unwrap()
     }
 
     /// A record becomes durable and can be read. A busy machine may need more than one request for that.
-    fn check_write(&self, broker: &SecuredKafka, topic: &str) {
+    pub(super) fn check_write(&self, broker: &SecuredKafka, topic: &str) {
         let mut refusal = String::new();
         let outcome = try_for(DEADLINE, || {
             let answer = self.gateway.put(topic, "m f=1i 1");
@@ -66,7 +66,7 @@ impl Logged {
     }
 
     /// `/readyz` and the log say why it does not work, without a secret.
-    fn check_refusal(&self, reason: &str, secret: &str) {
+    pub(super) fn check_refusal(&self, reason: &str, secret: &str) {
         let mut body = String::new();
         let outcome = try_for(DEADLINE, || {
             let ready = self.gateway.get("/readyz");
@@ -84,11 +84,11 @@ impl Logged {
     }
 }
 
-fn file(flag: &str, file: &Path) -> String {
+pub(super) fn file(flag: &str, file: &Path) -> String {
     format!("--kafka-{flag}={}", file.display())
 }
 
-fn tls(broker: &SecuredKafka, protocol: &str) -> Vec<String> {
+pub(super) fn tls(broker: &SecuredKafka, protocol: &str) -> Vec<String> {
     vec![
         format!("--kafka-security-protocol={protocol}"),
         file("ca", &broker.ca_file()),
@@ -197,7 +197,7 @@ fn certificates_that_are_not_accepted_are_said() {
 }
 
 /// An unsigned token, which the broker accepts.
-fn token(seconds: u64) -> String {
+pub(super) fn token(seconds: u64) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let expiry = now + Duration::from_secs(seconds);
     let part = |json: &str| URL_SAFE_NO_PAD.encode(json);

@@ -15,7 +15,10 @@ use jsonwebtoken::{
 };
 use serde::Deserialize;
 
-use super::{IssuerError, fetch::Location};
+use http::StatusCode;
+use waggle_fetch::{Ask, Location};
+
+use super::IssuerError;
 
 /// Interval of requests for the keys at a URL.
 const REFRESH_EVERY: Duration = Duration::from_mins(5);
@@ -150,9 +153,8 @@ impl Keys {
         if !times.are_due(now, is_wanted) {
             return None;
         }
-        let answer = location.fetch().await;
+        let read = fetch(location).await;
         times.asked = Some(Instant::now());
-        let read = answer.and_then(|text| KeySet::read(&text));
         times.is_failed = read.is_err();
         self.is_wanted.store(false, Ordering::Relaxed);
         match read {
@@ -166,6 +168,20 @@ impl Keys {
             Err(error) => Some(Err(format!("{location}: {error}"))),
         }
     }
+}
+
+/// Asks a URL for its keys.
+async fn fetch(location: &Location) -> Result<KeySet, IssuerError> {
+    let accept = "application/json, application/jwk-set+json";
+    let answer = location.ask(&Ask::Read { accept }).await;
+    let answer = answer.map_err(|error| IssuerError(error.to_string()))?;
+    if answer.status == StatusCode::OK {
+        return KeySet::read(&answer.body);
+    }
+    let status = answer.status;
+    Err(IssuerError(format!(
+        "expected status 200, and found {status}"
+    )))
 }
 
 /// When a URL was asked.

@@ -1,6 +1,5 @@
 //! Tokens of OpenID providers: JWT (RFC 7519), signed by a key of an issuer in the file of clients.
 
-mod fetch;
 mod keys;
 mod signatures;
 
@@ -15,11 +14,11 @@ use jsonwebtoken::{
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::{Duration, sleep};
+use waggle_fetch::Location;
 use waggle_service::log;
 
 pub(super) use keys::Keys;
 
-use fetch::Location;
 use keys::{KeySet, Source, Times};
 
 /// Difference of clocks that is allowed, in seconds.
