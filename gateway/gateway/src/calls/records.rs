@@ -22,9 +22,7 @@ use crate::{
     answers::problem::Problem,
     clients::identity::caller::Caller,
     ingest::check_topic,
-    log::store::{
-        Block, CommitTimes, Entries, ReadError, Span, TopicCommits, TopicSlot, Until, scan,
-    },
+    log::store::{Block, CommitTimes, Entries, ReadError, Span, TopicCommits, TopicSlot, scan},
     queries::{
         render,
         render::{LogPosition, Selection},
@@ -34,7 +32,7 @@ use crate::{
 
 /// Default number of records in an answer.
 const LIMIT_DEFAULT: usize = 1000;
-/// Size of the parts in which a large answer is sent, but for their last records.
+/// Size of the parts in which a large answer is sent if memory is scarce, but for their last records.
 const PART_BYTES: usize = 256 * 1024;
 /// Memory that is reserved for a part before it is read.
 const PART_RESERVED_BYTES: usize = 2 * PART_BYTES;
@@ -133,7 +131,7 @@ pub(super) async fn read_records(
     let bytes = request.reserved_bytes();
     let work = {
         let request = Arc::clone(&request);
-        move |means: Means<'_>| request.page(&means)
+        move |mut means: Means<'_>| request.page(&mut means)
     };
     let (page, memory) = read(&shared, &caller, bytes, work).await?;
     shared
@@ -216,7 +214,7 @@ impl RestOfPage {
             // A topic of the same name may have other records by now.
             (!self.request.is_deleted(&self.shared)).then_some(())?;
             let (request, rest) = (Arc::clone(&self.request), self.rest);
-            let work = move |means: Means<'_>| request.part(&means, rest);
+            let work = move |mut means: Means<'_>| request.part(&mut means, rest);
             let part = read(&self.shared, &self.caller, PART_RESERVED_BYTES, work).await;
             match part {
                 Ok((part, memory)) => {
@@ -285,8 +283,8 @@ impl PageRequest {
         })
     }
 
-    /// Memory for the part of the page that is kept, besides its last record. Instants of commits are forgotten, so a page with them
-    /// is kept whole.
+    /// Memory for the part of the page that is kept in any case, besides its last record. Instants of commits are forgotten, so a page
+    /// with them is kept whole.
     fn kept_bytes(&self) -> usize {
         match self.commit_times {
             None => PART_BYTES,
@@ -302,10 +300,10 @@ impl PageRequest {
         }
     }
 
-    fn page(&self, means: &Means<'_>) -> Result<Read<PageEnd>, ReadError> {
-        let mut page = Page::new(self.kept_bytes());
+    fn page(&self, means: &mut Means<'_>) -> Result<Read<PageEnd>, ReadError> {
+        let mut page = Page::new(self.kept_bytes(), self.max_bytes);
         let next_offset = self.scan(means, &self.span, &mut page)?;
-        let rest = page.kept_until.map(|offset| Rest {
+        let rest = page.kept.until.map(|offset| Rest {
             offset,
             end: next_offset,
             bytes: page.bytes - page.body.len(),
@@ -321,8 +319,8 @@ impl PageRequest {
     }
 
     /// The first part of the rest of a page, and the offset after it.
-    fn part(&self, means: &Means<'_>, rest: Rest) -> Result<Read<i64>, ReadError> {
-        let mut page = Page::new(PART_BYTES);
+    fn part(&self, means: &mut Means<'_>, rest: Rest) -> Result<Read<i64>, ReadError> {
+        let mut page = Page::new(PART_BYTES, PART_BYTES);
         page.ends_at = Some(rest.end);
         let span = Span {
             offset: rest.offset,
@@ -331,13 +329,16 @@ impl PageRequest {
         let next_offset = self.scan(means, &span, &mut page)?;
         Ok(Read {
             body: page.body,
-            found: page.kept_until.unwrap_or(next_offset),
+            found: page.kept.until.unwrap_or(next_offset),
         })
     }
 
-    fn scan(&self, means: &Means<'_>, span: &Span, page: &mut Page) -> Result<i64, ReadError> {
+    fn scan(&self, means: &mut Means<'_>, span: &Span, page: &mut Page) -> Result<i64, ReadError> {
         let next_offset = scan(means.connection, span, means.until, |block| {
-            self.add_block_in_time(means.until, block, page)
+            match page.looked_at > 0 && means.until.is_over() {
+                true => ControlFlow::Break(block.offset),
+                false => self.add_block(means.memory, block, page),
+            }
         })?;
         if page.is_corrupt {
             return Err(ReadError::Corrupt {
@@ -348,19 +349,12 @@ impl PageRequest {
         Ok(next_offset)
     }
 
-    fn add_block_in_time(
+    fn add_block(
         &self,
-        until: &Until,
+        memory: &mut AnswerMemory,
         block: Block<'_>,
         page: &mut Page,
     ) -> ControlFlow<i64> {
-        if page.looked_at > 0 && until.is_over() {
-            return ControlFlow::Break(block.offset);
-        }
-        self.add_block(block, page)
-    }
-
-    fn add_block(&self, block: Block<'_>, page: &mut Page) -> ControlFlow<i64> {
         let span = &self.span;
         // Not before the first block: what a block has was committed by now.
         let commits = page
@@ -370,7 +364,7 @@ impl PageRequest {
             let is_full = page.records == self.limit || page.bytes >= self.max_bytes;
             let is_end = page
                 .ends_at
-                .is_some_and(|end| offset >= end || page.kept_until.is_some());
+                .is_some_and(|end| offset >= end || page.kept.until.is_some());
             if is_full || is_end || page.looked_at == self.look_at_max {
                 return ControlFlow::Break(offset);
             }
@@ -387,12 +381,12 @@ impl PageRequest {
                 committed: commits.unix_ns(offset),
             };
             let kept = page.body.len();
-            if kept >= page.kept_max && page.kept_until.is_none() {
-                page.kept_until = Some(offset);
+            if kept >= page.kept.max && page.kept.until.is_none() && !page.kept.grow(memory) {
+                page.kept.until = Some(offset);
             }
             render::record(&mut page.body, position, entry.time, &line, &self.selection);
             page.bytes += page.body.len() - kept;
-            if page.kept_until.is_some() {
+            if page.kept.until.is_some() {
                 page.body.truncate(kept);
             }
             page.records += 1;
@@ -407,10 +401,7 @@ struct Page {
     body: Vec<u8>,
     /// Size of the body with what was measured and not kept.
     bytes: usize,
-    /// Size of the body after which records are only measured.
-    kept_max: usize,
-    /// Offset of the first record that was not kept.
-    kept_until: Option<i64>,
+    kept: Kept,
     /// It ends before this offset, and with its kept part.
     ends_at: Option<i64>,
     records: usize,
@@ -421,10 +412,37 @@ struct Page {
 }
 
 impl Page {
-    fn new(kept_max: usize) -> Self {
+    fn new(max: usize, grows_to: usize) -> Self {
         Self {
-            kept_max,
+            kept: Kept {
+                max,
+                grows_to,
+                until: None,
+            },
             ..Self::default()
         }
+    }
+}
+
+/// The part of a page that is kept. The rest is rendered once to be measured, and again to be sent.
+#[derive(Default)]
+struct Kept {
+    /// Size of the body after which records are only measured.
+    max: usize,
+    /// The most that this may become while there is memory.
+    grows_to: usize,
+    /// Offset of the first record that was not kept.
+    until: Option<i64>,
+}
+
+impl Kept {
+    /// Keeps more, if there is plenty of memory.
+    fn grow(&mut self, memory: &mut AnswerMemory) -> bool {
+        let max = self.grows_to.min(self.max.saturating_mul(2));
+        let grows = max > self.max && memory.grow_within_half(max + PART_BYTES);
+        if grows {
+            self.max = max;
+        }
+        grows
     }
 }

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use crate::{
     answers::problem::Problem,
-    clients::{identity::caller::Caller, memory::Memory},
+    clients::{identity::caller::Caller, memory::Memory, share::Share},
     log::store::{ReadError, Until},
     shared::Shared,
 };
@@ -48,14 +48,25 @@ impl AnswerMemory {
 
     /// Reserves more while an answer is made, so that it has at least this much in total, if that fits.
     pub(super) fn grow(&mut self, bytes: usize) -> bool {
+        let max = self.shared.settings.answers_max_bytes;
+        self.grow_within(max, bytes, Share::take)
+    }
+
+    /// The same, if at most half of the memory is taken with it: that of all clients, and that of this one.
+    pub(super) fn grow_within_half(&mut self, bytes: usize) -> bool {
+        let max = self.shared.settings.answers_max_bytes / 2;
+        self.grow_within(max, bytes, Share::take_of_half)
+    }
+
+    fn grow_within(&mut self, max: usize, bytes: usize, take: fn(&Share, usize) -> bool) -> bool {
         let more = bytes.saturating_sub(self.bytes);
         if more == 0 {
             return true;
         }
         let gauge = &self.shared.gauges.answer_bytes;
         let before = gauge.fetch_add(more, Ordering::Relaxed);
-        let fits = before + more <= self.shared.settings.answers_max_bytes;
-        if !fits || !self.client.answers.take(more) {
+        let fits = before + more <= max;
+        if !fits || !take(&self.client.answers, more) {
             gauge.fetch_sub(more, Ordering::Relaxed);
             return false;
         }

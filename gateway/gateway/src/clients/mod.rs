@@ -5,5 +5,5 @@ pub(crate) mod client;
 pub(crate) mod identity;
 pub(crate) mod memory;
 pub(crate) mod settings;
-mod share;
+pub(crate) mod share;
 pub(crate) mod turns;

@@ -19,8 +19,17 @@ impl Share {
 
     /// Takes an amount, if it fits.
     pub(crate) fn take(&self, amount: usize) -> bool {
+        self.take_up_to(self.max, amount)
+    }
+
+    /// Takes an amount, if at most half is taken with it.
+    pub(crate) fn take_of_half(&self, amount: usize) -> bool {
+        self.take_up_to(self.max / 2, amount)
+    }
+
+    fn take_up_to(&self, max: usize, amount: usize) -> bool {
         let before = self.taken.fetch_add(amount, Ordering::Relaxed);
-        let fits = before.saturating_add(amount) <= self.max;
+        let fits = before.saturating_add(amount) <= max;
         if !fits {
             self.give_back(amount);
         }
@@ -63,5 +72,6 @@ mod tests {
         assert!(!share.take(5) && share.take(4));
         share.give_back(10);
         assert!(share.is_unused());
+        assert!(share.take_of_half(5) && !share.take_of_half(1) && share.take(5));
     }
 }

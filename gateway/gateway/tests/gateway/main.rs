@@ -7,8 +7,6 @@ mod connections;
 #[cfg(test)]
 mod database;
 #[cfg(test)]
-mod departures;
-#[cfg(test)]
 mod documents;
 #[cfg(test)]
 mod durability;
@@ -30,6 +28,8 @@ mod limits;
 mod openapi;
 #[cfg(test)]
 mod query;
+#[cfg(test)]
+mod reads;
 #[cfg(test)]
 mod schemathesis;
 #[cfg(test)]

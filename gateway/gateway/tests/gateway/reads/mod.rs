@@ -1,0 +1,4 @@
+//! Reads that take long or give much: pages of records, and clients that leave.
+
+mod departures;
+mod pages;
