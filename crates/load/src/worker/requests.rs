@@ -50,6 +50,9 @@ impl Worker {
     #[inline]
     pub(super) fn send(&mut self, id: u32, most: usize) {
         if self.finishing_until.is_some() {
+            if !self.connections[id as usize].flight.is_empty() && self.has_streams(id) {
+                self.resend_streams(id);
+            }
             return;
         }
         if self.protocol_stacks.is_some() && self.has_streams(id) {

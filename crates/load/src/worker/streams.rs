@@ -50,12 +50,21 @@ impl Worker {
                 self.recorder.sent_bytes(sent);
                 self.end(id, ending, done);
             }
-            Ok(()) if is_handshaking && connection.is_ready() => self.open(id),
-            Ok(()) if connection.is_spent() || self.closes && connection.is_used_up() => {
-                let ending = ending_without_requests(connection.has_answered);
-                self.end(id, ending, done);
+            Ok(()) if is_handshaking && connection.is_ready() => {
+                self.open(id);
+                self.end_if_spent(id, done);
             }
-            Ok(()) => {}
+            Ok(()) if is_handshaking => {}
+            Ok(()) => self.end_if_spent(id, done),
+        }
+    }
+
+    /// Ends a connection that takes no more requests and has none in flight.
+    fn end_if_spent(&mut self, id: u32, done: u64) {
+        let connection = &self.connections[id as usize];
+        if connection.is_spent() || self.closes && connection.is_used_up() {
+            let ending = ending_without_requests(connection.has_answered);
+            self.end(id, ending, done);
         }
     }
 
@@ -273,7 +282,7 @@ impl Worker {
     /// Sends requests again that the server has not processed on the last connection. They were counted when they were first sent, and
     /// keep their instants. Returns whether all of them are sent.
     #[cold]
-    fn resend_streams(&mut self, id: u32) -> bool {
+    pub(super) fn resend_streams(&mut self, id: u32) -> bool {
         let mut resent = 0;
         let connection = &mut self.connections[id as usize];
         while connection.streams_free() > 0
@@ -376,10 +385,7 @@ impl Worker {
             }
         }
         self.send_stack(id);
-        if self.connections[id as usize].is_spent() {
-            let ending = ending_without_requests(self.connections[id as usize].has_answered);
-            return self.end(id, ending, now);
-        }
+        self.end_if_spent(id, now);
         self.send(id, usize::MAX);
     }
 

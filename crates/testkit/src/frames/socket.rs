@@ -51,6 +51,9 @@ pub struct FrameSocket {
     /// Largest dynamic table that the client allows.
     pub table_max_bytes: u32,
     input: Vec<u8>,
+    /// Whether its own SETTINGS were sent, which are its first frame (RFC 9113, section 3.4).
+    has_begun: bool,
+    owed_acks: usize,
     limits: ClientLimits,
     bodies: BTreeMap<u32, Vec<u8>>,
     log: Arc<Mutex<Log>>,
@@ -72,6 +75,8 @@ impl FrameSocket {
             refill: Refill::Whole,
             table_max_bytes: TABLE_BYTES,
             input: Vec::new(),
+            has_begun: false,
+            owed_acks: 0,
             limits: ClientLimits::default(),
             bodies: BTreeMap::new(),
             log,
@@ -91,7 +96,12 @@ impl FrameSocket {
     /// Sends SETTINGS, which limit the client once it has acknowledged them.
     pub fn send_settings(&mut self, values: &[(u16, u32)]) -> bool {
         self.limits.announce(values);
-        self.send(&frame::settings(values))
+        let mut bytes = frame::settings(values);
+        self.has_begun = true;
+        for _ in 0..std::mem::take(&mut self.owed_acks) {
+            bytes.extend(frame::frame(SETTINGS, ACK, 0, &[]));
+        }
+        self.send(&bytes)
     }
 
     /// Sends the end of an answer: its stream no longer counts as open.
@@ -206,7 +216,11 @@ impl FrameSocket {
                 self.table_max_bytes = u32::from_be_bytes([value[2], value[3], value[4], value[5]]);
             }
         }
-        self.send(&frame::frame(SETTINGS, ACK, 0, &[]));
+        if self.has_begun {
+            self.send(&frame::frame(SETTINGS, ACK, 0, &[]));
+        } else {
+            self.owed_acks += 1;
+        }
     }
 
     fn note_ack(&mut self) {

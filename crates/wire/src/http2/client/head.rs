@@ -100,7 +100,8 @@ impl AnswerHeads {
     ) -> Result<Option<&'static str>, ConnectionError> {
         let mut problem = None;
         let take = |name: &[u8], value: &[u8]| {
-            if name.starts_with(b":") || !is_valid_name(name) || !is_valid_value(value) {
+            let is_valid = is_valid_name(name) && is_valid_value(value);
+            if !is_valid || is_of_connection(name) {
                 problem = Some("a field of the trailers is invalid");
             }
         };
