@@ -1,4 +1,7 @@
-//! Which slot a stream's number has: a table with open addressing. Numbers grow, so that neighbours in time lie side by side.
+//! Which slot a stream's number has: a table with open addressing.
+
+/// Places between two numbers that follow each other: with free places between them, a number is removed without a look at the others.
+const STRIDE: usize = 3;
 
 /// Marks a free place.
 const NONE: u32 = 0;
@@ -22,7 +25,7 @@ impl StreamNumbers {
 
     #[inline]
     fn home(&self, number: u32) -> usize {
-        (number >> 1) as usize & self.mask
+        (number >> 1) as usize * STRIDE & self.mask
     }
 
     #[inline]
