@@ -7,3 +7,4 @@ pub mod flood;
 pub mod frame;
 pub mod hpack;
 pub mod reader;
+pub mod server;
