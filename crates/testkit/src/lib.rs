@@ -2,7 +2,8 @@
 //! stopped when their guards are dropped.
 //!
 //! - [`http::Server`] answers by a function of each request, with or without TLS; [`Listener`] hands out raw connections.
-//! - `streams::StreamServer` does the same over HTTP/2; [`frames::FrameServer`] sends raw frames, also invalid ones.
+//! - `streams::StreamServer` does the same over HTTP/2, and `stream_client::StreamClient` asks by it; [`frames::FrameServer`] sends raw
+//!   frames, also invalid ones.
 //! - [`http::Connection`] sends the given bytes and reads answers.
 //! - [`wait_until`] and [`wait_for`] wait for other threads and processes, [`Lines`] for output of a child.
 //! - [`check_page`] compares a generated page of the documentation with the one on disk.
@@ -31,6 +32,8 @@ mod proxy;
 pub mod random;
 mod servers;
 mod stream;
+#[cfg(feature = "http2")]
+pub mod stream_client;
 #[cfg(feature = "http2")]
 pub mod streams;
 #[cfg(feature = "tls")]

@@ -59,6 +59,7 @@ const ARROWS: [(&str, &[&str]); 28] = [
         "waggle-gateway",
         &[
             "fetch", "flags", "influxdb", "kafka", "record", "service", "sink", "testkit", "units",
+            "wire",
         ],
     ),
     ("waggle-fetch", &[]),

@@ -1,16 +1,15 @@
 //! Answers as bytes on the wire.
 
 use crate::{
-    answers::{
-        form::Form,
-        problem::{MEDIA_TYPE, Problem},
-    },
+    answers::{form::Form, problem::Problem},
     http1::Persistence,
 };
 
 /// The parts that all answers of a worker share for a second: prepared once, copied into each answer.
 #[derive(Debug, Default)]
 pub(crate) struct Canned {
+    /// Counts the seconds.
+    renewals: u64,
     /// The `Date` line.
     date: Vec<u8>,
     /// A complete 204.
@@ -30,12 +29,15 @@ pub(crate) struct AnswerHead<'a> {
     pub(crate) persistence: Persistence,
 }
 
+const DATE: &[u8] = b"date: ";
+
 pub(crate) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 impl Canned {
     pub(crate) fn renew(&mut self, now: std::time::SystemTime) {
+        self.renewals += 1;
         self.date.clear();
-        self.date.extend_from_slice(b"date: ");
+        self.date.extend_from_slice(DATE);
         self.date
             .extend_from_slice(httpdate::fmt_http_date(now).as_bytes());
         self.date.extend_from_slice(b"\r\n");
@@ -55,6 +57,17 @@ impl Canned {
             head.extend_from_slice(media_type.as_bytes());
             head.extend_from_slice(b"\r\ncontent-length: ");
         }
+    }
+
+    /// Changes whenever [`Self::date`] does.
+    pub(crate) fn renewals(&self) -> u64 {
+        self.renewals
+    }
+
+    /// The value of `Date`.
+    pub(crate) fn date(&self) -> &[u8] {
+        let value = self.date.get(DATE.len()..);
+        value.unwrap_or_default().trim_ascii_end()
     }
 
     /// A reading; the connection stays open after it.
@@ -83,33 +96,15 @@ impl Canned {
     }
 
     pub(crate) fn problem(&self, out: &mut Vec<u8>, problem: &Problem, persistence: Persistence) {
-        let body = self.problem_head(out, problem, persistence);
-        out.extend_from_slice(&body);
-    }
-
-    /// Writes the head of a problem; returns its body.
-    pub(crate) fn problem_head(
-        &self,
-        out: &mut Vec<u8>,
-        problem: &Problem,
-        persistence: Persistence,
-    ) -> Vec<u8> {
         let body = problem.to_json();
-        let mut fields: Vec<(&str, &[u8])> = vec![("content-type", MEDIA_TYPE.as_bytes())];
-        if let Some(seconds) = problem.retry_after() {
-            fields.push(("retry-after", seconds.as_bytes()));
-        }
-        if let Some(challenge) = problem.challenge() {
-            fields.push(("www-authenticate", challenge.as_bytes()));
-        }
         let head = AnswerHead {
             status: problem.status,
-            fields: &fields,
+            fields: &problem.fields(),
             length: Some(body.len()),
             persistence,
         };
         self.head(out, &head);
-        body
+        out.extend_from_slice(&body);
     }
 
     pub(crate) fn head(&self, out: &mut Vec<u8>, head: &AnswerHead<'_>) {

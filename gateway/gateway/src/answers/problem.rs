@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use waggle_record::Mistake;
 
-pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
+const MEDIA_TYPE: &str = "application/problem+json";
 /// `Retry-After` of 429 and 503.
 pub(crate) const RETRY_AFTER_SECONDS: &str = "1";
 
@@ -84,6 +84,18 @@ impl Problem {
     pub(crate) fn challenge(&self) -> Option<&'static str> {
         (self.status == 401)
             .then_some("Bearer realm=\"waggle-gateway\", Basic realm=\"waggle-gateway\"")
+    }
+
+    /// The fields of its answer, but for the length.
+    pub(crate) fn fields(&self) -> Vec<(&'static str, &'static [u8])> {
+        let mut fields: Vec<(&str, &[u8])> = vec![("content-type", MEDIA_TYPE.as_bytes())];
+        if let Some(seconds) = self.retry_after() {
+            fields.push(("retry-after", seconds.as_bytes()));
+        }
+        if let Some(challenge) = self.challenge() {
+            fields.push(("www-authenticate", challenge.as_bytes()));
+        }
+        fields
     }
 
     pub(crate) fn to_json(&self) -> Vec<u8> {

@@ -46,7 +46,7 @@ fn plain_form(target: &str) -> Option<(&str, &str)> {
     is_all.then_some((&rest[..end], series))
 }
 
-/// Whether it is a call that [`answer`] may answer.
+/// Whether it is a call that [`find`] may answer.
 pub(crate) fn is_plain_form(request: &http1::Request<'_, '_>) -> bool {
     let head = &request.head;
     head.method == "GET"
@@ -55,28 +55,19 @@ pub(crate) fn is_plain_form(request: &http1::Request<'_, '_>) -> bool {
         && plain_form(head.target).is_some()
 }
 
-/// Writes the answer if there is such a reading; else returns false and leaves the call to the router.
-pub(crate) fn answer(
-    worker: &Worker,
-    caller: &Caller,
-    head: &http1::Head<'_, '_>,
-    out: &mut Vec<u8>,
-) -> bool {
-    let Some((topic, raw)) = plain_form(head.target) else {
-        return false;
-    };
+/// Writes the reading to the worker's scratch if there is one, and returns its form; else the call is left to the router.
+pub(crate) fn find(worker: &Worker, caller: &Caller, head: &http1::Head<'_, '_>) -> Option<Form> {
+    let (topic, raw) = plain_form(head.target)?;
     // The router refuses it.
     if !caller.may_read(topic) {
-        return false;
+        return None;
     }
     let backend = &worker.shared.backend;
     let latest = backend.latest_readings();
     if latest.is_filling() {
-        return false;
+        return None;
     }
-    let Some(topic) = worker.staged.borrow_mut().topic_number(backend, topic) else {
-        return false;
-    };
+    let topic = worker.staged.borrow_mut().topic_number(backend, topic)?;
     let mut scratch = worker.scratch.borrow_mut();
     let Scratch { series, line, body } = &mut *scratch;
     let series = if memchr::memchr2(b'%', b'+', raw.as_bytes()).is_none() {
@@ -84,7 +75,7 @@ pub(crate) fn answer(
     } else if decode(raw.as_bytes(), series) {
         series
     } else {
-        return false;
+        return None;
     };
     let accepts = head.headers.iter().filter_map(|field| {
         let is_accept = field.name.len() == 6 && field.name.eq_ignore_ascii_case("accept");
@@ -99,10 +90,7 @@ pub(crate) fn answer(
             time.and_then(|time| json(time, line, body))
         }
     };
-    if is_found.is_some() {
-        worker.canned.borrow().reading(out, form, body);
-    }
-    is_found.is_some()
+    is_found.map(|()| form)
 }
 
 /// Copies a reading's line and returns its time, so that the table can be unlocked.

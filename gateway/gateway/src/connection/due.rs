@@ -3,10 +3,17 @@
 use std::{borrow::Cow, rc::Rc};
 
 use crate::{
-    answers::{answer::Canned, problem::Problem},
+    answers::{
+        answer::{AnswerHead, Canned},
+        problem::Problem,
+    },
     http1::Persistence,
     ingest::influx::{Protocol, refusal::Refusal},
-    log::cycle::{Cycle, Share},
+    log::{
+        backend::Backend,
+        cycle::{Cycle, Share},
+        ticket::Fate,
+    },
     metrics::Call,
 };
 
@@ -52,22 +59,72 @@ impl Refused {
         }
     }
 
+    /// Status, fields and body of the answer.
+    pub(super) fn parts(&self) -> RefusedParts<'_> {
+        match self {
+            Self::Problem(problem) => RefusedParts {
+                status: problem.status,
+                fields: problem.fields(),
+                body: Cow::Owned(problem.to_json()),
+            },
+            Self::Influx(refusal) => RefusedParts {
+                status: refusal.status,
+                fields: refusal.fields(),
+                body: Cow::Borrowed(refusal.body()),
+            },
+        }
+    }
+
     /// Writes the answer; returns its status.
     pub(super) fn write(&self, due: &Due, canned: &Canned, out: &mut Vec<u8>) -> u16 {
-        let persistence = due.persistence;
-        let (status, body) = match self {
-            Self::Problem(problem) => {
-                let body = canned.problem_head(out, problem, persistence);
-                (problem.status, Cow::Owned(body))
-            }
-            Self::Influx(refusal) => {
-                let body = refusal.write_head(canned, out, persistence);
-                (refusal.status, Cow::Borrowed(body))
-            }
+        let parts = self.parts();
+        let head = AnswerHead {
+            status: parts.status,
+            fields: &parts.fields,
+            length: Some(parts.body.len()),
+            persistence: due.persistence,
         };
+        canned.head(out, &head);
         if due.content == Content::Sent {
-            out.extend_from_slice(&body);
+            out.extend_from_slice(&parts.body);
         }
-        status
+        parts.status
+    }
+}
+
+/// What the answer of a refusal is made of.
+pub(super) struct RefusedParts<'a> {
+    pub(super) status: u16,
+    /// But for the length.
+    pub(super) fields: Vec<(&'a str, &'a [u8])>,
+    pub(super) body: Cow<'a, [u8]>,
+}
+
+/// What is known of an answer.
+pub(super) enum Outcome<'a> {
+    Pending,
+    Durable,
+    /// It was refused before it came to the log.
+    Refused(&'a Refused),
+    /// The log has not taken it.
+    Failed(Refused),
+}
+
+impl Due {
+    pub(super) fn outcome(&self, backend: &Backend) -> Outcome<'_> {
+        let (cycle, share) = match &self.answer {
+            Answer::Refused(refused) => return Outcome::Refused(refused),
+            Answer::Log(cycle, share) => (cycle, *share),
+        };
+        match cycle.fate(share) {
+            Fate::Pending => Outcome::Pending,
+            Fate::Durable => Outcome::Durable,
+            fate @ (Fate::Failed | Fate::Absent) => {
+                let problem = cycle
+                    .refusal()
+                    .unwrap_or_else(|| backend.write_problem(fate));
+                Outcome::Failed(Refused::new(self.protocol, problem, b""))
+            }
+        }
     }
 }

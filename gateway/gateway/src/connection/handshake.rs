@@ -8,7 +8,7 @@ use std::{
 use tokio::{io::AsyncWriteExt, net::TcpStream, time::timeout};
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
-use super::{Connection, linger};
+use super::{Connection, ending::linger};
 use crate::{
     answers::problem::Problem,
     clients::{
@@ -17,7 +17,7 @@ use crate::{
         identity::{audit::Event, certificate::Certificate},
     },
     http1::Persistence,
-    tls::{PeerCertificate, Tls},
+    tls::{HTTP2, PeerCertificate, Tls},
     worker::Worker,
 };
 
@@ -47,8 +47,12 @@ pub(crate) async fn serve_encrypted(
     match accepted.unwrap_or_else(|_| Err("it did not end in time".to_owned())) {
         Ok((stream, certificate)) => {
             tls.counts.done.fetch_add(1, Ordering::Relaxed);
+            let is_http2 = stream.get_ref().1.alpn_protocol() == Some(HTTP2);
             let connection = Connection::new(worker, stream, admission, certificate);
-            connection.run().await;
+            match is_http2 {
+                true => connection.run_http2().await,
+                false => connection.run().await,
+            }
         }
         Err(detail) => {
             tls.counts.failed.fetch_add(1, Ordering::Relaxed);

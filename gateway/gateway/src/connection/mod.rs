@@ -1,11 +1,13 @@
-//! A client's connection: reads pipelined requests and answers them in their order.
+//! A client's connection: reads pipelined requests of HTTP/1.1 and answers them in their order; `http2` serves those that are streams.
 //!
 //! Records are staged as they are read. The worker hands all records of a cycle to the log together, and their requests wait in
 //! line for the outcome. Any other call is a barrier: it starts when all earlier ones are answered, and later ones are read when
 //! it is answered (RFC 9112, section 9.3.2, lets only safe methods overtake).
 
 mod due;
+mod ending;
 mod handshake;
+mod http2;
 mod stream;
 mod take;
 mod wait;
@@ -30,21 +32,17 @@ use crate::{
     clients::identity::{caller::CallerOfConnection, certificate::Certificate},
     http1::{self, Persistence, Reader, SLOTS, Slots, Step},
     ingest::influx::Protocol,
-    log::{cycle::Cycle, ticket::Fate},
+    log::cycle::Cycle,
     metrics::{Call, add},
     worker::Worker,
 };
-use due::{Answer, Content, Due, Refused};
+use due::{Answer, Content, Due, Outcome, Refused};
+pub(crate) use ending::linger;
+use ending::{Ended, INPUT_BYTES, OUT_PAUSE_BYTES};
 pub(crate) use handshake::serve_encrypted;
+use http2::{Http2, Parts};
 use stream::{Stream, wait_for_departure};
 use take::{Arrived, Out, Taken, judge_before_body, take};
-use wait::Ended;
-pub(crate) use wait::linger;
-
-/// Size of the read buffer; an idle connection keeps it.
-const INPUT_BYTES: usize = 16 * 1024;
-/// Reading pauses while more than this waits to be sent.
-const OUT_PAUSE_BYTES: usize = 256 * 1024;
 
 /// What the connection does with further input.
 enum Intake {
@@ -55,6 +53,8 @@ enum Intake {
     Behind,
     /// The next request's topic is being looked up; the request stays in the input.
     Topic(Box<str>),
+    /// The client speaks HTTP/2.
+    Http2,
     /// Nothing more is read.
     Closed,
 }
@@ -91,6 +91,8 @@ pub(crate) struct Connection<S> {
     /// Those of them that arrived before the current time of `--body-timeout`.
     received_before: usize,
     continued: bool,
+    /// No request has arrived.
+    is_first: bool,
     /// The next request has been judged by its head.
     is_judged: bool,
     phase: Phase,
@@ -154,6 +156,7 @@ impl<S: Stream> Connection<S> {
             received: 0,
             received_before: 0,
             continued: false,
+            is_first: true,
             is_judged: false,
             phase: Phase::Head,
             phase_since: now,
@@ -176,6 +179,9 @@ impl<S: Stream> Connection<S> {
     pub(crate) async fn run(mut self) {
         loop {
             self.take_requests();
+            if matches!(self.intake, Intake::Http2) {
+                return self.run_http2().await;
+            }
             self.settle();
             if self.due.is_empty() && matches!(self.intake, Intake::Behind) {
                 self.intake = Intake::Open;
@@ -189,7 +195,7 @@ impl<S: Stream> Connection<S> {
                     continue;
                 }
                 match std::mem::replace(&mut self.intake, Intake::Open) {
-                    Intake::Open | Intake::Behind => {}
+                    Intake::Open | Intake::Behind | Intake::Http2 => {}
                     Intake::Topic(name) => self.intake = Intake::Topic(name),
                     Intake::Barrier(owned) => {
                         if self.answer_call(*owned).await.is_err() {
@@ -205,6 +211,19 @@ impl<S: Stream> Connection<S> {
             }
         }
         self.linger().await;
+    }
+
+    /// Serves the connection by HTTP/2, from its first byte on.
+    pub(crate) async fn run_http2(mut self) {
+        let parts = Parts {
+            worker: &self.worker,
+            caller: &mut self.caller,
+            socket: &mut self.stream,
+            entered: &mut self.entered,
+        };
+        Http2::new(parts, std::mem::take(&mut self.input))
+            .run()
+            .await;
     }
 
     /// Reads every request that has arrived completely.
@@ -256,6 +275,7 @@ impl<S: Stream> Connection<S> {
                     memory.in_flight.give_back(received);
                 }
                 self.continued = false;
+                self.is_first = false;
                 self.phase = Phase::Idle;
                 let out = if self.due.is_empty() {
                     Out::Next(&mut self.out)
@@ -291,11 +311,13 @@ impl<S: Stream> Connection<S> {
                 }
                 Phase::Body
             }
+            Ok(Step::Http2) if self.is_first => {
+                self.intake = Intake::Http2;
+                return None;
+            }
             Ok(Step::Http2) => {
-                self.refuse(
-                    offset,
-                    Problem::new(505, "HTTP/2 is not served; use HTTP/1.1"),
-                );
+                let problem = "HTTP/2 begins with its connection, not behind a request";
+                self.refuse(offset, Problem::new(400, problem));
                 Phase::Idle
             }
             Err(refusal) => {
@@ -318,7 +340,8 @@ impl<S: Stream> Connection<S> {
     /// Keeps what a request has become; false if it stays in the input.
     fn keep(&mut self, taken: Taken, persistence: Persistence) -> bool {
         match taken {
-            Taken::Answered => return true,
+            // A reading is the answer on a stream alone.
+            Taken::Answered | Taken::Reading(_) => return true,
             Taken::Records(due) => self.due.push_back(due),
             Taken::Call(owned) => self.intake = Intake::Barrier(owned),
             Taken::Behind => return self.repeat_after(Intake::Behind),
@@ -389,28 +412,20 @@ impl<S: Stream> Connection<S> {
         let worker = &*self.worker;
         let canned = worker.canned.borrow();
         while let Some(due) = self.due.front() {
-            let status = match &due.answer {
-                Answer::Log(cycle, share) => match cycle.fate(*share) {
-                    Fate::Pending => break,
-                    Fate::Durable => {
-                        match due.protocol {
-                            None => canned.no_content(&mut self.out, due.persistence),
-                            Some(protocol) => {
-                                protocol.no_content(&canned, &mut self.out, due.persistence);
-                            }
+            let status = match due.outcome(&worker.shared.backend) {
+                Outcome::Pending => break,
+                Outcome::Durable => {
+                    match due.protocol {
+                        None => canned.no_content(&mut self.out, due.persistence),
+                        Some(protocol) => {
+                            protocol.no_content(&canned, &mut self.out, due.persistence);
                         }
-                        records += u64::from(due.records);
-                        204
                     }
-                    fate @ (Fate::Failed | Fate::Absent) => {
-                        let problem = cycle
-                            .refusal()
-                            .unwrap_or_else(|| worker.shared.backend.write_problem(fate));
-                        let refused = Refused::new(due.protocol, problem, b"");
-                        refused.write(due, &canned, &mut self.out)
-                    }
-                },
-                Answer::Refused(refused) => refused.write(due, &canned, &mut self.out),
+                    records += u64::from(due.records);
+                    204
+                }
+                Outcome::Failed(refused) => refused.write(due, &canned, &mut self.out),
+                Outcome::Refused(refused) => refused.write(due, &canned, &mut self.out),
             };
             worker.metrics.count_answer(due.call, status);
             released += due.body_bytes;

@@ -2,7 +2,7 @@
 
 use super::{Answer, Content, Due, Refused};
 use crate::{
-    answers::problem::Problem,
+    answers::{form::Form, problem::Problem},
     call,
     calls::latest,
     clients::identity::caller::{Caller, CallerOfConnection},
@@ -23,6 +23,8 @@ pub(super) enum Taken {
     Call(Box<call::Owned>),
     /// It is answered.
     Answered,
+    /// A reading is the answer; the worker's scratch has it.
+    Reading(Form),
     /// Not dispatched: it can be answered when all earlier ones are. To be repeated.
     Behind,
     /// Not dispatched: its topic is new and being looked up. To be repeated.
@@ -66,6 +68,8 @@ pub(super) enum Out<'a> {
     /// All earlier answers are written.
     Next(&'a mut Vec<u8>),
     Behind,
+    /// The request is a stream, whose answer needs no turn.
+    Stream,
 }
 
 /// Dispatches a request: records are staged, any other call waits for its turn.
@@ -87,11 +91,16 @@ pub(super) fn take(
     }
     let caller = &*caller;
     if latest::is_plain_form(request) && !worker.draining.get() {
-        let Out::Next(out) = out else {
+        if matches!(out, Out::Behind) {
             return Taken::Behind;
-        };
-        if latest::answer(worker, &caller.caller, head, out) {
+        }
+        if let Some(form) = latest::find(worker, &caller.caller, head) {
             worker.metrics.count_answer(Call::Latest, 200);
+            let Out::Next(out) = out else {
+                return Taken::Reading(form);
+            };
+            let scratch = worker.scratch.borrow();
+            worker.canned.borrow().reading(out, form, &scratch.body);
             return Taken::Answered;
         }
     }

@@ -5,20 +5,16 @@ use std::{
     pin::{Pin, pin},
     rc::Rc,
     task::{Context, Poll},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::AsyncReadExt;
 
-use super::{Answer, Connection, Due, INPUT_BYTES, Intake, OUT_PAUSE_BYTES, Phase, Stream};
+use super::{
+    Answer, Connection, Due, INPUT_BYTES, Intake, OUT_PAUSE_BYTES, Phase, Stream,
+    ending::{Ended, linger},
+};
 use crate::{answers::problem::Problem, log::ticket::Fate};
-
-/// After an early close the connection reads and drops input for this long, so that the client sees the answer and not a reset.
-const LINGER: Duration = Duration::from_millis(500);
-const LINGER_BYTES: usize = 1024 * 1024;
-
-/// The connection has failed.
-pub(super) struct Ended;
 
 impl<S: Stream> Connection<S> {
     /// Ready after progress; an error ends the connection at once.
@@ -210,23 +206,4 @@ impl<S: Stream> Connection<S> {
     pub(super) async fn linger(&mut self) {
         linger(&mut self.stream).await;
     }
-}
-
-/// Ends a connection so that the client can read the last answer: unread input at the end would reset it.
-pub(crate) async fn linger(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) {
-    if stream.shutdown().await.is_err() {
-        return;
-    }
-    let mut dropped = 0;
-    let reading = async {
-        let mut scrap = vec![0; 4096];
-        while dropped < LINGER_BYTES {
-            match stream.read(&mut scrap).await {
-                Ok(0) | Err(_) => break,
-                Ok(count) => dropped += count,
-            }
-        }
-    };
-    // The connection ends here, whether the client has closed it or not.
-    let _ = tokio::time::timeout(LINGER, reading).await;
 }

@@ -136,13 +136,7 @@ pub(super) fn read<'a, 'slots>(
         facts.note(header)?;
     }
     let framing = facts.framing(version)?;
-    // It would be part of a resource, taken for all of it (RFC 9110, section 14.5).
-    if facts.has_range && method == "PUT" {
-        return Err(refuse(400, "a PUT with Content-Range is not served"));
-    }
-    if version == 1 && facts.sender.host.is_none() {
-        return Err(refuse(400, "the request has no Host"));
-    }
+    facts.check(method, version)?;
     let head = Head {
         method,
         target,
@@ -154,6 +148,48 @@ pub(super) fn read<'a, 'slots>(
         expects_continue: facts.expects_continue && version == 1,
     };
     Ok((head, framing))
+}
+
+/// What a request of HTTP/2 has in place of a request line.
+#[derive(Debug, Clone, Copy)]
+pub struct Line<'a> {
+    pub method: &'a str,
+    /// Path and query.
+    pub target: &'a str,
+    pub authority: Option<&'a [u8]>,
+}
+
+impl<'a, 'slots> Head<'a, 'slots> {
+    /// The head of a request of HTTP/2, whose framing and syntax were checked (RFC 9113, section 8), by the rules of all others.
+    ///
+    /// # Errors
+    /// If HTTP/1.1 would refuse these fields.
+    pub fn from_fields(
+        line: Line<'a>,
+        headers: &'slots [httparse::Header<'a>],
+    ) -> Result<Self, Refusal> {
+        let mut facts = Facts::default();
+        if let Some(authority) = line.authority {
+            facts.host(authority)?;
+        }
+        for header in headers {
+            // One beside the authority agrees with it.
+            if line.authority.is_none() || header.name != "host" {
+                facts.note(header)?;
+            }
+        }
+        facts.check(line.method, 2)?;
+        Ok(Self {
+            method: line.method,
+            target: line.target,
+            headers,
+            content_type: facts.content_type,
+            content_encoding: facts.content_encoding,
+            sender: facts.sender,
+            persistence: Persistence::Implied,
+            expects_continue: facts.expects_continue,
+        })
+    }
 }
 
 /// Refuses a target in absolute form that does not name a host (RFC 9110, section 4.2.1).
@@ -282,6 +318,18 @@ impl<'a> Facts<'a> {
             return Err(refuse(417, "the only expectation served is 100-continue"));
         }
         self.expects_continue = true;
+        Ok(())
+    }
+
+    /// Checks what the fields must be together; `version` is the minor one of HTTP/1, or 2.
+    fn check(&self, method: &str, version: u8) -> Result<(), Refusal> {
+        // It would be part of a resource, taken for all of it (RFC 9110, section 14.5).
+        if self.has_range && method == "PUT" {
+            return Err(refuse(400, "a PUT with Content-Range is not served"));
+        }
+        if version >= 1 && self.sender.host.is_none() {
+            return Err(refuse(400, "the request has no Host"));
+        }
         Ok(())
     }
 

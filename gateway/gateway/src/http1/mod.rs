@@ -12,5 +12,5 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
-pub use head::{Head, Persistence, SLOTS, Sender, Slots};
+pub use head::{Head, Line, Persistence, SLOTS, Sender, Slots};
 pub use reader::{Limits, Reader, Refusal, Request, Step};

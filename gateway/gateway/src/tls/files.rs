@@ -15,7 +15,10 @@ use rustls::{
 };
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-use super::settings::{ClientAuth, TlsSettings};
+use super::{
+    HTTP2,
+    settings::{ClientAuth, TlsSettings},
+};
 
 /// Largest file that is read.
 const FILE_MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -72,7 +75,7 @@ pub(super) fn load(settings: &TlsSettings) -> Result<Option<Loaded>, TlsError> {
             format!("the key is not that of the certificate: {error}"),
         )
     })?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![HTTP2.to_vec(), b"http/1.1".to_vec()];
     // A resumed session would not show the client's certificate again, which may have expired or be revoked since.
     config.session_storage = Arc::new(NoServerSessionStorage {});
     if verifier.is_none() {

@@ -23,6 +23,9 @@ use waggle_service::metrics::Page;
 use crate::watch::Watched;
 use files::{Loaded, load};
 
+/// The name of HTTP/2 in the handshake (RFC 9113, section 3.1).
+pub(crate) const HTTP2: &[u8] = b"h2";
+
 /// TLS as it is in force.
 pub(crate) struct Tls {
     settings: TlsSettings,

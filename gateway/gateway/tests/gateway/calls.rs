@@ -350,7 +350,12 @@ fn malformed_requests_are_refused_with_a_problem() {
     let (_folder, gateway) = start_gateway();
     check(&gateway, &put("t", &"x".repeat(1001)), 413, "larger");
     check(&gateway, "GET / HTTP/1.1\r\n\r\n", 400, "Host");
-    check(&gateway, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505, "HTTP/2");
+    check(
+        &gateway,
+        "GET / HTTP/3.0\r\nHost: a\r\n\r\n",
+        505,
+        "HTTP/1.1",
+    );
 }
 
 #[test]

@@ -13,6 +13,8 @@ mod durability;
 #[cfg(test)]
 mod encodings;
 #[cfg(test)]
+mod http2;
+#[cfg(test)]
 mod identity;
 #[cfg(test)]
 mod influx;

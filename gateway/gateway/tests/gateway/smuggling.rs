@@ -125,7 +125,7 @@ fn nothing_is_read_after_a_request_that_closes_the_connection() {
         ("PUT /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5;\nm f=1\r\n0\r\n\r\n".to_owned(), "400"),
         ("PUT /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nm f=1\r\n0\r\n\r\n".to_owned(), "400"),
         ("PUT /x HTTP/1.1\r\nHost: a\r\nExpect: x\r\nContent-Length: 0\r\n\r\n".to_owned(), "417"),
-        ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(), "505"),
+        ("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nPRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(), "200 400"),
         ("GET /healthz HTTP/1.0\r\n\r\n".to_owned(), "200"),
         ("GET /api/v1/topics/smuggled/latest?series=m HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".to_owned(), "404"),
     ] {

@@ -64,6 +64,13 @@ impl Encoder {
         }
     }
 
+    /// Whether nothing has to be said before the first field of the next block.
+    #[inline]
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.resized.is_none()
+    }
+
     /// Grows with each change of the table: as long as it is the same, equal fields have the same code.
     #[inline]
     #[must_use]

@@ -21,7 +21,7 @@ impl State {
             Kind::PING => {
                 let payload = frame::ping(head, payload)?;
                 self.guard.note()?;
-                if !head.has(ACK) {
+                if !head.has_flag(ACK) {
                     frame::put_ping_ack(out, payload);
                 }
             }
@@ -57,7 +57,7 @@ impl State {
     ) -> Result<(), ConnectionError> {
         let settings = frame::settings(head, payload)?;
         self.guard.note()?;
-        if head.has(ACK) {
+        if head.has_flag(ACK) {
             return Ok(());
         }
         for setting in settings {

@@ -102,7 +102,7 @@ impl State {
     /// The client's preface ends with SETTINGS (RFC 9113, section 3.4).
     fn take_first(&mut self, piece: &Piece<'_, '_>) -> Result<(), ConnectionError> {
         match piece {
-            Piece::Frame(head, _) if head.kind == Kind::SETTINGS && !head.has(ACK) => {
+            Piece::Frame(head, _) if head.kind == Kind::SETTINGS && !head.has_flag(ACK) => {
                 self.has_settings = true;
                 Ok(())
             }

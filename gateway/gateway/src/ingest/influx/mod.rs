@@ -64,17 +64,22 @@ impl Protocol {
 
     /// The answer to a write whose records are durable.
     pub(crate) fn no_content(self, canned: &Canned, out: &mut Vec<u8>, persistence: Persistence) {
-        let version: &[(&str, &[u8])] = &[(VERSION_FIELD, VERSION.as_bytes())];
         let head = AnswerHead {
             status: 204,
-            fields: match self {
-                Self::V1 | Self::V2 => version,
-                Self::V3 => &[],
-            },
+            fields: self.fields_of_no_content(),
             length: None,
             persistence,
         };
         canned.head(out, &head);
+    }
+
+    /// The fields of that answer.
+    pub(crate) fn fields_of_no_content(self) -> &'static [(&'static str, &'static [u8])] {
+        const VERSION_ALONE: &[(&str, &[u8])] = &[(VERSION_FIELD, VERSION.as_bytes())];
+        match self {
+            Self::V1 | Self::V2 => VERSION_ALONE,
+            Self::V3 => &[],
+        }
     }
 }
 

@@ -9,13 +9,7 @@ use utoipa::ToSchema;
 use waggle_record::Mistake;
 
 use super::{Protocol, VERSION, VERSION_FIELD};
-use crate::{
-    answers::{
-        answer::{AnswerHead, Canned},
-        problem::Problem,
-    },
-    http1::Persistence,
-};
+use crate::answers::problem::Problem;
 
 /// Longest text in a header field, and longest line of a body in an answer, in bytes.
 const TEXT_MAX_BYTES: usize = 500;
@@ -120,25 +114,15 @@ impl Refusal {
         }
     }
 
-    /// Writes its head; returns its body.
-    pub(crate) fn write_head(
-        &self,
-        canned: &Canned,
-        out: &mut Vec<u8>,
-        persistence: Persistence,
-    ) -> &[u8] {
-        let fields: Vec<(&str, &[u8])> = self
-            .fields
-            .iter()
+    /// The fields of its answer, but for the length.
+    pub(crate) fn fields(&self) -> Vec<(&str, &[u8])> {
+        let fields = self.fields.iter();
+        fields
             .map(|(name, value)| (*name, value.as_bytes()))
-            .collect();
-        let head = AnswerHead {
-            status: self.status,
-            fields: &fields,
-            length: Some(self.body.len()),
-            persistence,
-        };
-        canned.head(out, &head);
+            .collect()
+    }
+
+    pub(crate) fn body(&self) -> &[u8] {
         &self.body
     }
 }

@@ -186,7 +186,7 @@ fn records_are_written_and_read_by_tls() {
     let mut lab = Lab::start(&[], &[]);
     for version in [&TLS12, &TLS13] {
         let mut config = client_config(&lab.authority, None, &[version]);
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        config.alpn_protocols = vec![b"h3".to_vec(), b"http/1.1".to_vec()];
         let mut client = connect(lab.gateway.address, config);
         client.send(put("press.7", "m f=1").repeat(50)).unwrap();
         for _ in 0..50 {
@@ -211,7 +211,7 @@ fn records_are_written_and_read_by_tls() {
     assert!(ask(&mut connect(lab.gateway.address, stranger), &get(RECORDS)).is_none());
     assert!(lab.wait_for("handshake_failed").contains("127.0.0.1"));
     let mut other_protocol = client_config(&lab.authority, None, &[&TLS13]);
-    other_protocol.alpn_protocols = vec![b"h2".to_vec()];
+    other_protocol.alpn_protocols = vec![b"h3".to_vec()];
     let mut client = connect(lab.gateway.address, other_protocol);
     assert!(ask(&mut client, &get(RECORDS)).is_none());
     let plain = lab.gateway.get(RECORDS);
