@@ -53,7 +53,7 @@ pub struct Settings {
     /// Maximum number of open connections; above it 503
     #[arg(long, default_value_t = 10_000, value_parser = size(1..=1 << 20))]
     pub connections_max: usize,
-    /// Maximum number of requests of one connection that are processed at the same time
+    /// Maximum number of requests of one connection that are processed at the same time; over HTTP/2 of streams
     #[arg(long, default_value_t = 128, value_parser = size(1..=1 << 16))]
     pub pipelining_max: usize,
     /// Timeout for receiving the head of a request, from its first byte (for the first request: from the start of the connection)

@@ -311,15 +311,7 @@ impl<S: Stream> Connection<S> {
                 }
                 Phase::Body
             }
-            Ok(Step::Http2) if self.is_first => {
-                self.intake = Intake::Http2;
-                return None;
-            }
-            Ok(Step::Http2) => {
-                let problem = "HTTP/2 begins with its connection, not behind a request";
-                self.refuse(offset, Problem::new(400, problem));
-                Phase::Idle
-            }
+            Ok(Step::Http2) => self.begin_http2(offset),
             Err(refusal) => {
                 let is_head = self.reader.is_head(&self.input[offset..]);
                 self.refuse(offset, Problem::new(refusal.status, refusal.problem));
@@ -358,6 +350,17 @@ impl<S: Stream> Connection<S> {
         self.is_judged = true;
         self.intake = intake;
         false
+    }
+
+    /// Begins HTTP/2, if nothing has come before it: a proxy may send on what its client says.
+    fn begin_http2(&mut self, offset: usize) -> Phase {
+        if self.is_first {
+            self.intake = Intake::Http2;
+        } else {
+            let problem = "HTTP/2 begins with its connection, not behind a request";
+            self.refuse(offset, Problem::new(400, problem));
+        }
+        Phase::Idle
     }
 
     /// Counts what has arrived of a body, or refuses it.
