@@ -29,7 +29,7 @@ use crate::{
 
 /// Windows of bodies, of a stream and of the connection: enough for a long way at full speed. What may be kept is limited in bytes.
 const WINDOW_BYTES: u32 = 1024 * 1024;
-/// Streams that a client may reset beyond those that were answered.
+/// Streams that a client may reset beyond those that were answered, and beyond those that may be open: it may give up all of them at once.
 const RESETS_MAX: u32 = 100;
 /// Frames in a row that lead nowhere.
 const IDLE_FRAMES_MAX: u32 = 1000;
@@ -106,13 +106,15 @@ impl<S> Drop for Http2<'_, S> {
 
 /// Limits of the protocol.
 fn limits(settings: &Settings) -> Limits {
+    // The flag has at most 2^16.
+    let streams = u32::try_from(settings.pipelining_max).unwrap_or(1 << 16);
     Limits {
-        streams: u32::try_from(settings.pipelining_max).unwrap_or(u32::MAX),
+        streams,
         head_bytes: settings.head_max_bytes,
         fields: SLOTS,
         stream_window: WINDOW_BYTES,
         connection_window: WINDOW_BYTES,
-        resets: RESETS_MAX,
+        resets: RESETS_MAX + streams,
         idle_frames: IDLE_FRAMES_MAX,
     }
 }

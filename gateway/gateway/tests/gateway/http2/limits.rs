@@ -87,7 +87,8 @@ fn a_client_that_resets_its_streams_again_and_again_is_closed() {
     wait_for_in_flight(&lab.gateway, 0);
 
     let mut raw = Raw::connect(&lab.gateway);
-    let enough: Vec<u8> = (0..101)
+    // As many as may be open, and a hundred more.
+    let enough: Vec<u8> = (0..128 + 101)
         .flat_map(|number| {
             let stream = 2 * number + 1;
             [headers(stream, 0, "PUT", RECORDS), reset(stream)].concat()
