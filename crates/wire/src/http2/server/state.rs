@@ -150,9 +150,8 @@ impl State {
             }
             return Ok(false);
         };
-        if !closed.is_complete {
-            self.streams.note_dropped(stream);
-        }
+        // More may be on its way: at least the rest of the frame that is the mistake.
+        self.streams.note_dropped(closed.number);
         frame::put_rst_stream(out, stream, code);
         self.note_reset()?;
         Ok(true)

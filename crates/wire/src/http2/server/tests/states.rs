@@ -105,6 +105,20 @@ fn an_answer_before_the_end_of_its_request_resets_the_stream() {
 }
 
 #[test]
+fn the_rest_of_a_frame_that_was_a_mistake_is_skipped() {
+    let frames = [data(1, 0, b"abc"), get(3)].concat();
+    for step in 1..=frames.len() {
+        let mut script = Script::new();
+        script.send(&get(1)).unwrap();
+        let parts = frames.chunks(step);
+        let outcomes: Vec<_> = parts.map(|part| script.send(part).unwrap()).collect();
+        let outcome = outcomes.concat().replace(' ', "");
+        assert_eq!(outcome, "1:reset3:GET/x.", "{step}");
+        assert_eq!(script.read_output(), "1:RST STREAM_CLOSED");
+    }
+}
+
+#[test]
 fn bodies_go_as_far_as_both_windows_allow() {
     let mut script = Script::new();
     script.send(&[get(1), get(3)].concat()).unwrap();
