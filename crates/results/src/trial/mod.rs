@@ -30,10 +30,11 @@ pub use sums::{IntervalSums, add_failures, note_failure};
 pub use waits::{CoolDownInfo, QuietWaitInfo};
 
 use serde::{Deserialize, Serialize};
-use waggle_spec::{FaultKind, LoadRole, LoadStage, fault_target};
+use waggle_spec::{FaultKind, LoadRole, LoadStage, Protocol, fault_target};
 
 use crate::{
-    FORMAT, FailureKind, ImportedTrialInfo, LimitInfo, RecoveryInfo, TrialKey, count::count,
+    FORMAT, FailureKind, ImportedTrialInfo, LimitInfo, RecoveryInfo, TrialKey,
+    count::{count, optional_count},
 };
 
 /// `trial.json`: written last, so that a folder which has it is whole.
@@ -301,9 +302,19 @@ pub struct ConnectingInfo {
     #[serde(deserialize_with = "count")]
     pub handshakes_resumed: u64,
     /// Requests that were sent once more over a new connection, because the server closed the old one with an answer before
-    /// theirs.
+    /// theirs, or over HTTP/2 said that it had not processed them.
     #[serde(deserialize_with = "count")]
     pub resent: u64,
+    /// The version of HTTP that was asked for; `None`: not noted, by an older version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<Protocol>,
+    /// Connections that spoke HTTP/2; `None`: not noted, by an older version.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "optional_count"
+    )]
+    pub http2_connections: Option<u64>,
 }
 
 impl TrialInfo {

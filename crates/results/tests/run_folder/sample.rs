@@ -13,8 +13,8 @@ use waggle_results::{
     StepCounts, StepInfo, Trial, TrialInfo, TrialKey, TrialWriter,
 };
 use waggle_spec::{
-    Comparison, FeedOrder, LevelKind, LoadKind, Restart, Search, Threshold, TimeKind, Times,
-    TrialOrder, WarmUpUntil,
+    Comparison, FeedOrder, LevelKind, LoadKind, Protocol, Restart, Search, Threshold, TimeKind,
+    Times, TrialOrder, WarmUpUntil,
 };
 
 pub(crate) const STUDY: &str = "study: ingest\n";
@@ -379,6 +379,8 @@ pub(crate) fn scenario_trial_info() -> TrialInfo {
             handshakes: 60,
             handshakes_resumed: 50,
             resent: 0,
+            protocol: Some(Protocol::Auto),
+            http2_connections: Some(40),
         }),
         intermediate_probes: Vec::new(),
         ..trial_info(key(2, 1), 1)

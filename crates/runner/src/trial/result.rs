@@ -248,6 +248,8 @@ pub(crate) fn note_end(info: &mut TrialInfo, outcome: &Outcome, context: TrialCo
         handshakes: outcome.totals.handshakes,
         handshakes_resumed: outcome.totals.handshakes_resumed,
         resent: outcome.totals.resent,
+        protocol: Some(context.cell.protocol),
+        http2_connections: Some(outcome.totals.http2_connections),
     });
     let names: Vec<String> = info.steps.iter().map(|step| step.name.clone()).collect();
     info.remarks

@@ -4,6 +4,7 @@ mod agents;
 mod artifacts;
 mod design;
 mod faults;
+mod http;
 pub mod network;
 mod pods;
 pub(crate) mod section;

@@ -7,7 +7,7 @@ use waggle_results::{
 use waggle_spec::{LevelKind, LoadKind, Restart, Search, TrialOrder, WarmUpUntil};
 use waggle_stats::OTHER_CPU_MAX;
 
-use super::{agents, artifacts, design, faults, network, pods, tls};
+use super::{agents, artifacts, design, faults, http, network, pods, tls};
 use crate::{
     parts::{
         capacity::{
@@ -73,6 +73,7 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
         }
     }
     facts.extend(faults::fact(model));
+    facts.extend(http::fact(model));
     facts.extend(tls::fact(model).into_iter().chain(network::fact(model)));
     facts.extend(cool_down(model));
     facts.extend([
