@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use waggle_load::{self as load, Job, Limits, Target, Transport, What};
-use waggle_spec::{LoadModel, LoadStage, WarmUpUntil};
+use waggle_spec::{LoadModel, LoadStage, Protocol, WarmUpUntil};
 use waggle_study as study;
 use waggle_study::{BodyExpect, Cell, Schedule};
 use waggle_system::http::peer::Peer;
@@ -36,7 +36,11 @@ pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
             })
             .collect(),
         transport: Transport {
-            protocol: cell.protocol,
+            protocol: match cell.protocol {
+                // There is nothing to choose by; and HTTP/1.1 can be calibrated.
+                Protocol::Auto if tls.is_none() => Protocol::Http1,
+                asked => asked,
+            },
             tls,
             source_addresses: cell.source_addresses.clone(),
         },

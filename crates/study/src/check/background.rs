@@ -1,6 +1,6 @@
 //! Loads that run beside the measured one.
 
-use waggle_spec::{Arrivals, LoadModel, Protocol};
+use waggle_spec::{Arrivals, LoadModel};
 
 use super::Checker;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     at::{At, Key, Place},
     mistake::Finding,
     parts::{
-        load::{MAX_RATE_PER_S, OPEN_CONNECTIONS, close_connections, refuse_closing},
+        load::{MAX_RATE_PER_S, OPEN_CONNECTIONS, close_connections},
         request::{content, endpoint, refuse_reserved},
     },
     raw,
@@ -19,7 +19,6 @@ pub(crate) fn background(
     checker: &mut Checker<'_>,
     given: &mut Key<Vec<At<raw::Background>>>,
     system: Option<&System>,
-    protocol: Option<Protocol>,
 ) -> Option<Vec<BackgroundLoad>> {
     let Some(At { value: given, .. }) = given.take() else {
         return (!given.is_invalid()).then(Vec::new);
@@ -37,7 +36,7 @@ pub(crate) fn background(
             }
             names.push(text.clone());
         }
-        loads.push(check_load(checker, load, system, protocol));
+        loads.push(check_load(checker, load, system));
     }
     loads.into_iter().collect()
 }
@@ -46,7 +45,6 @@ fn check_load(
     checker: &mut Checker<'_>,
     given: At<raw::Background>,
     system: Option<&System>,
-    protocol: Option<Protocol>,
 ) -> Option<BackgroundLoad> {
     let model = model(checker, &given);
     let At { place, value: keys } = given;
@@ -65,12 +63,8 @@ fn check_load(
         refuse_records(checker, &place, &key);
     }
     let closes = keys.keep_alive.content().filter(|given| !given.value);
-    match (closes, protocol, &mut request) {
-        (Some(closes), Some(Protocol::Http2), _) => {
-            refuse_closing(checker, "load.protocol: http2", &closes.place);
-        }
-        (Some(_), _, Some(request)) => close_connections(request),
-        _ => {}
+    if let (Some(_), Some(request)) = (closes, &mut request) {
+        close_connections(request);
     }
     Some(BackgroundLoad {
         request: request?,

@@ -37,7 +37,6 @@ pub(crate) struct CellRow<'a> {
 }
 
 /// One cell; `None` if something in it is wrong, which is reported.
-#[expect(clippy::too_many_lines, reason = "a line or two a part")]
 pub(crate) fn cell(
     checker: &mut Checker<'_>,
     raw: &mut raw::Study,
@@ -73,8 +72,7 @@ pub(crate) fn cell(
         .and_then(|load| content(checker, load, system, model.as_ref(), search));
     let load = load.as_ref().map(|load| &load.value);
     let connections = load.and_then(|load| connection_settings(checker, load, what.as_ref()));
-    let protocol = connections.as_ref().map(|settings| settings.protocol);
-    let background = check::background(checker, &mut raw.background, system, protocol);
+    let background = check::background(checker, &mut raw.background, system);
     let carries = records_of(what.as_ref(), of_request);
     let delivery = delivery(checker, &raw.delivery, system, carries);
     let followed = delivery.as_ref().and_then(Option::as_ref);
@@ -164,7 +162,7 @@ fn connection_settings(
     let connect_timeout = load::connect_timeout(checker, keys, what);
     let header_limits = load::header_limits(checker, keys);
     let source_addresses = load::source_addresses(checker, &keys.source_addresses);
-    let protocol = load::protocol(checker, &keys.protocol, what);
+    let protocol = keys.protocol.or_default(Protocol::Http1);
     Some(ConnectionSettings {
         protocol: protocol?,
         connect_timeout: connect_timeout?,
@@ -279,8 +277,10 @@ fn request_or_scenario(
             return Some((What::Request(Box::new(request?)), endpoint?));
         }
         (None, Some(given)) => {
-            load::refuse_pipelining(checker, &load.pipelining, model);
             let endpoint = endpoint(checker, &given.value.endpoint, &given.place, system);
+            let secured = system.zip(endpoint.as_ref());
+            let is_encrypted = secured.map(|(system, endpoint)| system.is_encrypted(endpoint));
+            load::refuse_pipelining(checker, load, model, is_encrypted);
             let scenario = scenario(checker, given, model);
             return Some((What::Scenario(Arc::new(scenario?)), endpoint?));
         }

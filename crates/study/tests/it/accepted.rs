@@ -184,6 +184,7 @@ fn the_version_of_http() {
     check("model: closed", Protocol::Http1);
     check("model: closed\n  protocol: http1", Protocol::Http1);
     check("model: closed\n  protocol: http2", Protocol::Http2);
+    check("model: closed\n  protocol: auto", Protocol::Auto);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use waggle_spec::{Arrivals, LoadModel};
-use waggle_study::{Cell, Study, plan, read_study};
+use waggle_study::{Cell, Study, What, plan, read_study};
 
 use super::{change_text, mistakes::answered_table, source, system};
 
@@ -55,6 +55,22 @@ fn background_loads_are_read_and_absent_where_they_send_nothing() {
     assert_eq!(both.longest_timeout(), Duration::from_secs(60));
     assert_eq!(study.asks[1], ["background", "lists", "goodput"]);
     assert_eq!(study.thresholds.len(), 1);
+}
+
+#[test]
+fn connections_can_be_closed_whatever_the_version_of_http() {
+    for protocol in ["http1", "http2", "auto"] {
+        let load = format!("rate: 200/s\n  keep_alive: false\n  protocol: {protocol}");
+        let study = study(&[("rate: 200/s", &load)]);
+        let close = ("Connection".to_owned(), "close".to_owned());
+        let cell = &study.cells[0];
+        let What::Request(measured) = &cell.what else {
+            panic!("{protocol}: a request")
+        };
+        for request in [measured, &cell.background[0].request] {
+            assert!(request.headers.contains(&close), "{protocol}");
+        }
+    }
 }
 
 #[test]

@@ -4,8 +4,9 @@ use std::{path::Path, time::Duration};
 
 use waggle_spec::{FeedOrder, LoadModel, OnFailure, RowValue, Think};
 use waggle_study::{
-    Action, Capture, CheckPart, Condition, Extractor, FeedRows, Mistakes, Problem, Rounds,
+    Action, Capture, CheckPart, Condition, Extractor, FeedRows, Mistakes, Named, Problem, Rounds,
     Scenario, Source, Step, StepCheck, Study, WhileCaptured, read_scenario, read_study_and_files,
+    system_of,
 };
 
 use super::{change_text, headlines, mistakes::answered_table, source, system, table};
@@ -372,4 +373,62 @@ fn steps_are_repeated_while_they_capture_something() {
         group: 1,
     };
     assert_eq!((&capture.from, capture.is_optional), (&link, true));
+}
+
+#[test]
+fn sessions_share_a_connection_over_http2() {
+    let pipelined = |protocol: &str, url: &str| {
+        let load =
+            format!("  model: closed\n  connections: 2\n  pipelining: 4\n  protocol: {protocol}\n");
+        let rows = "          - { town: Bonn, code: 53111 }\n";
+        let more = format!(
+            "{rows}{}",
+            "          - { town: Trier, code: 54290 }\n".repeat(6)
+        );
+        let server = format!("system: {{ url: '{url}' }}\n");
+        let text = change_text(
+            STUDY,
+            &[
+                ("system:\n  use: shop\n  set: { backend: files }\n", &server),
+                ("    endpoint: front\n", ""),
+                ("  workers: [1, 2]\n", ""),
+                ("  model: users\n  users: 2\n", &load),
+                (rows, &more),
+            ],
+        );
+        let source = source("shopping.yaml", text);
+        let Named::Server(system) = system_of(&source).unwrap() else {
+            panic!("{url}: no server")
+        };
+        read_study_and_files(&source, &system, &files)
+    };
+    let secure = "https://127.0.0.1:1";
+    for (protocol, url) in [
+        ("http2", "http://127.0.0.1:1"),
+        ("http2", secure),
+        ("auto", secure),
+    ] {
+        let study = pipelined(protocol, url).unwrap_or_else(|why| panic!("{protocol}: {why}"));
+        let load = &study.cells[0].load;
+        assert_eq!(
+            (load.connections(), load.pipelining()),
+            (2, 4),
+            "{protocol}"
+        );
+    }
+    let refused = |protocol: &str, expected: &str| {
+        let mistakes = pipelined(protocol, "http://127.0.0.1:1").unwrap_err();
+        let [headline] = &headlines(&mistakes)[..] else {
+            panic!("{mistakes}")
+        };
+        assert!(headline.contains(expected), "{headline}");
+    };
+    refused(
+        "http1",
+        "load.pipelining is 4, and over HTTP/1.1 a connection has one session",
+    );
+    refused(
+        "auto",
+        "load.pipelining is 4, and without TLS load.protocol auto is HTTP/1.1",
+    );
 }

@@ -1,6 +1,6 @@
 //! Prepares a system before its load: the loads of a preparation, their checks, and a pause.
 
-use waggle_spec::{LoadModel, LoadRole, Protocol};
+use waggle_spec::{LoadModel, LoadRole};
 mod settle;
 
 use std::{io, pin::pin, sync::Arc, time::Duration};
@@ -409,10 +409,7 @@ impl Trial<'_> {
             workers: context.shares.workers(None, 1),
             seed: context.seed,
         };
-        let mut job = job::other_job(context.cell, parts, other);
-        // Sessions go over HTTP/1.1, whatever the measured load does.
-        job.transport.protocol = Protocol::Http1;
-        Ok((job, content))
+        Ok((job::other_job(context.cell, parts, other), content))
     }
 }
 

@@ -2,35 +2,16 @@
 
 use std::time::Duration;
 
-use waggle_spec::{LoadKind, Protocol};
+use waggle_spec::LoadKind;
 use waggle_units::format_size;
 
 use super::Load;
 use crate::{
-    HeaderLimits, Problem, Request, What,
-    at::{Key, Place},
-    check::Checker,
-    parts::request::TIMEOUT_BOUNDS,
-    raw::Size,
+    HeaderLimits, Problem, Request, What, at::Place, check::Checker,
+    parts::request::TIMEOUT_BOUNDS, raw::Size,
 };
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// The version of HTTP; sessions of a scenario go over HTTP/1.1 only.
-pub(crate) fn protocol(
-    checker: &mut Checker<'_>,
-    given: &Key<Protocol>,
-    what: Option<&(What, String)>,
-) -> Option<Protocol> {
-    let protocol = given.or_default(Protocol::Http1)?;
-    if let (Protocol::Http2, Some(place), Some((What::Scenario(_), _))) =
-        (protocol, given.place(), what)
-    {
-        let mistake = place.mistake("is http2, and a scenario goes over HTTP/1.1");
-        checker.report(mistake.with_expected("http1"));
-    }
-    Some(protocol)
-}
 
 /// How long opening a connection may take.
 pub(crate) fn connect_timeout(
@@ -83,7 +64,6 @@ pub(crate) fn apply_keep_alive(
         {
             "load.pipelining"
         }
-        _ if keys.protocol.value() == Some(&Protocol::Http2) => "load.protocol: http2",
         Some((What::Scenario(_), _)) => "load.scenario",
         Some((What::Request(request), _)) => return close_connections(request),
         None => return,
@@ -98,7 +78,7 @@ pub(crate) fn close_connections(request: &mut Request) {
 }
 
 /// Reports that connections cannot be closed after each request; `place` is that of `keep_alive`.
-pub(crate) fn refuse_closing(checker: &mut Checker<'_>, refused: &str, place: &Place) {
+fn refuse_closing(checker: &mut Checker<'_>, refused: &str, place: &Place) {
     let mistake = place.key_mistake(format!("is false, which cannot be combined with {refused}"));
     checker.report(mistake.with_expected("one of the two"));
 }

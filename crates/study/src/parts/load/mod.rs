@@ -16,10 +16,7 @@ use waggle_spec::{Arrivals, LevelKind, LoadKind, OnSocketError, Protocol};
 pub use self::bounds::{MAX_CONNECTIONS, MAX_RATE_PER_S};
 pub(crate) use self::{
     bounds::{MAX_IN_FLIGHT, OPEN_CONNECTIONS, whole_level},
-    connections::{
-        apply_keep_alive, close_connections, connect_timeout, header_limits, protocol,
-        refuse_closing,
-    },
+    connections::{apply_keep_alive, close_connections, connect_timeout, header_limits},
     model::{check_rate, load_model, refuse_pipelining, refuse_with_clients},
     source_addresses::source_addresses,
     stages::{duration_of_stages, stages},
@@ -42,7 +39,8 @@ pub(crate) struct Load {
     /// Connections, over all workers. Closed: required. Open: 50 by default. Clients: those of each client; required.
     #[schemars(range(min = 1, max = 100_000))]
     pub connections: Key<u32>,
-    /// Requests in flight on one connection at once; 1 by default. Closed and open.
+    /// Requests in flight on one connection at once; 1 by default. With a scenario over HTTP/2: sessions at once on one connection.
+    /// Closed and open.
     #[schemars(range(min = 1, max = 1_000))]
     pub pipelining: Key<u32>,
     /// Number of clients, each with its own connections. Clients.
@@ -82,10 +80,11 @@ pub(crate) struct Load {
         reason = "read from the tree: it holds for the study, and the load is a cell's"
     )]
     pub cpuset: Key<Vec<u32>>,
-    /// The version of HTTP; http1 by default. With http2 the system must use it from the first byte.
+    /// The version of HTTP; http1 by default. With http2 the system must use it from the first byte, or choose it by ALPN. Loads of
+    /// `prepare` and `background` use it, too.
     pub protocol: Key<Protocol>,
-    /// Whether a connection is used for more than one request; true by default. With false each request asks the server to close
-    /// the connection after its answer. Not with pipelining, http2 or a scenario.
+    /// Whether a connection is used for more than one request; true by default. With false each request has a connection of its own:
+    /// over HTTP/1.1 it asks the server to close the connection after its answer. Not with pipelining or a scenario.
     pub keep_alive: Key<bool>,
     /// How long opening a connection may take; 5s by default, of clients as long as an answer may take.
     pub connect_timeout: Key<DurationText>,

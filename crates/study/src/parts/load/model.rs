@@ -216,7 +216,7 @@ fn clients_model(
     })
 }
 
-/// Reports what a load of clients cannot have: sessions of the `scenario` that is sent, HTTP/2, and a level to search for.
+/// Reports what a load of clients cannot have: sessions of the `scenario` that is sent, a protocol that may be HTTP/2, and a level to search for.
 pub(crate) fn refuse_with_clients(
     checker: &mut Checker<'_>,
     keys: &Load,
@@ -227,7 +227,7 @@ pub(crate) fn refuse_with_clients(
         return;
     }
     let protocol = keys.protocol.content();
-    let protocol = protocol.filter(|protocol| protocol.value == Protocol::Http2);
+    let protocol = protocol.filter(|protocol| protocol.value != Protocol::Http1);
     let refused = [
         (scenario, "load.request"),
         (protocol.map(|protocol| &protocol.place), "http1"),
@@ -241,12 +241,22 @@ pub(crate) fn refuse_with_clients(
     }
 }
 
-/// Reports pipelining of a scenario: a session sends a request only after the answer to the previous one.
+/// Reports pipelining of a scenario over HTTP/1.1: there a connection has one session, which sends a request only after the answer to
+/// the previous one. Over HTTP/2 each stream of a connection has a session. `is_encrypted` is `None` if the endpoint has a mistake.
 pub(crate) fn refuse_pipelining(
     checker: &mut Checker<'_>,
-    pipelining: &Key<u32>,
+    keys: &Load,
     model: Option<&LoadModel>,
+    is_encrypted: Option<bool>,
 ) {
+    let Some(protocol) = keys.protocol.or_default(Protocol::Http1) else {
+        return;
+    };
+    let why = match (protocol, is_encrypted) {
+        (Protocol::Http2, _) | (Protocol::Auto, Some(true) | None) => return,
+        (Protocol::Auto, Some(false)) => "without TLS load.protocol auto is HTTP/1.1, where ",
+        (Protocol::Http1, _) => "over HTTP/1.1 ",
+    };
     if let Some(
         LoadModel::Closed {
             pipelining: requests,
@@ -258,9 +268,12 @@ pub(crate) fn refuse_pipelining(
         },
     ) = model
         && *requests > 1
-        && let Some(place) = pipelining.place()
+        && let Some(place) = keys.pipelining.place()
     {
-        let why = format!("is {requests}, and a session sends one request at a time");
-        checker.report(place.mistake(why).with_expected("pipelining: 1"));
+        let why = format!(
+            "is {requests}, and {why}a connection has one session, which sends one request at a time"
+        );
+        let expected = "pipelining: 1, or protocol: http2, which has as many sessions at once on each connection";
+        checker.report(place.mistake(why).with_expected(expected));
     }
 }

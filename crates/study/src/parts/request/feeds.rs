@@ -260,12 +260,14 @@ fn refuse_too_few_rows(
     if model.is_clients() {
         return;
     }
-    let users = model.connections();
-    let word = match model.kind() {
-        LoadKind::Users => "users",
-        _ => "connections",
+    // Over HTTP/2 each stream of a connection has a session.
+    let users = u64::from(model.connections()) * u64::from(model.pipelining());
+    let word = match (model.kind(), model.pipelining()) {
+        (LoadKind::Users, _) => "users",
+        (_, 1) => "connections",
+        _ => "sessions at once",
     };
-    let order = order.place().filter(|_| rows < users as usize);
+    let order = order.place().filter(|_| (rows as u64) < users);
     if let Some(place) = order {
         let what = format!("a feed per user has {rows} rows for {users} {word}");
         let expected = format!("at least as many rows as {word}");
