@@ -1,27 +1,22 @@
 //! A small HTTP client for readiness checks, functional checks and probes. The load does not use it.
+//!
+//! It speaks HTTP/1.1, and HTTP/2 with a server that speaks nothing else: over TLS if no protocol of HTTP/1.1 can be agreed on, without TLS
+//! if the first answer is none of HTTP/1.1.
 
-use std::{error::Error, net::SocketAddr, time::Duration};
+mod version;
+
+use std::{error::Error, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::FutureExt;
 use http_body_util::{BodyExt, Full};
-use hyper::{
-    self,
-    body::Incoming,
-    client::conn::http1::{self, SendRequest},
-    header,
-};
-use hyper_util::rt::TokioIo;
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::TcpStream,
-    task::{JoinHandle, yield_now},
-    time::timeout,
-};
-use tokio_rustls::TlsConnector;
+use hyper::{self, body::Incoming, header, http::uri::Scheme};
+use tokio::{net::TcpStream, task::yield_now, time::timeout};
+use tokio_rustls::{TlsConnector, client::TlsStream, rustls::ClientConfig};
 use waggle_load::{HandshakeFailure, Tls};
 use waggle_study::Authorization;
 
+use self::version::{Open, Version};
 use crate::{failure_kind::failure_kind, http::peer::Peer};
 
 /// Timeout of a connect.
@@ -30,8 +25,8 @@ const CONNECT_AT_MOST: Duration = Duration::from_secs(2);
 const SILENCE_AT_MOST: Duration = Duration::from_secs(10);
 /// Limit on the size of one answer.
 pub const ANSWER_MAX_BYTES: u64 = 256 * 1024 * 1024;
-/// Bytes that are read from the socket at once.
-const READ_BUFFER_BYTES: usize = 256 * 1024;
+/// The protocol of HTTP/2 in ALPN (RFC 9113, section 3.1).
+const ALPN_HTTP2: &[u8] = b"h2";
 
 /// A request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,31 +109,21 @@ impl HttpConnector for Network {
             address: peer.address,
             tls: peer.tls.clone(),
             authorization: peer.authorization.clone(),
+            version: Version::Http1,
             open: None,
         }
     }
 }
 
-/// An HTTP/1.1 connection that opens itself.
+/// A connection that opens itself.
 #[derive(Debug)]
 pub struct HttpConnection {
     address: SocketAddr,
     tls: Option<Tls>,
     authorization: Option<Authorization>,
+    /// What the server spoke last.
+    version: Version,
     open: Option<Open>,
-}
-
-#[derive(Debug)]
-struct Open {
-    sender: SendRequest<Full<Bytes>>,
-    /// Task that drives the connection; aborted when the connection is dropped.
-    mover: JoinHandle<()>,
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        self.mover.abort();
-    }
 }
 
 impl Connection for HttpConnection {
@@ -148,14 +133,17 @@ impl Connection for HttpConnection {
         chunk: &mut dyn FnMut(&[u8]),
     ) -> Result<u16, HttpError> {
         let encoded = self.encode(request)?;
-        let open = match self.open.take() {
-            Some(open) if open.sender.is_ready() => open,
-            _ => self.connect().await?,
+        let (status, mut answer) = match self.open.take() {
+            Some(open) if open.is_ready() => {
+                let answered = self.request(open, encoded).await;
+                answered.map_err(|failed| failed.error)?
+            }
+            _ => self.first_request(encoded).await?,
         };
-        let (status, mut answer) = self.request(open, encoded).await?;
+        self.version = answer.open.version();
         self.read_whole(&mut answer, chunk).await?;
         // A connection is used again only if its answer was complete.
-        if timeout(SILENCE_AT_MOST, answer.open.sender.ready())
+        if timeout(SILENCE_AT_MOST, answer.open.ready())
             .await
             .is_ok_and(|ready| ready.is_ok())
         {
@@ -201,12 +189,42 @@ impl HttpStream {
     }
 }
 
+/// Why a request has no answer, and whether that is because the server does not speak HTTP/1.1.
+struct Unanswered {
+    error: HttpError,
+    is_no_http1: bool,
+}
+
+impl From<HttpError> for Unanswered {
+    fn from(error: HttpError) -> Self {
+        Self {
+            error,
+            is_no_http1: false,
+        }
+    }
+}
+
 impl HttpConnection {
     /// Sends a request on a new connection and returns the status, and the answer to be read from there.
     pub async fn stream(&self, request: &Request<'_>) -> Result<(u16, HttpStream), HttpError> {
         let encoded = self.encode(request)?;
-        let open = self.connect().await?;
-        self.request(open, encoded).await
+        self.first_request(encoded).await
+    }
+
+    /// Sends a request on a new connection. A server without TLS that does not answer in HTTP/1.1 is asked in HTTP/2.
+    async fn first_request(
+        &self,
+        encoded: hyper::Request<Full<Bytes>>,
+    ) -> Result<(u16, HttpStream), HttpError> {
+        let open = self.connect(self.version).await?;
+        let may_be_http2 = self.tls.is_none() && open.version() == Version::Http1;
+        let failed = match self.request(open, encoded.clone()).await {
+            Err(failed) if may_be_http2 && failed.is_no_http1 => failed,
+            answered => return answered.map_err(|failed| failed.error),
+        };
+        let open = self.connect(Version::Http2).await?;
+        let answered = self.request(open, encoded).await;
+        answered.map_err(|_| failed.error)
     }
 
     /// Sends a request and waits for the head of its answer.
@@ -214,11 +232,14 @@ impl HttpConnection {
         &self,
         mut open: Open,
         encoded: hyper::Request<Full<Bytes>>,
-    ) -> Result<(u16, HttpStream), HttpError> {
-        let answer = timeout(SILENCE_AT_MOST, open.sender.send_request(encoded))
+    ) -> Result<(u16, HttpStream), Unanswered> {
+        let answer = timeout(SILENCE_AT_MOST, open.request(encoded))
             .await
             .map_err(|_| self.silent())?
-            .map_err(|problem| connection_error(self.address, &problem))?;
+            .map_err(|problem| Unanswered {
+                error: connection_error(self.address, &problem),
+                is_no_http1: problem.is_parse(),
+            })?;
         let status = answer.status().as_u16();
         let stream = HttpStream {
             address: self.address,
@@ -260,7 +281,19 @@ impl HttpConnection {
             })
     }
 
-    async fn connect(&self) -> Result<Open, HttpError> {
+    /// A new connection. Over TLS it may speak another version than the one that is asked for, if the server agrees to no other.
+    async fn connect(&self, version: Version) -> Result<Open, HttpError> {
+        let started = match &self.tls {
+            None => Open::start(version, Scheme::HTTP, self.connect_socket().await?).await,
+            Some(tls) => {
+                let (version, stream) = self.encrypt(tls, version).await?;
+                Open::start(version, Scheme::HTTPS, stream).await
+            }
+        };
+        started.map_err(|problem| connection_error(self.address, &problem))
+    }
+
+    async fn connect_socket(&self) -> Result<TcpStream, HttpError> {
         let refused = |problem: String| HttpError::Connect {
             address: self.address,
             problem,
@@ -272,48 +305,53 @@ impl HttpConnection {
         stream
             .set_nodelay(true)
             .map_err(|problem| refused(problem.to_string()))?;
-        match &self.tls {
-            None => self.start_http(stream).await,
-            Some(tls) => self.start_http(self.encrypt(tls, stream).await?).await,
-        }
+        Ok(stream)
     }
 
+    /// TLS with what was agreed on: HTTP/1.1 is asked for first, unless the server is known to speak HTTP/2 alone.
     async fn encrypt(
         &self,
         tls: &Tls,
-        stream: TcpStream,
-    ) -> Result<impl AsyncRead + AsyncWrite + Send + Unpin + 'static, HttpError> {
-        let connector = TlsConnector::from(tls.http1_config());
-        let handshake = connector.connect(tls.server_name().clone(), stream);
+        version: Version,
+    ) -> Result<(Version, TlsStream<TcpStream>), HttpError> {
+        let mut config = tls.http1_config();
+        if version == Version::Http1 {
+            match self.shake_hands(tls, Arc::clone(&config)).await {
+                Err(failed) if failed.is_no_http1 => {}
+                agreed => return Ok((version, agreed.map_err(|failed| failed.error)?)),
+            }
+        }
+        Arc::make_mut(&mut config).alpn_protocols = vec![ALPN_HTTP2.to_vec()];
+        let agreed = self.shake_hands(tls, config).await;
+        Ok((Version::Http2, agreed.map_err(|failed| failed.error)?))
+    }
+
+    async fn shake_hands(
+        &self,
+        tls: &Tls,
+        config: Arc<ClientConfig>,
+    ) -> Result<TlsStream<TcpStream>, Unanswered> {
         let failed = |problem: String| HttpError::Handshake {
             address: self.address,
             problem,
         };
+        let stream = self.connect_socket().await?;
+        let handshake = TlsConnector::from(config).connect(tls.server_name().clone(), stream);
         timeout(CONNECT_AT_MOST, handshake)
             .await
             .map_err(|_| failed(format!("no answer within {} s", CONNECT_AT_MOST.as_secs())))?
-            .map_err(|problem| {
-                failed(match HandshakeFailure::of_io(&problem) {
-                    Some(failure) => handshake_problem(failure),
-                    None => problem.to_string(),
-                })
-            })
+            .map_err(|problem| self.refused_handshake(&problem))
     }
 
-    async fn start_http(
-        &self,
-        stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    ) -> Result<Open, HttpError> {
-        let (sender, connection) = http1::Builder::new()
-            .max_buf_size(READ_BUFFER_BYTES)
-            .handshake(TokioIo::new(stream))
-            .await
-            .map_err(|problem| connection_error(self.address, &problem))?;
-        let mover = tokio::spawn(async move {
-            // The error is returned to the caller that waits for the answer.
-            connection.await.ok();
-        });
-        Ok(Open { sender, mover })
+    fn refused_handshake(&self, problem: &io::Error) -> Unanswered {
+        let failure = HandshakeFailure::of_io(problem);
+        Unanswered {
+            error: HttpError::Handshake {
+                address: self.address,
+                problem: failure.map_or_else(|| problem.to_string(), handshake_problem),
+            },
+            is_no_http1: failure == Some(HandshakeFailure::NoProtocol),
+        }
     }
 
     async fn read_whole(

@@ -17,6 +17,7 @@ use waggle_load::{Roots, Tls, TlsOptions};
 use waggle_testkit::{
     free_port,
     http::{Reply, Server, ok},
+    streams::{self, Settings, StreamServer},
     tls::{Authority, ClientAuth},
 };
 
@@ -108,7 +109,8 @@ async fn broken_answers_are_errors_and_the_next_one_is_asked_on_a_new_connection
         2,
     )
     .await;
-    check(b"no HTTP\r\n\r\nEND", None, 2).await;
+    // Each time it is asked in HTTP/2, too.
+    check(b"no HTTP\r\n\r\nEND", None, 4).await;
 }
 
 /// Sends a request to a server over TLS. The client trusts `trusted`, and presents a certificate of it if `is_known`.
@@ -162,6 +164,74 @@ async fn ports_with_tls_are_read_and_failures_name_what_helps() {
     fails(expired, &authority, localhost, "a new certificate").await;
     // In TLS 1.3 the client's certificate is refused when the handshake is over for the client.
     fails(with_client(), &authority, localhost, "CertificateRequired").await;
+}
+
+/// A server of HTTP/2 alone, which wants a body, and the host in its URI.
+fn stream_server(tls: Option<ServerConfig>) -> StreamServer {
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let settings = Settings {
+        tls: tls.map(Arc::new),
+        ..Settings::default()
+    };
+    StreamServer::start(settings, move |seen| {
+        let head = &seen.head;
+        let uri = head.uri();
+        let is_right = head.method() == "POST"
+            && (uri.scheme_str(), uri.path()) == (Some(scheme), "/a")
+            && uri
+                .authority()
+                .is_some_and(|host| host.as_str() == "shop:1")
+            && head.headers().get("x-a").is_some_and(|value| value == "b")
+            && !head.headers().contains_key("host");
+        streams::Reply::Answer {
+            status: if is_right { 200 } else { 400 },
+            body: "fine".into(),
+        }
+    })
+}
+
+#[tokio::test]
+async fn servers_of_http2_alone_are_asked_in_http2() {
+    let authority = Authority::new("own");
+    let tls = Tls::new(TlsOptions {
+        server_name: "localhost".to_owned(),
+        roots: Roots::Pem(authority.pem.clone().into_bytes()),
+        ..TlsOptions::default()
+    });
+    let tls = tls.unwrap();
+    let mut config = authority.server();
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    let headers = [("Host", "shop:1"), ("X-A", "b")];
+    let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let request = Request {
+        method: "POST",
+        path: "/a",
+        headers: &headers,
+        body: "body",
+    };
+    for (server, tls) in [
+        (stream_server(None), None),
+        (stream_server(Some(config)), Some(tls)),
+    ] {
+        let mut connection = Network.connection(&Peer {
+            tls,
+            ..server.address.into()
+        });
+        for _ in 0..2 {
+            let mut body = Vec::new();
+            let mut take = |chunk: &[u8]| body.extend_from_slice(chunk);
+            let status = connection.send(&request, &mut take).await;
+            assert_eq!(status.unwrap(), 200);
+            assert_eq!(body, b"fine");
+        }
+        let counted = (
+            server.get(|counted| &counted.answered),
+            server.get(|counted| &counted.body_bytes),
+            server.get(|counted| &counted.connections),
+        );
+        // The first connection is for HTTP/1.1.
+        assert_eq!(counted, (2, 8, 2));
+    }
 }
 
 #[tokio::test]
