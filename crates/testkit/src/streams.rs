@@ -30,6 +30,13 @@ pub enum Reply {
     },
     /// An informational answer first.
     Informed(Bytes),
+    /// With these headers, after this long.
+    Headed {
+        status: u16,
+        headers: Vec<(&'static str, String)>,
+        body: Bytes,
+        pause: Duration,
+    },
     /// With this `Content-Encoding`.
     Encoded(&'static str, Bytes),
     /// Announces this length and sends this body.
@@ -252,6 +259,18 @@ async fn give(
     let head = |status: u16| Response::builder().status(status);
     match reply {
         Reply::Answer { status, body } => send_complete(respond, head(status), body).await,
+        Reply::Headed {
+            status,
+            headers,
+            body,
+            pause,
+        } => {
+            tokio::time::sleep(pause).await;
+            let headed = headers
+                .into_iter()
+                .fold(head(status), |head, (name, value)| head.header(name, value));
+            send_complete(respond, headed, body).await
+        }
         Reply::Early(body) => send_complete(respond, head(200), body).await,
         Reply::Informed(body) => {
             respond
@@ -282,14 +301,7 @@ async fn give(
             false
         }
         Reply::HalfThenReset(body, reason) => {
-            let mut stream = respond
-                .send_response(head(200).body(()).expect("an answer"), false)
-                .expect("an open stream");
-            stream.send_data(body, false).expect("an open stream");
-            // A reset discards pending bytes: a part arrives only after it was sent.
-            stream.reserve_capacity(1);
-            let _ = std::future::poll_fn(|context| stream.poll_capacity(context)).await;
-            stream.send_reset(reason);
+            send_half(respond, head(200), body, reason).await;
             false
         }
         Reply::GoAway(body) => {
@@ -313,6 +325,23 @@ async fn give(
             send_complete(respond, head(200), body).await
         }
     }
+}
+
+/// Sends the head and a part of the body, then resets the stream.
+async fn send_half(
+    respond: &mut SendResponse<Bytes>,
+    head: http::response::Builder,
+    body: Bytes,
+    reason: Reason,
+) {
+    let mut stream = respond
+        .send_response(head.body(()).expect("an answer"), false)
+        .expect("an open stream");
+    stream.send_data(body, false).expect("an open stream");
+    // A reset discards pending bytes: a part arrives only after it was sent.
+    stream.reserve_capacity(1);
+    let _ = std::future::poll_fn(|context| stream.poll_capacity(context)).await;
+    stream.send_reset(reason);
 }
 
 async fn send_complete(

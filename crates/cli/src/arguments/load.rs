@@ -4,12 +4,13 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args};
+use waggle_spec::Protocol;
 
 use super::{
     parse,
     parse::{
-        ArrivalsName, CpuChoice, Expectation, FormatName, HeaderText, SearchVariable, StageText,
-        ThinkText,
+        ArrivalsName, CpuChoice, Expectation, FormatName, HeaderText, HttpVersion, SearchVariable,
+        StageText, ThinkText,
     },
     target::ConnectTo,
 };
@@ -51,7 +52,7 @@ pub(crate) struct Model {
     /// than --requests]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) connections: Option<u32>,
-    /// Requests in flight on each connection [default: 1]
+    /// Requests in flight on each connection; with --scenario, over HTTP/2, sessions at once on each [default: 1]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) pipelining: Option<u32>,
     /// Open load: requests that fall due per second, independent of the answers (wrk2's -R)
@@ -100,7 +101,7 @@ pub(crate) struct Length {
 pub(crate) struct Request {
     /// Sessions of several requests instead of one request: a file in the format of `load.scenario` of a study
     #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "headers", "content_type", "body_from", "user", "timeout",
-          "disable_keepalive", "expect", "http2"])]
+          "disable_keepalive", "expect"])]
     pub(crate) scenario: Option<PathBuf>,
     /// Method (curl's -X) [default: GET; POST with a body, PUT with records]
     #[arg(short = 'X', long, value_name = "METHOD", value_parser = parse::method)]
@@ -133,7 +134,7 @@ pub(crate) struct Request {
     /// Timeout of a request, from sending to the complete answer (curl's --max-time); a bare number is seconds [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = parse::timeout)]
     pub(crate) timeout: Option<Duration>,
-    /// Ask the server to close the connection after each answer
+    /// Use a new connection for each request; over HTTP/1.1 each asks the server to close the connection after its answer
     #[arg(long)]
     pub(crate) disable_keepalive: bool,
 }
@@ -255,8 +256,11 @@ pub(crate) struct ConnectionFlags {
 #[command(next_help_heading = "HTTP/2 and TLS")]
 pub(crate) struct TlsFlags {
     /// HTTP/2: --pipelining is the number of streams per connection; without TLS the server must support prior knowledge
-    #[arg(long, conflicts_with = "disable_keepalive")]
+    #[arg(long, conflicts_with = "http_version")]
     pub(crate) http2: bool,
+    /// The version of HTTP (oha's --http-version); --http2 is --http-version 2 [default: 1.1]
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) http_version: Option<HttpVersion>,
     /// Disable verification of the server's certificate
     #[arg(short = 'k', long, conflicts_with = "cacert")]
     pub(crate) insecure: bool,
@@ -272,6 +276,18 @@ pub(crate) struct TlsFlags {
     /// Disable TLS session resumption (as in curl)
     #[arg(long)]
     pub(crate) no_sessionid: bool,
+}
+
+impl TlsFlags {
+    /// The protocol of the study.
+    pub(crate) fn protocol(&self) -> Protocol {
+        match self.http_version {
+            _ if self.http2 => Protocol::Http2,
+            None | Some(HttpVersion::Http1) => Protocol::Http1,
+            Some(HttpVersion::Http2) => Protocol::Http2,
+            Some(HttpVersion::Auto) => Protocol::Auto,
+        }
+    }
 }
 
 /// Which answers succeed, and which conditions the result must meet.

@@ -49,6 +49,18 @@ pub(crate) enum ArrivalsName {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HttpVersion {
+    /// HTTP/1.1
+    #[value(name = "1.1")]
+    Http1,
+    /// HTTP/2: over TLS by ALPN, else by prior knowledge
+    #[value(name = "2")]
+    Http2,
+    /// Over TLS HTTP/2 if the server chooses it (ALPN), else HTTP/1.1
+    Auto,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FormatName {
     LineProtocol,
     Ndjson,

@@ -2,6 +2,7 @@
 
 mod generators;
 mod heads;
+mod http2;
 mod pipes;
 mod saved;
 mod scenario;

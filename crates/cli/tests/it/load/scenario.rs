@@ -280,7 +280,7 @@ fn flags_that_conflict_with_a_scenario_are_refused() {
         &["--records", "r.lp"],
         &["--expect", "200"],
         &["--timeout", "1s"],
-        &["--http2"],
+        &["--disable-keepalive"],
     ] {
         check("", flags, "cannot be used with");
     }

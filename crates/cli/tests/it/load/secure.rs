@@ -148,9 +148,5 @@ fn tls_flags_require_https() {
     );
     check(&[&secure, "--cacert", "empty.pem"], "cannot set up TLS");
     check(&[&secure, "--key", "both.pem"], "--cert");
-    check(
-        &[&url, "--http2", "--disable-keepalive"],
-        "cannot be used with",
-    );
     assert_eq!(server.stop(), 0, "nothing was to be started");
 }

@@ -93,6 +93,7 @@ pub(crate) fn result(planned: &Planned, load: &EndedLoad, inputs: ResultInputs<'
         failed_time_us: times(&times_measured[TimeKind::Failed]),
         resent: connecting.resent,
         connects: connecting.connects,
+        http2_connections: connecting.http2_connections.unwrap_or(0),
         connect_time_us: times_in_all(TimeKind::Connect),
         handshakes: connecting.handshakes,
         handshakes_resumed: connecting.handshakes_resumed,

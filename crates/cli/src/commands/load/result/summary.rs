@@ -85,11 +85,13 @@ pub(crate) struct LoadResult {
     pub(crate) service_time_us: Times,
     /// From due to the failure, of requests that failed with an answer or by a timeout, in µs.
     pub(crate) failed_time_us: Times,
-    /// Requests that were sent once more over a new connection, because the server closed the old one with an answer before theirs, in
-    /// the whole run. Each is in `sent` once.
+    /// Requests that were sent once more over a new connection, because the server closed the old one with an answer before theirs, or
+    /// over HTTP/2 said that it had not processed them, in the whole run. Each is in `sent` once.
     pub(crate) resent: u64,
     /// Connections that were opened, in the whole run.
     pub(crate) connects: u64,
+    /// Those of them that spoke HTTP/2.
+    pub(crate) http2_connections: u64,
     /// From the attempt to the open connection, in µs, in the whole run.
     pub(crate) connect_time_us: Times,
     /// TLS handshakes that were completed.
@@ -163,7 +165,7 @@ pub(crate) struct Settings {
     pub(crate) warm_up_s: f64,
     /// The address that connections go to.
     pub(crate) address: String,
-    /// `http/1.1` or `h2`.
+    /// `http/1.1`, `h2`, or `auto`: over TLS what the server chose, see `http2_connections`.
     pub(crate) protocol: String,
     /// Whether connections use TLS.
     pub(crate) tls: bool,

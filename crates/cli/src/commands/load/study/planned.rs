@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use waggle_convert::Target;
 use waggle_runner::files_beside;
-use waggle_spec::Threshold;
+use waggle_spec::{Protocol, Threshold};
 use waggle_study::{
     Body, BodyExpect, Cell, Expect, Named, Pem, Request, Scenario, Source, Study, System,
     TakenValue, What,
@@ -178,7 +178,12 @@ fn times(flags: &Load, measure: Option<Duration>) -> Times {
 /// Adds protocol and times to the settings.
 fn timed_settings(flags: &Load, target: &Target, times: Times, settings: Settings) -> Settings {
     Settings {
-        protocol: if flags.secure.http2 { "h2" } else { "http/1.1" }.to_owned(),
+        protocol: match flags.secure.protocol() {
+            Protocol::Http1 => "http/1.1",
+            Protocol::Http2 => "h2",
+            Protocol::Auto => "auto",
+        }
+        .to_owned(),
         tls: target.is_secure,
         duration_s: times.measure.map(|time| time.as_secs_f64()),
         max_requests: flags.until.requests,

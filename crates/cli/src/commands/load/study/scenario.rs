@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use waggle_convert::Target;
+use waggle_spec::Protocol;
 use waggle_study::{Scenario, TakenValue, Values};
 
 use crate::{arguments::load::Load, inputs::study};
@@ -28,8 +29,16 @@ pub(crate) fn scenario(
             "--scenario: name and password in the URL are not supported; write an Authorization header in the steps"
         );
     }
-    if flags.model.pipelining.is_some_and(|requests| requests > 1) {
-        bail!("--scenario: --pipelining must be 1, because a session sends one request at a time");
+    let may_have_streams = match flags.secure.protocol() {
+        Protocol::Http1 => false,
+        Protocol::Http2 => true,
+        Protocol::Auto => target.is_secure,
+    };
+    if !may_have_streams && flags.model.pipelining.is_some_and(|requests| requests > 1) {
+        bail!(
+            "--scenario: --pipelining must be 1, because over HTTP/1.1 a session sends one request at a time; with --http2 it is the \
+             number of sessions at once on each connection"
+        );
     }
     let source = study::read(file)?;
     let files = waggle_runner::files_beside(file);

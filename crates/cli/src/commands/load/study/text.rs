@@ -12,7 +12,7 @@ use std::{
 };
 
 use waggle_convert::{Call, MARK, Target, json_string, literal, record_lines};
-use waggle_spec::Threshold;
+use waggle_spec::{Protocol, Threshold};
 use waggle_stats::Settings as Levels;
 use waggle_study::{Body, BodyExpect, Expect, MAX_INTERVALS, MAX_PHASE, RecordsBody, Request};
 use waggle_units::{format_duration, format_size};
@@ -233,8 +233,10 @@ fn load(text: &mut String, spec: &LoadSpec<'_>) {
         let most = settings.connections.or(settings.users).unwrap_or(1);
         key("workers", &workers.min(most));
     }
-    if spec.flags.secure.http2 {
-        key("protocol", &"http2");
+    match spec.flags.secure.protocol() {
+        Protocol::Http1 => {}
+        Protocol::Http2 => key("protocol", &"http2"),
+        Protocol::Auto => key("protocol", &"auto"),
     }
     if let Some(bytes) = spec.flags.way.max_header_size {
         key("max_header_size", &format_size(bytes));

@@ -82,10 +82,10 @@ pub(in crate::commands::load) fn sent_text(settings: &Settings) -> String {
 
 /// The protocol, if it is not HTTP/1.1.
 pub(in crate::commands::load) fn protocol_text(settings: &Settings) -> &'static str {
-    if settings.protocol == "h2" {
-        " over HTTP/2"
-    } else {
-        ""
+    match settings.protocol.as_str() {
+        "h2" => " over HTTP/2",
+        "auto" => " over HTTP/2 or HTTP/1.1",
+        _ => "",
     }
 }
 
@@ -137,10 +137,11 @@ fn connections_text(settings: &Settings) -> String {
     let connections = plural(settings.connections.unwrap_or(0), "connection");
     match settings.pipelining {
         None | Some(1) => connections,
-        Some(requests) if settings.protocol == "h2" => {
-            format!("{connections} × {requests} streams")
-        }
-        Some(requests) => format!("{connections} × {requests} in a pipeline"),
+        Some(requests) => match settings.protocol.as_str() {
+            "h2" => format!("{connections} × {requests} streams"),
+            "auto" => format!("{connections} × {requests} requests"),
+            _ => format!("{connections} × {requests} in a pipeline"),
+        },
     }
 }
 
@@ -224,6 +225,7 @@ fn connections(out: &mut String, result: &LoadResult) {
     );
     let connect = &result.connect_time_us;
     let mut connections = format!("{} opened", count(result.connects));
+    connections.push_str(&http2_share(result));
     if let (Some(p50), Some(max)) = (connect.p50, connect.max) {
         let _ = write!(
             connections,
@@ -249,6 +251,16 @@ fn connections(out: &mut String, result: &LoadResult) {
             count(result.handshakes_resumed)
         );
         line(out, "TLS handshakes", &handshakes);
+    }
+}
+
+/// How many of the connections spoke HTTP/2, if any might.
+fn http2_share(result: &LoadResult) -> String {
+    match result.http2_connections {
+        _ if result.settings.protocol == "http/1.1" || result.connects == 0 => String::new(),
+        0 => ", none of them by HTTP/2".to_owned(),
+        all if all == result.connects => ", all of them by HTTP/2".to_owned(),
+        some => format!(", {} of them by HTTP/2", count(some)),
     }
 }
 
