@@ -4,6 +4,7 @@ mod external;
 mod faults;
 mod faulty_stores;
 mod generators;
+mod http2;
 mod identity;
 mod idle_poll;
 mod limits;

@@ -5,6 +5,7 @@ pub(crate) mod cutter;
 pub(crate) mod scenarios;
 pub(crate) mod shop;
 pub(crate) mod stamped;
+pub(crate) mod stream_shop;
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -151,6 +152,11 @@ impl Ended {
 
     /// Invariants of every run.
     pub(crate) fn check_sums(&self) {
+        self.check_sums_of_streams(1);
+    }
+
+    /// The same with this many sessions at once on each connection.
+    pub(crate) fn check_sums_of_streams(&self, lanes: u64) {
         let totals = self.counts();
         assert_eq!(
             totals.sent,
@@ -186,11 +192,11 @@ impl Ended {
             self.merge(|interval| &interval.times[TimeKind::Lag]).len(),
             totals.sent
         );
-        self.check_steps();
+        self.check_steps(lanes);
     }
 
     /// The steps of a scenario add up to the whole.
-    fn check_steps(&self) {
+    fn check_steps(&self, lanes: u64) {
         let totals = self.counts();
         let mut all = StepCounts::default();
         for (number, step) in self.outcome.steps.iter().enumerate() {
@@ -213,7 +219,8 @@ impl Ended {
         }
         let sessions = totals.sessions;
         let under_way = sessions.started - sessions.completed - sessions.failed;
-        assert!(under_way <= self.outcome.connections_asked, "{sessions:?}");
+        let most = self.outcome.connections_asked * lanes;
+        assert!(under_way <= most, "{sessions:?}");
     }
 }
 
