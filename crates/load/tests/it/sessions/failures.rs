@@ -436,9 +436,15 @@ fn impossible_scenarios_are_refused() {
         Protocol::Http1,
         "feed 'rows' has 2 rows, but each of 3 users needs its own row",
     );
+    // Without TLS it is HTTP/1.1.
     check_refused(
-        closed_model(2, 1),
+        closed_model(2, 2),
+        Protocol::Auto,
+        "sessions of a scenario send one request at a time over HTTP/1.1: pipelining must be 1, not 2",
+    );
+    check_refused(
+        closed_model(1, 3),
         Protocol::Http2,
-        "scenarios support HTTP/1.1, not HTTP/2",
+        "feed 'rows' has 2 rows, but each of 3 users needs its own row",
     );
 }
