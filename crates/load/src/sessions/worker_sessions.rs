@@ -79,7 +79,10 @@ impl Sessions {
         let (rows, variables) = (scenario.feeds.len(), program.variables);
         let (worker, workers) = (partition.worker as u64, partition.workers as u64);
         let lanes = partition.lanes;
-        let users = (0..(partition.routes.len() * lanes) as u64).map(|id| id * workers + worker);
+        // Users are numbered by connection: workers with unequal numbers of connections leave no gap and share no number.
+        let first = |route| (route * workers + worker) * lanes as u64;
+        let routes = 0..partition.routes.len() as u64;
+        let users = routes.flat_map(|route| first(route)..first(route) + lanes as u64);
         let sessions = users.map(|user| Session::new(user, rows, variables));
         let preparation = scenario.preparation.as_ref();
         let done = preparation.map_or(0, |preparation| preparation.done);

@@ -296,3 +296,28 @@ fn records_of_streams_are_accounted_for() {
         }
     }
 }
+
+#[test]
+fn each_session_of_a_connection_has_its_own_row() {
+    const LANES: usize = 4;
+    let rows = Arc::new(Mutex::new(BTreeMap::<String, BTreeSet<String>>::new()));
+    let seen = Arc::clone(&rows);
+    let shop = StreamShop::start(move |request| {
+        let path = request.head.uri().path().strip_prefix("/open/")?;
+        let (row, user) = path.split_once('/')?;
+        let mut seen = seen.lock().unwrap();
+        seen.entry(row.to_owned())
+            .or_default()
+            .insert(user.to_owned());
+        None
+    });
+    let mut scenario = one_flow(1, vec![plain(0, "GET /open/{{rows.name}}/{{user}}")]);
+    // Three connections of two workers: one of them has more than the other.
+    scenario.feeds = vec![feed("rows", 3 * LANES, FeedOrder::PerUser)];
+    run_on(&shop, closed_model(3, LANES), scenario, |job| {
+        job.workers = vec![None; 2];
+    });
+    let rows = rows.lock().unwrap();
+    assert_eq!(rows.len(), 3 * LANES, "{rows:?}");
+    assert!(rows.values().all(|users| users.len() == 1), "{rows:?}");
+}
