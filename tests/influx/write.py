@@ -1,4 +1,4 @@
-"""Writes the records of the test `influx_clients` by the official clients for Python: `write.py VERSION URL TOKEN TOPIC RECORDS`."""
+"""Writes the records of the test `influx::clients` by the official clients for Python: `write.py VERSION URL TOKEN TOPIC RECORDS`."""
 
 import sys
 import warnings

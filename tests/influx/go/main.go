@@ -1,4 +1,4 @@
-// Writes the records of the test `influx_clients` by the official client for Go: `write URL TOKEN TOPIC RECORDS`.
+// Writes the records of the test `influx::clients` by the official client for Go: `write URL TOKEN TOPIC RECORDS`.
 package main
 
 import (

@@ -8,7 +8,7 @@ import com.influxdb.exceptions.InfluxException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Writes the records of the test `influx_clients` by the official client for Java: `Write URL TOKEN TOPIC RECORDS`. */
+/** Writes the records of the test `influx::clients` by the official client for Java: `Write URL TOKEN TOPIC RECORDS`. */
 public final class Write {
     private static final int BATCH = 100;
 

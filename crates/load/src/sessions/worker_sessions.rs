@@ -86,12 +86,9 @@ impl Sessions {
         let sessions = users.map(|user| Session::new(user, rows, variables));
         let preparation = scenario.preparation.as_ref();
         let done = preparation.map_or(0, |preparation| preparation.done);
-        let feeds = Feeds::new(
-            &scenario.feeds,
-            done,
-            (partition.worker, partition.workers),
-            RandomStream::new(job.seed, RANDOM_OF_FEEDS),
-        );
+        let place = (partition.worker, partition.workers);
+        let random = RandomStream::new(job.seed, RANDOM_OF_FEEDS);
+        let feeds = Feeds::new(&scenario.feeds, done, place, random);
         Ok(Self {
             scenario: Arc::clone(scenario),
             done,

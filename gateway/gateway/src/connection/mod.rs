@@ -91,10 +91,10 @@ pub(crate) struct Connection<S> {
     /// Those of them that arrived before the current time of `--body-timeout`.
     received_before: usize,
     continued: bool,
-    /// No request has arrived.
-    is_first: bool,
     /// The next request has been judged by its head.
     is_judged: bool,
+    /// No request has arrived.
+    is_first: bool,
     phase: Phase,
     phase_since: Instant,
     timer: Pin<Box<Sleep>>,
@@ -156,8 +156,8 @@ impl<S: Stream> Connection<S> {
             received: 0,
             received_before: 0,
             continued: false,
-            is_first: true,
             is_judged: false,
+            is_first: true,
             phase: Phase::Head,
             phase_since: now,
             timer: Box::pin(tokio::time::sleep_until(timer_at.into())),
@@ -332,7 +332,7 @@ impl<S: Stream> Connection<S> {
     /// Keeps what a request has become; false if it stays in the input.
     fn keep(&mut self, taken: Taken, persistence: Persistence) -> bool {
         match taken {
-            // A reading is the answer on a stream alone.
+            // A reading alone is of a stream.
             Taken::Answered | Taken::Reading(_) => return true,
             Taken::Records(due) => self.due.push_back(due),
             Taken::Call(owned) => self.intake = Intake::Barrier(owned),

@@ -9,7 +9,7 @@ use tokio::{
 use tokio_rustls::server::TlsStream;
 
 /// A client that has closed its side may still read; a call that takes longer than this after it is one of a client that has left.
-const HALF_CLOSED: Duration = Duration::from_secs(1);
+pub(super) const HALF_CLOSED: Duration = Duration::from_secs(1);
 
 /// A stream over a socket.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin {

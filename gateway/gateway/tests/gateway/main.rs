@@ -19,8 +19,6 @@ mod identity;
 #[cfg(test)]
 mod influx;
 #[cfg(test)]
-mod influx_clients;
-#[cfg(test)]
 mod kafka;
 #[cfg(test)]
 mod latest;

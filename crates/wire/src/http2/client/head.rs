@@ -100,10 +100,7 @@ impl AnswerHeads {
     ) -> Result<Option<&'static str>, ConnectionError> {
         let mut problem = None;
         let take = |name: &[u8], value: &[u8]| {
-            let is_valid = is_valid_name(name) && is_valid_value(value);
-            if !is_valid || is_of_connection(name) {
-                problem = Some("a field of the trailers is invalid");
-            }
+            problem = problem.or(trailer_problem(name, value));
         };
         let decoded = self.decoder.decode(block, take).map_err(compression)?;
         if decoded.list_bytes > self.list_max_bytes || decoded.fields > self.fields_max {
@@ -117,6 +114,12 @@ impl AnswerHeads {
         self.decoder.decode(block, |_, _| {}).map_err(compression)?;
         Ok(())
     }
+}
+
+/// What is wrong with a field of trailers.
+fn trailer_problem(name: &[u8], value: &[u8]) -> Option<&'static str> {
+    let is_valid = is_valid_name(name) && is_valid_value(value) && !is_of_connection(name);
+    (!is_valid).then_some("a field of the trailers is invalid")
 }
 
 fn compression(error: HpackError) -> ConnectionError {

@@ -25,7 +25,7 @@ impl StreamNumbers {
 
     #[inline]
     fn home(&self, number: u32) -> usize {
-        (number >> 1) as usize * STRIDE & self.mask
+        ((number >> 1) as usize * STRIDE) & self.mask
     }
 
     #[inline]

@@ -14,9 +14,9 @@ use crate::{
 pub(super) struct Body {
     pub(super) stream: u32,
     pub(super) head: RequestHead,
-    /// Who sends it, by its head; `None` before that is judged.
-    pub(super) caller: Option<Caller>,
     pub(super) bytes: Vec<u8>,
+    /// Who sends it, once that is judged: before something of the body is kept.
+    pub(super) caller: Option<Caller>,
     /// Bytes that are counted as in flight.
     pub(super) received: usize,
     /// Those of them that arrived before the current time of `--body-timeout`, which began then.
@@ -29,8 +29,8 @@ impl Body {
         Self {
             stream: 0,
             head: RequestHead::default(),
-            caller: None,
             bytes: Vec::new(),
+            caller: None,
             received: 0,
             received_before: 0,
             since,
@@ -39,12 +39,13 @@ impl Body {
 }
 
 impl Body {
-    /// Gives back what it takes of its client's memory; returns how much that is.
-    pub(super) fn give_back(&self) -> usize {
+    /// The bytes that are counted, which its client does not keep any longer.
+    pub(super) fn take_received(&mut self) -> usize {
+        let received = std::mem::take(&mut self.received);
         if let Some(caller) = &self.caller {
-            caller.memory().in_flight.give_back(self.received);
+            caller.memory().in_flight.give_back(received);
         }
-        self.received
+        received
     }
 }
 
@@ -52,8 +53,8 @@ impl Body {
 pub(super) struct WithoutTopic {
     pub(super) stream: u32,
     pub(super) head: RequestHead,
-    pub(super) caller: Caller,
     pub(super) body: Vec<u8>,
+    pub(super) caller: Caller,
     pub(super) topic: Box<str>,
     pub(super) is_known: bool,
 }

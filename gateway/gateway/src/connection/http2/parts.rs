@@ -10,19 +10,19 @@ use crate::{
     calls::{AnswerMemory, RestOfPage},
 };
 
+/// Work that is going on.
+pub(super) struct Beside {
+    pub(super) stream: u32,
+    pub(super) handle: AbortHandle,
+    /// It only reads, so that nobody needs it if its client has left.
+    pub(super) is_read: bool,
+}
+
 /// What is done beside the connection for one of its streams.
 pub(super) enum Work {
     Answered(u32, Box<Answered>),
     /// The next part of an answer; `None` if it cannot be read.
     Part(u32, Option<Part>),
-}
-
-/// Work that goes on.
-pub(super) struct StreamWork {
-    pub(super) stream: u32,
-    /// It is a read, which nobody waits for if its stream is reset.
-    pub(super) may_be_stopped: bool,
-    pub(super) handle: AbortHandle,
 }
 
 pub(super) struct Part {

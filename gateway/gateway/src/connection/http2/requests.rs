@@ -20,7 +20,7 @@ use crate::{
         ending::INPUT_BYTES,
         take::{Arrived, Out, Taken, judge_before_body, take},
     },
-    http1,
+    http1::{self, Head},
 };
 
 /// Buffers of requests that are kept for the next ones, and the largest of them.
@@ -31,11 +31,23 @@ const SPARE_MAX_BYTES: usize = 64 * 1024;
 struct Complete<'a> {
     stream: u32,
     head: &'a RequestHead,
+    body: &'a [u8],
     /// Who sends it, if that is judged.
     caller: Option<Caller>,
-    body: &'a [u8],
+    is_judged: bool,
     /// Bytes of the body that are counted as in flight.
     received: usize,
+}
+
+impl Complete<'_> {
+    fn with_head<'a, 'slots>(&'a self, head: Head<'a, 'slots>) -> Arrived<'a, 'slots> {
+        let body = self.body;
+        Arrived {
+            request: http1::Request { head, body },
+            received: self.received,
+            is_judged: self.is_judged,
+        }
+    }
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
@@ -110,35 +122,28 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
             self.refuse(stream, Some(&body.head), problem);
             return self.recycle(body);
         }
-        match self.judge_head(&mut body) {
-            Ok(Ok(expects_continue)) => {
-                if expects_continue {
-                    self.say_continue(stream);
-                }
-                self.bodies.push(body);
+        if body.head.has_expectation() {
+            if !self.judge(&mut body) {
+                return self.recycle(body);
             }
-            Ok(Err(due)) => {
-                self.add_due(stream, due);
-                self.recycle(body);
-            }
-            Err(problem) => {
-                self.refuse(stream, Some(&body.head), problem);
-                self.recycle(body);
-            }
+            self.say_continue(stream);
         }
+        self.bodies.push(body);
     }
 
-    /// Judges a request before its body, so that nothing of that is kept if its sender may not send it; returns whether it waits for
-    /// `100 Continue`, or the refusal.
-    fn judge_head(&mut self, body: &mut Body) -> Result<Result<bool, Due>, Problem> {
-        let worker = self.parts.worker;
-        let caller = &mut *self.parts.caller;
-        let judged = with_head(&body.head, |head| {
-            let judged = judge_before_body(worker, caller, &head);
-            Ok(judged.map(|()| head.expects_continue))
-        })?;
-        body.caller = Some(caller.caller.clone());
-        Ok(judged)
+    /// Judges who sends a body before something of it is kept; if it is refused, that is answered.
+    fn judge(&mut self, body: &mut Body) -> bool {
+        let (worker, caller) = (self.parts.worker, &mut *self.parts.caller);
+        let judge = |head: Head<'_, '_>| Ok(judge_before_body(worker, caller, &head));
+        match with_head(&body.head, judge) {
+            Ok(Ok(())) => {
+                body.caller = Some(self.parts.caller.caller.clone());
+                return true;
+            }
+            Ok(Err(due)) => self.due.push((body.stream, due)),
+            Err(problem) => self.refuse(body.stream, Some(&body.head), problem),
+        }
+        false
     }
 
     fn say_continue(&mut self, stream: u32) {
@@ -157,17 +162,22 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
             let body = self.bodies.swap_remove(place);
             return self.finish(body, bytes);
         }
-        if let Err(problem) = self.keep(place, bytes) {
-            let body = self.bodies.swap_remove(place);
-            self.refuse(stream, Some(&body.head), problem);
-            self.drop_body(body);
+        let mut body = self.bodies.swap_remove(place);
+        if body.caller.is_none() && !self.judge(&mut body) {
+            return self.drop_body(body);
+        }
+        match self.keep(&mut body, bytes) {
+            Ok(()) => self.bodies.push(body),
+            Err(problem) => {
+                self.refuse(stream, Some(&body.head), problem);
+                self.drop_body(body);
+            }
         }
     }
 
     /// Keeps bytes of a body, counted as in flight.
-    fn keep(&mut self, place: usize, bytes: &[u8]) -> Result<(), Problem> {
+    fn keep(&self, body: &mut Body, bytes: &[u8]) -> Result<(), Problem> {
         let shared = &self.parts.worker.shared;
-        let body = &mut self.bodies[place];
         let length = body.bytes.len() + bytes.len();
         if length > shared.settings.body_max_bytes {
             let problem = "the body is larger than this gateway allows";
@@ -192,8 +202,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
 
     /// Dispatches a request whose body ends with these bytes.
     fn finish(&mut self, mut body: Body, last: &[u8]) {
-        let received = body.give_back();
-        body.received = 0;
+        let received = body.take_received();
         let max = self.parts.worker.shared.settings.body_max_bytes;
         if body.bytes.len() + last.len() > max {
             self.parts.worker.shared.release(received);
@@ -207,12 +216,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
             body.bytes.extend_from_slice(last);
             &body.bytes
         };
-        let caller = body.caller.take();
         self.dispatch(Complete {
             stream: body.stream,
             head: &body.head,
-            caller,
             body: whole,
+            is_judged: body.caller.is_some(),
+            caller: body.caller.take(),
             received,
         });
         self.recycle(body);
@@ -220,8 +229,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
 
     /// A body that is not read to its end.
     pub(super) fn drop_body(&mut self, mut body: Body) {
-        let received = body.give_back();
-        body.received = 0;
+        let received = body.take_received();
         self.parts.worker.shared.release(received);
         self.recycle(body);
     }
@@ -229,36 +237,28 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
     fn recycle(&mut self, mut body: Body) {
         if self.spare.len() < SPARE_MAX && body.bytes.capacity() <= SPARE_MAX_BYTES {
             body.bytes.clear();
-            body.received_before = 0;
-            body.caller = None;
+            (body.caller, body.received_before) = (None, 0);
             self.spare.push(body);
         }
     }
 
-    fn dispatch(&mut self, request: Complete<'_>) {
-        let Complete {
-            stream,
-            head,
-            body,
-            received,
-            ..
-        } = request;
+    fn dispatch(&mut self, mut request: Complete<'_>) {
+        let Complete { stream, head, .. } = request;
         let worker = self.parts.worker;
         let caller = &mut *self.parts.caller;
-        let is_judged = request.caller.is_some();
-        if let Some(judged) = &request.caller {
-            // Requests of others may have been judged since.
-            caller.caller.clone_from(judged);
-        }
+        // Streams may have different senders, and the last one that was judged may be another.
+        let other = request.caller.take();
+        let other = other.map(|sender| std::mem::replace(&mut caller.caller, sender));
         let taken = with_head(head, |head| {
-            let request = http1::Request { head, body };
-            let arrived = Arrived {
-                request,
-                received,
-                is_judged,
-            };
+            let arrived = request.with_head(head);
             Ok(take(worker, caller, &arrived, Out::Stream))
         });
+        if matches!(taken, Ok(Taken::NoTopicYet(_))) {
+            request.caller = Some(caller.caller.clone());
+        }
+        if let Some(other) = other {
+            caller.caller = other;
+        }
         match taken {
             Ok(Taken::Records(due)) => self.add_due(stream, due),
             Ok(Taken::Call(owned)) => self.start_call(stream, *owned),
@@ -267,7 +267,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
             // Of a pipeline alone.
             Ok(Taken::Answered | Taken::Behind) => {}
             Err(problem) => {
-                self.parts.worker.shared.release(received);
+                self.parts.worker.shared.release(request.received);
                 self.refuse(stream, Some(head), problem);
             }
         }
@@ -291,11 +291,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
             let problem = Problem::new(503, "too many bytes are in flight; try again");
             return self.refuse(request.stream, Some(request.head), problem);
         }
+        let caller = request.caller.as_ref();
+        let caller = caller.unwrap_or(&self.parts.caller.caller);
         self.without_topic.push(WithoutTopic {
+            caller: caller.clone(),
             stream: request.stream,
             head: request.head.clone(),
-            // It was judged to come this far.
-            caller: self.parts.caller.caller.clone(),
             body: request.body.to_vec(),
             topic,
             is_known: false,
@@ -313,9 +314,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
             self.dispatch(Complete {
                 stream: request.stream,
                 head: &request.head,
-                caller: Some(request.caller),
                 body: &request.body,
                 received: request.body.len(),
+                is_judged: true,
+                caller: Some(request.caller),
             });
         }
     }
@@ -334,7 +336,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
             let request = self.without_topic.swap_remove(place);
             self.parts.worker.shared.release(request.body.len());
         }
-        self.stop_work(stream);
+        self.stop_reads(Some(stream));
         self.sending.retain(|sending| sending.stream != stream);
     }
 

@@ -1,6 +1,6 @@
 //! Calls of the router, and bodies of answers as the client's windows let them go.
 
-use std::{sync::atomic::Ordering, time::Instant};
+use std::time::Instant;
 
 use bytes::{Buf, Bytes};
 use tokio::{
@@ -11,7 +11,7 @@ use waggle_wire::http2::{error::ErrorCode, server::Then};
 
 use super::{
     heads::AnswerHead,
-    parts::{Part, Rest, Sending, StreamWork, Work},
+    parts::{Beside, Part, Rest, Sending, Work},
     state::Http2,
 };
 use crate::{
@@ -33,7 +33,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
     /// Has the router answer a call.
     pub(super) fn start_call(&mut self, stream: u32, owned: call::Owned) {
         let router = self.parts.worker.router.clone();
-        // What changes something goes on without its client.
         let is_read = owned.is_read();
         self.start_work(stream, is_read, async move {
             Work::Answered(stream, Box::new(call::answer(&router, owned).await))
@@ -43,26 +42,28 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
     fn start_work(
         &mut self,
         stream: u32,
-        may_be_stopped: bool,
+        is_read: bool,
         work: impl Future<Output = Work> + 'static,
     ) {
         let handle = self.work.spawn_local(work);
-        self.workers.push(StreamWork {
+        self.workers.push(Beside {
             stream,
-            may_be_stopped,
             handle,
+            is_read,
         });
     }
 
-    /// Stops what is done for a stream.
-    pub(super) fn stop_work(&mut self, stream: u32) {
-        let gauges = &self.parts.worker.shared.gauges;
-        for work in &self.workers {
-            if work.stream == stream && work.may_be_stopped {
-                gauges.requests_abandoned.fetch_add(1, Ordering::Relaxed);
-                work.handle.abort();
+    /// Stops the reads of a stream, or of all: their client has left. What changes something goes on.
+    pub(super) fn stop_reads(&mut self, stream: Option<u32>) {
+        let mut stopped = 0;
+        for worker in &mut self.workers {
+            if worker.is_read && stream.is_none_or(|stream| stream == worker.stream) {
+                worker.handle.abort();
+                worker.is_read = false;
+                stopped += 1;
             }
         }
+        self.count_abandoned(stopped);
     }
 
     /// Takes the result of work that has ended.
@@ -72,14 +73,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
             Ok((id, _)) => *id,
             Err(error) => error.id(),
         };
-        let place = self.workers.iter().position(|work| work.handle.id() == id);
+        let place = self
+            .workers
+            .iter()
+            .position(|worker| worker.handle.id() == id);
         let worker = place.map(|place| self.workers.swap_remove(place));
         match ended {
             Ok((_, Work::Answered(stream, answered))) => self.answer_call(stream, *answered),
             Ok((_, Work::Part(stream, part))) => self.take_part(stream, part),
             // It was stopped, and its stream is over; or it panicked.
             Err(_) => {
-                let stream = worker.map_or(0, |work| work.stream);
+                let stream = worker.map_or(0, |worker| worker.stream);
                 self.give_up(stream, ErrorCode::INTERNAL_ERROR);
             }
         }

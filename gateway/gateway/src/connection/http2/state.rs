@@ -1,6 +1,13 @@
 //! A connection over HTTP/2: its state and its course.
 
-use std::{collections::VecDeque, future::poll_fn, pin::Pin, rc::Rc, sync::Arc, time::Instant};
+use std::{
+    collections::VecDeque,
+    future::poll_fn,
+    pin::Pin,
+    rc::Rc,
+    sync::{Arc, atomic::Ordering},
+    time::Instant,
+};
 
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -12,7 +19,7 @@ use waggle_wire::http2::server::{Limits, Server};
 use super::{
     bodies::{Body, WithoutTopic},
     heads::Heads,
-    parts::{Sending, StreamWork, Work},
+    parts::{Beside, Sending, Work},
 };
 use crate::{
     calls::AnswerMemory,
@@ -75,7 +82,7 @@ pub(in crate::connection) struct Http2<'a, S> {
     pub(super) without_topic: Vec<WithoutTopic>,
     /// Calls of the router, and parts of answers that are read.
     pub(super) work: JoinSet<Work>,
-    pub(super) workers: Vec<StreamWork>,
+    pub(super) workers: Vec<Beside>,
     pub(super) sending: VecDeque<Sending>,
     /// Counts bytes of large answers in `out`.
     pub(super) held: Vec<Arc<AnswerMemory>>,
@@ -85,6 +92,8 @@ pub(in crate::connection) struct Http2<'a, S> {
     pub(super) now: Instant,
     /// When something last happened on a stream.
     pub(super) quiet_since: Instant,
+    /// When the client has closed its side.
+    pub(super) ended_since: Option<Instant>,
     /// When a frame was last complete.
     pub(super) frame_since: Instant,
     pub(super) timer: Pin<Box<Sleep>>,
@@ -96,11 +105,21 @@ pub(in crate::connection) struct Http2<'a, S> {
 impl<S> Drop for Http2<'_, S> {
     fn drop(&mut self) {
         let of_due: usize = self.due.iter().map(|(_, due)| due.body_bytes).sum();
-        let of_bodies = self.bodies.iter().map(Body::give_back).sum::<usize>();
+        let bodies = self.bodies.iter_mut();
+        let of_bodies: usize = bodies.map(Body::take_received).sum();
         let waiting = self.without_topic.iter();
         let of_waiting: usize = waiting.map(|request| request.body.len()).sum();
+        self.count_abandoned(self.workers.iter().filter(|worker| worker.is_read).count());
         let shared = &self.parts.worker.shared;
         shared.release(of_due + of_bodies + of_waiting);
+    }
+}
+
+impl<S> Http2<'_, S> {
+    /// Counts reads whose client has left.
+    pub(super) fn count_abandoned(&self, reads: usize) {
+        let abandoned = &self.parts.worker.shared.gauges.requests_abandoned;
+        abandoned.fetch_add(reads as u64, Ordering::Relaxed);
     }
 }
 
@@ -146,6 +165,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Http2<'a, S> {
             stuck_since: None,
             now,
             quiet_since: now,
+            ended_since: None,
             frame_since: now,
             timer: Box::pin(tokio::time::sleep_until(timer_at.into())),
             timer_at,

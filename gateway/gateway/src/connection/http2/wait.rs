@@ -13,6 +13,7 @@ use super::state::{Http2, Intake};
 use crate::connection::{
     due::Outcome,
     ending::{Ended, INPUT_BYTES, OUT_PAUSE_BYTES},
+    stream::HALF_CLOSED,
 };
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
@@ -84,6 +85,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
         match pin!(self.parts.socket.read_buf(&mut self.input)).poll(context) {
             Poll::Ready(Ok(0)) => {
                 self.intake = Intake::Ended;
+                self.ended_since = Some(Instant::now());
                 Ok(true)
             }
             Poll::Ready(Ok(_)) => Ok(true),
@@ -162,11 +164,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
             return Some(since + settings.write_timeout);
         }
         if !matches!(self.intake, Intake::Open | Intake::Draining) {
+            let has_reads = self.workers.iter().any(|worker| worker.is_read);
+            let of_reads = self.ended_since.filter(|_| has_reads);
+            let of_reads = of_reads.map(|since| since + HALF_CLOSED);
             let stalled = self
                 .sending
                 .iter()
                 .filter_map(|sending| sending.stalled_since);
-            return stalled.min().map(|since| since + settings.write_timeout);
+            let stalled = stalled.map(|since| since + settings.write_timeout);
+            return stalled.chain(of_reads).min();
         }
         let bodies = self.bodies.iter();
         let bodies = bodies.map(|body| body.since + settings.body_timeout);
@@ -195,6 +201,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
         let (head_timeout, idle_timeout) = (settings.head_timeout, settings.idle_timeout);
         if self.stuck_since.is_some() {
             return Err(Ended);
+        }
+        if self
+            .ended_since
+            .is_some_and(|since| now >= since + HALF_CLOSED)
+        {
+            self.stop_reads(None);
         }
         self.judge_bodies(now);
         self.judge_windows(now);

@@ -149,3 +149,47 @@ fn a_client_without_http_2_is_served_by_http_1() {
         .unwrap();
     assert_eq!(client.answer().unwrap().status, 200);
 }
+
+/// Streams of one connection may be those of several clients, as behind a proxy: each request counts for whom its own credentials name,
+/// also if its body comes after the head of another one.
+#[test]
+fn streams_of_several_clients_keep_their_names() {
+    let (folder, file) = store();
+    let digest = |token: &str| {
+        let digest = ring::digest::digest(&ring::digest::SHA256, token.as_bytes());
+        let bytes = digest.as_ref().iter();
+        bytes.map(|byte| format!("{byte:02x}")).collect::<String>()
+    };
+    let clients = ["left", "right"].map(|name| {
+        let digest = digest(&format!("token-of-{name}"));
+        format!("- name: {name}\n  tokens: [{digest}]\n  write: [{name}]\n  create: [{name}]\n")
+    });
+    let path = folder.path().join("clients.yaml");
+    fs::write(&path, format!("clients:\n{}", clients.concat())).unwrap();
+    let mut start = command(&file, &[]);
+    start.arg("--clients").arg(&path);
+    let gateway = Gateway::start_by(start.stderr(Stdio::null()));
+    let mut client = StreamClient::connect(gateway.address);
+    let fields = |name: &str| format!("Bearer token-of-{name}");
+    let target = |topic: &str| format!("/api/v1/topics/{topic}/records");
+    let write = |name: &str, topic: &str| {
+        let authorization = fields(name);
+        request(
+            "PUT",
+            &target(topic),
+            &[("authorization", &authorization)],
+            "m f=1",
+        )
+    };
+    for _ in 0..3 {
+        let authorization = fields("left");
+        let begun = head("PUT", &target("left"), &[("authorization", &authorization)]);
+        let mut late = client.open(begun, false).unwrap();
+        assert_eq!(status(&mut client, write("right", "right")), 204);
+        client.send(&mut late, "m f=2".into(), true).unwrap();
+        assert_eq!(client.answer(late).unwrap().status, 204);
+        assert_eq!(status(&mut client, write("right", "left")), 403);
+        assert_eq!(status(&mut client, write("left", "right")), 403);
+        assert_eq!(status(&mut client, write("right", "right")), 204);
+    }
+}

@@ -1,4 +1,6 @@
-//! The calls of InfluxDB's clients: parameters, units, forms of errors, authentication. Real clients are in `influx_clients`.
+//! The calls of InfluxDB's clients: parameters, units, forms of errors, authentication. Real clients are in `clients`.
+
+mod clients;
 
 use std::{
     io::Read,

@@ -10,10 +10,8 @@ use std::{
 use serde_json::{Value, json};
 use waggle_testkit::{Telegraf, free_port, http};
 
-use crate::{
-    influx::{Lab, lab},
-    support::wait_until,
-};
+use super::{Lab, lab};
+use crate::support::wait_until;
 
 /// Records that each client writes, in batches of 100.
 const RECORDS: i64 = 1050;
