@@ -31,6 +31,15 @@ struct Seen {
     failed: Option<ErrorCode>,
 }
 
+impl Seen {
+    /// How much came of a body before its stream was reset, or its connection ended, depends on the split.
+    fn without_halves(mut self) -> Self {
+        let ends = &self.ends;
+        self.bodies.retain(|(stream, _)| ends.contains(stream));
+        self
+    }
+}
+
 fuzz_target!(|bytes: &[u8]| -> Corpus {
     let [split, answers, bytes @ ..] = bytes else {
         return Corpus::Reject;
@@ -38,6 +47,7 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
     // Answers change what is open, so that they come at fixed places: behind events, which do not depend on the split.
     let whole = serve(bytes, bytes.len().max(1), *answers);
     let parts = serve(bytes, usize::from(*split).max(1), *answers);
+    let [whole, parts] = [whole, parts].map(Seen::without_halves);
     assert_eq!(whole, parts);
     Corpus::Keep
 });

@@ -309,10 +309,8 @@ async fn give(
             send_complete(respond, head(200), body).await
         }
         Reply::Abort(reason) => {
-            order
-                .send(Order::Abort(reason))
-                .await
-                .expect("a connection");
+            let sent = order.send(Order::Abort(reason)).await;
+            sent.expect("a connection");
             std::future::pending().await
         }
         Reply::Drop => {

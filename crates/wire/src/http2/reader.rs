@@ -51,6 +51,10 @@ struct Data {
     content: usize,
     padding: usize,
     is_end: bool,
+    /// All bytes of the frame, until a piece has them.
+    flow: usize,
+    /// A piece of it was handed out.
+    is_begun: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -97,7 +101,10 @@ impl Reader {
             self.is_handed_out = false;
         }
         if self.data.is_some() {
-            return Ok(self.data_piece(input, 0));
+            let piece = self.data_piece(input);
+            if piece.is_some() || self.data.is_some() {
+                return Ok(piece);
+            }
         }
         if self.partial.is_empty()
             && self.open.is_none()
@@ -130,7 +137,7 @@ impl Reader {
                 if !self.begin_data(head, input)? {
                     return Ok(None);
                 }
-                return Ok(self.data_piece(input, head.length));
+                return Ok(self.data_piece(input));
             }
             if !self.fill(input, HEAD_BYTES + head.length) {
                 return Ok(None);
@@ -207,20 +214,15 @@ impl Reader {
             content,
             padding,
             is_end: head.has_flag(END_STREAM),
+            flow: head.length,
+            is_begun: false,
         });
         Ok(true)
     }
 
-    /// The bytes of the current DATA frame that are in the input.
-    fn data_piece<'input>(
-        &mut self,
-        input: &mut &'input [u8],
-        flow: usize,
-    ) -> Option<Piece<'static, 'input>> {
+    /// The bytes of the current DATA frame that are in the input; `None` if there are none, or only padding behind other pieces.
+    fn data_piece<'input>(&mut self, input: &mut &'input [u8]) -> Option<Piece<'static, 'input>> {
         let data = self.data.as_mut()?;
-        if input.is_empty() && flow == 0 && data.content + data.padding > 0 {
-            return None;
-        }
         let (bytes, rest) = input.split_at(data.content.min(input.len()));
         data.content -= bytes.len();
         let skipped = match data.content {
@@ -230,16 +232,22 @@ impl Reader {
         data.padding -= skipped;
         *input = &rest[skipped..];
         let is_whole = data.content == 0 && data.padding == 0;
+        if bytes.is_empty() && !is_whole {
+            return None;
+        }
+        let is_end = is_whole && data.is_end;
         let piece = Piece::Data {
             stream: data.stream,
             bytes,
-            flow,
-            is_end: is_whole && data.is_end,
+            flow: std::mem::take(&mut data.flow),
+            is_end,
         };
+        let says_nothing = bytes.is_empty() && data.is_begun && !is_end;
+        data.is_begun = true;
         if is_whole {
             self.data = None;
         }
-        Some(piece)
+        (!says_nothing).then_some(piece)
     }
 
     /// Takes a HEADERS or CONTINUATION frame; returns its block if that is whole.

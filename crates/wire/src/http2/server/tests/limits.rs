@@ -55,6 +55,17 @@ fn floods_end_the_connection() {
 }
 
 #[test]
+fn padding_that_arrives_in_parts_is_no_flood() {
+    let padded = [&[200][..], b"a", &[0; 200]].concat();
+    let bytes = frame(Kind::DATA, frame::PADDED, 1, &padded).repeat(3);
+    let mut script = Script::new();
+    script.send(&put(1)).unwrap();
+    let events: Vec<_> = bytes.iter().map(|byte| script.send(&[*byte])).collect();
+    let events: Result<Vec<_>, _> = events.into_iter().collect();
+    assert_eq!(events.unwrap().concat(), "1:[a]".repeat(3));
+}
+
+#[test]
 fn what_leads_somewhere_ends_a_flood() {
     let mut script = Script::new();
     script.send(&put(1)).unwrap();
