@@ -81,11 +81,12 @@ impl Script {
             let payload = &rest[9..9 + head.length];
             rest = &rest[9 + head.length..];
             let code = || ErrorCode(u32::from_be_bytes(payload[..4].try_into().unwrap()));
-            let end = if matches!(head.kind, Kind::DATA | Kind::HEADERS) && head.has_flag(END_STREAM) {
-                "."
-            } else {
-                ""
-            };
+            let end =
+                if matches!(head.kind, Kind::DATA | Kind::HEADERS) && head.has_flag(END_STREAM) {
+                    "."
+                } else {
+                    ""
+                };
             let stream = head.stream;
             text.push(match head.kind {
                 Kind::DATA => format!("{stream}:DATA {}{end}", payload.len()),
