@@ -42,6 +42,9 @@ use crate::{
     trial::{cool_down, error::RunError, snapshot::Snapshots},
 };
 
+/// As much as a main thread has: without optimization the futures of a trial, one in another, are large.
+const STACK_BYTES: usize = 8 * 1024 * 1024;
+
 /// Runs every trial of the plan that has no finished result in the folder yet. Call it from a Tokio runtime.
 ///
 /// Dropping the future has the same effect as `shutdown`: the system is torn down, finished trials are kept.
@@ -59,6 +62,7 @@ pub async fn run(
     let (still_wanted, wanted) = oneshot::channel::<()>();
     let thread = thread::Builder::new()
         .name("runner".to_owned())
+        .stack_size(STACK_BYTES)
         .spawn(move || {
             let ended = on_this_thread(&request, &Events::new(events), shutdown, wanted);
             // The receiver is gone if the future was dropped.

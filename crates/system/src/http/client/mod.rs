@@ -138,7 +138,7 @@ impl Connection for HttpConnection {
                 let answered = self.request(open, encoded).await;
                 answered.map_err(|failed| failed.error)?
             }
-            _ => self.first_request(encoded).await?,
+            _ => Box::pin(self.first_request(encoded)).await?,
         };
         self.version = answer.open.version();
         self.read_whole(&mut answer, chunk).await?;
@@ -208,10 +208,12 @@ impl HttpConnection {
     /// Sends a request on a new connection and returns the status, and the answer to be read from there.
     pub async fn stream(&self, request: &Request<'_>) -> Result<(u16, HttpStream), HttpError> {
         let encoded = self.encode(request)?;
-        self.first_request(encoded).await
+        Box::pin(self.first_request(encoded)).await
     }
 
     /// Sends a request on a new connection. A server without TLS that does not answer in HTTP/1.1 is asked in HTTP/2.
+    ///
+    /// Its future is large, as it has those of two attempts: callers keep it on the heap, because they lie deep in the runner's stack.
     async fn first_request(
         &self,
         encoded: hyper::Request<Full<Bytes>>,
@@ -286,7 +288,7 @@ impl HttpConnection {
         let started = match &self.tls {
             None => Open::start(version, Scheme::HTTP, self.connect_socket().await?).await,
             Some(tls) => {
-                let (version, stream) = self.encrypt(tls, version).await?;
+                let (version, stream) = Box::pin(self.encrypt(tls, version)).await?;
                 Open::start(version, Scheme::HTTPS, stream).await
             }
         };
