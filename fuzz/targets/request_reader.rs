@@ -1,4 +1,4 @@
-//! The gateway's reader of requests: for every split of the bytes it reads the same requests, or refuses the same.
+//! The reader of requests that the gateway has: for every split of the bytes it reads the same requests, or refuses the same.
 //!
 //! The first two bytes decide the split. A difference would allow request smuggling.
 #![no_main]
@@ -6,12 +6,9 @@
 use std::mem::MaybeUninit;
 
 use libfuzzer_sys::{Corpus, fuzz_target};
-
-#[allow(dead_code, unused_imports, reason = "the gateway uses more of it")]
-#[path = "../../gateway/gateway/src/http1/mod.rs"]
-mod http1;
-
-use http1::{Limits, Reader, Refusal, SLOTS, Step};
+use waggle_wire::http1::request::{
+    Limits, Persistence, Reader, Refusal, Request, SLOTS, Step,
+};
 
 const LIMITS: Limits = Limits {
     head_max_bytes: 512,
@@ -24,7 +21,7 @@ struct Seen {
     method: String,
     target: String,
     headers: Vec<(String, Vec<u8>)>,
-    persistence: http1::Persistence,
+    persistence: Persistence,
     body: Vec<u8>,
     length: usize,
 }
@@ -80,7 +77,7 @@ fn read(bytes: &[u8], ends: impl Iterator<Item = usize>) -> (Vec<Seen>, End) {
     (requests, last)
 }
 
-fn to_seen(request: &http1::Request<'_, '_>, length: usize) -> Seen {
+fn to_seen(request: &Request<'_, '_>, length: usize) -> Seen {
     let header = |header: &httparse::Header<'_>| (header.name.to_owned(), header.value.to_owned());
     Seen {
         method: request.head.method.to_owned(),

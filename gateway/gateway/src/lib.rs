@@ -1,6 +1,6 @@
 //! The gateway: accepts readings over HTTP, answers when they are durable, and serves reads and queries of them.
 //!
-//! [`http1`] parses bytes (pure, fuzzed), `waggle-record` parses records, `log::store` keeps them in group commits or
+//! `waggle-wire` parses bytes (pure, fuzzed), `waggle-record` parses records, `log::store` keeps them in group commits or
 //! `log::kafka` sends them to Kafka, and a router serves the other calls. Arguments and exit codes are `main`'s; its command
 //! `sink` is `waggle-sink`.
 
@@ -11,7 +11,6 @@ mod clients;
 mod connection;
 mod error;
 mod gateway;
-pub mod http1;
 mod ingest;
 mod log;
 mod metrics;
@@ -35,3 +34,4 @@ pub use queries::database::{DatabaseError, DatabaseSettings};
 pub use settings::{BackendName, Settings, SettingsError};
 pub use tls::{ClientAuth, TlsError, TlsSettings};
 pub use waggle_influxdb::TOKEN_VARIABLE;
+pub(crate) use waggle_wire::http1::request as http1;

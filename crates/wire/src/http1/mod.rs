@@ -1,3 +1,4 @@
-//! HTTP/1.1 (RFC 9112): answers out of bytes.
+//! HTTP/1.1 (RFC 9112): answers for clients, and requests for servers, out of bytes.
 
 pub mod answer;
+pub mod request;

@@ -4,7 +4,7 @@
 //! write. It says so in `Origin` and `Sec-Fetch-Site`. A page that makes its own name point to the gateway (DNS rebinding) counts as
 //! the same origin, but names itself in `Host`.
 
-use crate::http1::Sender;
+use waggle_wire::http1::request::Sender;
 
 /// The names of the gateway, and the origins of the pages that may send requests.
 #[derive(Debug, Default)]
