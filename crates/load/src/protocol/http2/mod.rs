@@ -43,8 +43,12 @@ pub(crate) struct Session {
     streams: Vec<Stream>,
     translator: HeadTranslator,
     block: Vec<u8>,
+    /// A prepared request in the form of HTTP/1.1.
+    text: Vec<u8>,
     /// The state of the encoder in which prepared frames may be sent.
     prepared_at: Option<u64>,
+    /// The state of the encoder in which that was last decided: a server with a small table never comes to it.
+    compared_at: Option<u64>,
     /// Sessions that may have something to send, and sessions that have ended; by their number on this connection.
     awake: Vec<u32>,
     idle: Vec<u32>,
@@ -97,7 +101,9 @@ impl Session {
             streams: Vec::new(),
             translator: HeadTranslator::new(settings.is_tls),
             block: Vec::new(),
+            text: Vec::new(),
             prepared_at: None,
+            compared_at: None,
             awake: (0..lanes).rev().collect(),
             idle: Vec::new(),
         }
@@ -189,21 +195,26 @@ impl Session {
                 return Ok(());
             }
         }
-        let mut text = Vec::new();
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
         writer.append_at(place, &mut text, number);
-        let indexed = writer
-            .frames()
-            .map_or(Indexed::Few, PreparedFrames::indexed_lines);
-        self.send_text(&text, indexed, sending, out)?;
+        let frames = writer.frames();
+        let indexed = frames.map_or(Indexed::Few, PreparedFrames::indexed_lines);
+        let sent = self.send_text(&text, indexed, sending, out);
+        self.text = text;
         let encoder = self.client.encoder();
-        let is_prepared = writer.frames().is_some_and(|frames| frames.suit(encoder));
-        self.prepared_at = is_prepared.then_some(encoder.changes());
-        Ok(())
+        let changes = Some(encoder.changes());
+        if self.compared_at != changes {
+            let is_prepared = frames.is_some_and(|frames| frames.suit(encoder));
+            self.prepared_at = changes.filter(|_| is_prepared);
+            self.compared_at = changes;
+        }
+        sent
     }
 
     /// The prepared frames are others from now on.
     pub(crate) fn forget_prepared(&mut self) {
-        self.prepared_at = None;
+        (self.prepared_at, self.compared_at) = (None, None);
     }
 
     /// Sends a request that is text of HTTP/1.1.
