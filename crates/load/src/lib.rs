@@ -9,8 +9,9 @@
 //! One job may be run by several generators, wherever they are (`generators`): each runs the share of its workers, and what they
 //! send back is merged as the parts of workers are.
 //!
-//! A request is never sent twice: if a connection ends with answers missing, or the server says `Connection: close` while more
-//! was in the pipeline, unanswered requests count as reset and their outcome as unknown.
+//! A request is sent again only if the server says that it has not processed it: it closes the connection with an answer before (RFC
+//! 9112, section 9.6), or names a stream below in GOAWAY (RFC 9113, section 6.8). If a connection ends otherwise with answers missing,
+//! they count as reset and their outcome as unknown.
 
 mod calibration;
 mod control;

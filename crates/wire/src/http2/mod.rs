@@ -1,4 +1,4 @@
-//! HTTP/2 (RFC 9113): frames, header blocks in HPACK (RFC 7541), and a client's side of a connection.
+//! HTTP/2 (RFC 9113): frames, header blocks in HPACK (RFC 7541), and both sides of a connection: `client`, `server`.
 
 pub mod client;
 pub mod error;

@@ -2,10 +2,13 @@
 //! compared before anything is decoded.
 
 use super::Options;
-use crate::http2::{
-    error::{ConnectionError, ErrorCode, broken},
-    fields::{is_of_connection, is_valid_name, is_valid_value},
-    hpack::{Decoder, HpackError},
+use crate::{
+    decimal::decimal,
+    http2::{
+        error::{ConnectionError, ErrorCode, broken},
+        fields::{is_of_connection, is_valid_name, is_valid_value},
+        hpack::{Decoder, HpackError},
+    },
 };
 
 /// What a field counts above its two texts (RFC 9113, section 6.5.2).
@@ -226,14 +229,4 @@ impl Collected {
             problem,
         }
     }
-}
-
-fn decimal(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() {
-        return None;
-    }
-    digits.iter().try_fold(0_u64, |number, digit| {
-        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
-        number.checked_mul(10)?.checked_add(digit)
-    })
 }

@@ -1,5 +1,7 @@
 //! What names and values of a request's fields may be (RFC 9113, sections 8.2 and 8.3).
 
+use crate::http2::fields::is_of_connection;
+
 /// Why a request is malformed, which resets its stream (RFC 9113, section 8.1.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Malformed {
@@ -37,15 +39,8 @@ pub(super) fn check_field(name: &[u8], value: &[u8]) -> Result<(), Malformed> {
     if !is_value(value) {
         return Err(Malformed::Value);
     }
-    let is_of_connection = match name.len() {
-        2 => name == b"te" && !value.eq_ignore_ascii_case(b"trailers"),
-        7 => name == b"upgrade",
-        10 => name == b"connection" || name == b"keep-alive",
-        16 => name == b"proxy-connection",
-        17 => name == b"transfer-encoding",
-        _ => false,
-    };
-    match is_of_connection {
+    let is_coding = name == b"te" && !value.eq_ignore_ascii_case(b"trailers");
+    match is_coding || is_of_connection(name) {
         true => Err(Malformed::ConnectionField),
         false => Ok(()),
     }

@@ -8,6 +8,7 @@ pub(super) mod diagnosis;
 use std::mem::MaybeUninit;
 
 use super::ReadError;
+use crate::decimal::decimal;
 use diagnosis::{diagnose, line_of, quote};
 
 /// Header lines for which there is room on the stack; a head with more takes an allocation.
@@ -287,14 +288,4 @@ impl HeaderFields {
 
 fn parts(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii)
-}
-
-fn decimal(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() {
-        return None;
-    }
-    digits.iter().try_fold(0_u64, |number, digit| {
-        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
-        number.checked_mul(10)?.checked_add(digit)
-    })
 }
