@@ -83,7 +83,10 @@ fn read<'a>(heads: u8, pieces: impl Iterator<Item = &'a [u8]>) -> Seen {
                 Event::Failed { slot, why } => seen.failed.push((slot, why)),
             }
         }
-        assert!(piece.is_empty(), "it wants more before it took what there is");
+        assert!(
+            piece.is_empty(),
+            "it wants more before it took what there is"
+        );
         assert!(out.len() <= 10_000 + received * OUT_BYTES_PER_BYTE);
         assert!(client.in_flight() <= STREAMS);
     }

@@ -6,9 +6,7 @@
 use std::mem::MaybeUninit;
 
 use libfuzzer_sys::{Corpus, fuzz_target};
-use waggle_wire::http1::request::{
-    Limits, Persistence, Reader, Refusal, Request, SLOTS, Step,
-};
+use waggle_wire::http1::request::{Limits, Persistence, Reader, Refusal, Request, SLOTS, Step};
 
 const LIMITS: Limits = Limits {
     head_max_bytes: 512,
