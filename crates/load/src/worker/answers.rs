@@ -4,7 +4,7 @@ use waggle_wire::http1::answer::{AtClose, Event, quote};
 
 use super::{
     Worker,
-    judge::{Begun, Complete, Judge, Place, note},
+    judge::{Begun, Complete, Place},
 };
 use crate::{
     failure::{Failure, HandshakeFailure},
@@ -48,9 +48,9 @@ impl Worker {
         for _ in 0..READS_MAX {
             match self.connections[id as usize].receive(&mut self.input) {
                 Received::Bytes(length) => {
-                    let done = self.clock.now();
-                    self.recorder.advance(done);
-                    self.recorder.record_received(length);
+                    let done = self.judge.clock.now();
+                    self.judge.recorder.advance(done);
+                    self.judge.recorder.record_received(length);
                     if let Err(ending) = self.take_answers(id, length, done) {
                         return self.end(id, ending, done);
                     }
@@ -61,7 +61,7 @@ impl Worker {
                 }
                 Received::Nothing => return,
                 Received::End => return self.closed_by_server(id),
-                Received::Lost => return self.end(id, Ending::Cut, self.clock.now()),
+                Received::Lost => return self.end(id, Ending::Cut, self.judge.clock.now()),
             }
         }
         self.read_later(id);
@@ -94,7 +94,7 @@ impl Worker {
     /// Reads the answers in the first `length` bytes of the input.
     #[inline]
     pub(super) fn take_answers(&mut self, id: u32, length: usize, done: u64) -> Result<(), Ending> {
-        if self.sessions.is_none() && self.inspector.is_none() {
+        if self.judge.sessions.is_none() && self.judge.inspector.is_none() {
             self.take_answers_of::<false>(id, length, done)
         } else {
             self.take_answers_of::<true>(id, length, done)
@@ -111,16 +111,7 @@ impl Worker {
     ) -> Result<(), Ending> {
         let place = self.place(id);
         let connection = &mut self.connections[id as usize];
-        let mut judge = Judge {
-            matcher: &self.matcher,
-            inspector: self.inspector.as_mut(),
-            sessions: self.sessions.as_deref_mut(),
-            examples: &mut self.examples,
-            recorder: &mut self.recorder,
-            account: &mut self.account,
-            pacer: &mut self.pacer,
-            clock: &self.clock,
-        };
+        let judge = &mut self.judge;
         let mut input = &self.input[..length];
         // The body being read, and whether all of it is among these bytes, in one piece.
         let mut body: &[u8] = &[];
@@ -131,7 +122,7 @@ impl Worker {
                     Ok(())
                 } else {
                     let has_answered = connection.has_answered;
-                    Err(ending_of_idle(input, has_answered, judge.examples))
+                    Err(ending_of_idle(input, has_answered, &mut judge.examples))
                 };
             };
             if HEADS
@@ -183,6 +174,7 @@ impl Worker {
     #[inline]
     pub(super) fn place(&self, id: u32) -> Place {
         let lanes = self
+            .judge
             .sessions
             .as_ref()
             .map_or(1, |sessions| sessions.lanes());
@@ -193,8 +185,8 @@ impl Worker {
     }
 
     pub(super) fn closed_by_server(&mut self, id: u32) {
-        let done = self.clock.now();
-        self.recorder.advance(done);
+        let done = self.judge.clock.now();
+        self.judge.recorder.advance(done);
         let place = self.place(id);
         let connection = &mut self.connections[id as usize];
         let at_close = connection.reader.close();
@@ -209,16 +201,7 @@ impl Worker {
                     flight,
                     done,
                 };
-                let mut judge = Judge {
-                    matcher: &self.matcher,
-                    inspector: self.inspector.as_mut(),
-                    sessions: self.sessions.as_deref_mut(),
-                    examples: &mut self.examples,
-                    recorder: &mut self.recorder,
-                    account: &mut self.account,
-                    pacer: &mut self.pacer,
-                    clock: &self.clock,
-                };
+                let judge = &mut self.judge;
                 judge.take_whole::<true>(&mut connection.answer, place, complete);
                 self.end(id, Ending::Agreed, done);
             }
@@ -246,20 +229,7 @@ impl Worker {
                 _ => failure_at_end(ending, now.saturating_sub(flight.sent) >= timeout),
             };
             is_first = false;
-            note(
-                &mut self.recorder,
-                &mut self.account,
-                flight,
-                Err(failure),
-                now,
-            );
-            match &mut self.sessions {
-                None => self.pacer.on_request_end(id, now, Err(failure)),
-                Some(sessions) => {
-                    let instants = flight.instants_until(now);
-                    sessions.handle_failure(place.session, failure, instants, &mut self.recorder);
-                }
-            }
+            self.judge.end_without_answer(place, flight, failure, now);
         }
     }
 
@@ -274,11 +244,11 @@ impl Worker {
             Ending::Agreed | Ending::Unused | Ending::Overdue | Ending::ClientEnded => None,
         };
         if let Some(failure) = failure {
-            self.recorder.record_other_failure(failure);
+            self.judge.recorder.record_other_failure(failure);
         }
         if !matches!(ending, Ending::Agreed | Ending::ClientEnded) {
             let failure = failure.unwrap_or(Failure::Reset);
-            self.pacer.on_connection_error(id, failure, now);
+            self.judge.pacer.on_connection_error(id, failure, now);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use rustix::io::Errno;
 
-use super::{Worker, answers::Ending, judge::note, limits::TICK_NS};
+use super::{Worker, answers::Ending, limits::TICK_NS};
 use crate::{
     failure::{Failure, HandshakeFailure},
     protocol::{connection::Phase, flight::Flight},
@@ -33,12 +33,12 @@ impl Worker {
             && instant <= self.seen
         {
             self.to_open.pop();
-            if !self.pacer.opens(id) {
+            if !self.judge.pacer.opens(id) {
                 continue;
             }
             let until = self.seen.saturating_add(self.limits.connect_timeout);
             match self.connections[id as usize].connect(&self.epoll, id, self.seen, until) {
-                Ok(true) => self.on_connect(id, self.clock.now()),
+                Ok(true) => self.on_connect(id, self.judge.clock.now()),
                 Ok(false) => {}
                 Err(error) => self.not_connected(id, error),
             }
@@ -49,7 +49,7 @@ impl Worker {
     pub(super) fn on_connect(&mut self, id: u32, now: u64) {
         match self.connections[id as usize].finish_connect(now) {
             Ok(took) => {
-                self.recorder.record_connect(took);
+                self.judge.recorder.record_connect(took);
                 if self.protocol_stacks.is_some() {
                     self.begin_stack(id);
                 } else {
@@ -63,7 +63,7 @@ impl Worker {
     /// Requests may go over a connection from now on.
     pub(super) fn open(&mut self, id: u32) {
         self.connections[id as usize].open(self.seen);
-        self.recorder.record_open(self.has_streams(id));
+        self.judge.recorder.record_open(self.has_streams(id));
         self.shared.is_open(self.seen);
         if !self.connections[id as usize].flight.is_empty() {
             self.send_again(id);
@@ -82,25 +82,25 @@ impl Worker {
 
     /// A connection, or its handshake, has failed.
     pub(super) fn not_established(&mut self, id: u32, failure: Failure) {
-        self.recorder.record_other_failure(failure);
+        self.judge.recorder.record_other_failure(failure);
         // The close sends the alert of TLS.
         self.connections[id as usize].close();
         self.session_lost(id, false, self.seen);
-        self.pacer.on_connection_error(id, failure, self.seen);
+        self.judge.pacer.on_connection_error(id, failure, self.seen);
         self.end_client(id, self.seen);
         self.open_after_pause(id);
     }
 
     /// Closes the connections of a client that has ended early.
     fn end_client(&mut self, id: u32, now: u64) {
-        let Some(connections) = self.pacer.take_ended(id) else {
+        let Some(connections) = self.judge.pacer.take_ended(id) else {
             return;
         };
         for other in connections {
             let was_open = self.connections[other as usize].phase == Phase::Open;
             self.connections[other as usize].close();
             if was_open {
-                self.recorder.record_disconnect();
+                self.judge.recorder.record_disconnect();
             }
             self.fail_flights(other, Ending::ClientEnded, now);
         }
@@ -108,10 +108,10 @@ impl Worker {
 
     /// Notifies the sessions of a connection that it is closed.
     pub(super) fn session_lost(&mut self, id: u32, is_agreed: bool, now: u64) {
-        let Some(sessions) = &mut self.sessions else {
+        let Some(sessions) = &mut self.judge.sessions else {
             return;
         };
-        let (pacer, recorder) = (&mut self.pacer, &mut self.recorder);
+        let (pacer, recorder) = (&mut self.judge.pacer, &mut self.judge.recorder);
         let first = id * sessions.lanes();
         for session in first..first + sessions.lanes() {
             match is_agreed {
@@ -123,7 +123,7 @@ impl Worker {
 
     /// Timeout of an answer to a session, in nanoseconds.
     pub(super) fn request_timeout(&self, session: u32) -> u64 {
-        match &self.sessions {
+        match &self.judge.sessions {
             None => self.limits.request_timeout,
             Some(sessions) => sessions.timeout(session),
         }
@@ -132,14 +132,14 @@ impl Worker {
     /// Ends an open connection and schedules its reconnection. A server that closes it with an answer has processed none of the requests
     /// behind that (RFC 9112, section 9.6): they stay in flight, and are sent again over the next connection.
     pub(super) fn end(&mut self, id: u32, ending: Ending, now: u64) {
-        self.recorder.advance(now);
+        self.judge.recorder.advance(now);
         // If this side asked for the close, the server may have executed what is behind.
-        let is_agreed = ending == Ending::Agreed && !self.closes && self.sessions.is_none();
+        let is_agreed = ending == Ending::Agreed && !self.closes && self.judge.sessions.is_none();
         let streams: Option<Vec<_>> = self.connections[id as usize]
             .http2()
             .map(|http2| http2.flights().collect());
         self.connections[id as usize].close();
-        self.recorder.record_disconnect();
+        self.judge.recorder.record_disconnect();
         match streams {
             // What the server has not processed is sent again.
             Some(streams) => self.fail_streams(&streams, id, ending, now),
@@ -164,7 +164,7 @@ impl Worker {
     pub(super) fn lost_in_sending(&mut self, id: u32) {
         self.receive(id, true);
         if self.connections[id as usize].phase == Phase::Open {
-            self.end(id, Ending::Cut, self.clock.now());
+            self.end(id, Ending::Cut, self.judge.clock.now());
         }
     }
 
@@ -194,13 +194,13 @@ impl Worker {
         if connection.phase == Phase::Open || connection.flight.is_empty() {
             return;
         }
-        let now = self.clock.now();
-        self.recorder.advance(now);
+        let now = self.judge.clock.now();
+        self.judge.recorder.advance(now);
         let is_overdue = |flight: &mut Flight| flight.sent.saturating_add(timeout) <= self.seen;
         while let Some(flight) = connection.flight.pop_front_if(is_overdue) {
             let failed = Err(Failure::TimedOut);
-            note(&mut self.recorder, &mut self.account, flight, failed, now);
-            self.pacer.on_request_end(id, now, failed);
+            self.judge.note(flight, failed, now);
+            self.judge.pacer.on_request_end(id, now, failed);
         }
     }
 
@@ -214,7 +214,7 @@ impl Worker {
             None => return,
         };
         if oldest.saturating_add(self.request_timeout(self.place(id).session)) <= self.seen {
-            self.end(id, Ending::Overdue, self.clock.now());
+            self.end(id, Ending::Overdue, self.judge.clock.now());
         }
     }
 
@@ -224,7 +224,7 @@ impl Worker {
             .await_room(&self.epoll, id)
             .is_err()
         {
-            self.end(id, Ending::Cut, self.clock.now());
+            self.end(id, Ending::Cut, self.judge.clock.now());
         }
     }
 
@@ -238,7 +238,7 @@ impl Worker {
     fn open_at(&mut self, instant: u64, id: u32) {
         let is_needed =
             self.finishing_until.is_none() || !self.connections[id as usize].flight.is_empty();
-        if is_needed && self.pacer.opens(id) {
+        if is_needed && self.judge.pacer.opens(id) {
             self.to_open.push(Reverse((instant, id)));
         }
     }

@@ -1,5 +1,5 @@
-//! Judges answers: by the expectation and the inspection of requests, or by the steps of sessions. The parts of a worker that this needs,
-//! borrowed apart from its connections.
+//! Judges answers: by the expectation and the inspection of requests, or by the steps of sessions. It owns the parts of a worker that
+//! this needs, so that they are borrowed apart from its connections.
 
 use waggle_wire::http1::answer::{Answer, ReadError};
 
@@ -18,15 +18,18 @@ use crate::{
     sessions::{session::Whole, worker_sessions::Sessions},
 };
 
-pub(super) struct Judge<'w> {
-    pub(super) matcher: &'w AnswerMatcher,
-    pub(super) inspector: Option<&'w mut Inspector>,
-    pub(super) sessions: Option<&'w mut Sessions>,
-    pub(super) examples: &'w mut Examples,
-    pub(super) recorder: &'w mut Recorder,
-    pub(super) account: &'w mut Option<RequestOutcomes>,
-    pub(super) pacer: &'w mut Pacer,
-    pub(super) clock: &'w Clock,
+#[derive(Debug)]
+pub(super) struct Judge {
+    pub(super) matcher: AnswerMatcher,
+    /// `None`: answers are not inspected.
+    pub(super) inspector: Option<Inspector>,
+    /// Replaces writer and matcher if the job is a scenario.
+    pub(super) sessions: Option<Box<Sessions>>,
+    pub(super) examples: Examples,
+    pub(super) recorder: Recorder,
+    pub(super) account: Option<RequestOutcomes>,
+    pub(super) pacer: Pacer,
+    pub(super) clock: Clock,
 }
 
 /// The numbers of a connection and of a session on it.
@@ -64,7 +67,7 @@ pub(super) struct Failed {
     pub(super) done: u64,
 }
 
-impl Judge<'_> {
+impl Judge {
     /// Takes the next piece of a body. `HEADS`: there are sessions, or answers are inspected.
     #[inline(always)]
     pub(super) fn take_body<const HEADS: bool>(
@@ -113,7 +116,7 @@ impl Judge<'_> {
             Some(sessions) if HEADS => {
                 let instants = flight.instants_until(done);
                 let whole = Whole::new(answer, head, self.clock.unix(done), instants);
-                sessions.handle_answer(place.session, whole, self.pacer, self.recorder)
+                sessions.handle_answer(place.session, whole, &mut self.pacer, &mut self.recorder)
             }
             _ => {
                 let mut judged = self.matcher.check(&mut state.body_match, answer);
@@ -139,7 +142,7 @@ impl Judge<'_> {
             add_rows(example, self.sessions.as_deref(), place.session);
             state.failed_body.clear();
         }
-        note(self.recorder, self.account, flight, judged, done);
+        self.note(flight, judged, done);
     }
 
     /// A request has failed, and its connection has not: the session goes on without an answer.
@@ -153,15 +156,29 @@ impl Judge<'_> {
         let step = self.step(place);
         let example = self.examples.note(failure, step, || text);
         add_rows(example, self.sessions.as_deref(), place.session);
-        note(self.recorder, self.account, flight, Err(failure), done);
-        let instants = flight.instants_until(done);
+        self.end_without_answer(place, flight, failure, done);
+        if let Some(sessions) = &mut self.sessions {
+            let (pacer, recorder) = (&mut self.pacer, &mut self.recorder);
+            sessions.handle_lost_connection(place.session, done, pacer, recorder);
+        }
+    }
+
+    /// Records a request that has failed without an answer; its session, or the pacer, takes note.
+    pub(super) fn end_without_answer(
+        &mut self,
+        place: Place,
+        flight: Flight,
+        failure: Failure,
+        done: u64,
+    ) {
+        self.note(flight, Err(failure), done);
         match &mut self.sessions {
             None => self
                 .pacer
                 .on_request_end(place.connection, done, Err(failure)),
             Some(sessions) => {
-                sessions.handle_failure(place.session, failure, instants, self.recorder);
-                sessions.handle_lost_connection(place.session, done, self.pacer, self.recorder);
+                let instants = flight.instants_until(done);
+                sessions.handle_failure(place.session, failure, instants, &mut self.recorder);
             }
         }
     }
@@ -172,6 +189,19 @@ impl Judge<'_> {
         let step = self.step(place);
         let text = || error.to_string();
         self.examples.note(Failure::Malformed, step, text);
+    }
+
+    /// Records a request that has ended.
+    #[inline]
+    pub(super) fn note(&mut self, flight: Flight, judged: Result<(), Failure>, done: u64) {
+        let instants = flight.instants_until(done);
+        match judged {
+            Ok(()) => self.recorder.record_success(instants),
+            Err(failure) => self.recorder.record_failure(failure, instants),
+        }
+        if let Some(account) = &mut self.account {
+            account.note(flight.index, RequestOutcome::from_result(judged));
+        }
     }
 
     #[inline(always)]
@@ -185,24 +215,5 @@ impl Judge<'_> {
 fn add_rows(example: Option<&mut Example>, sessions: Option<&Sessions>, session: u32) {
     if let (Some(example), Some(sessions)) = (example, sessions) {
         example.rows = sessions.rows(session);
-    }
-}
-
-/// Records a request that has ended.
-#[inline]
-pub(super) fn note(
-    recorder: &mut Recorder,
-    account: &mut Option<RequestOutcomes>,
-    flight: Flight,
-    judged: Result<(), Failure>,
-    done: u64,
-) {
-    let instants = flight.instants_until(done);
-    match judged {
-        Ok(()) => recorder.record_success(instants),
-        Err(failure) => recorder.record_failure(failure, instants),
-    }
-    if let Some(account) = account {
-        account.note(flight.index, RequestOutcome::from_result(judged));
     }
 }

@@ -17,7 +17,10 @@ mod timers;
 use crate::{
     control::{replacement::Content, shared::Shared, validate::StartError},
     inspection::Inspector,
-    job::{Job, What, partition::Partition},
+    job::{
+        Job, What,
+        partition::{Partition, Route},
+    },
     machine::{
         clock::{Clock, timespec, whole_nanoseconds},
         time_slice,
@@ -45,6 +48,7 @@ use crate::{
     sessions::{compile::ScenarioError, worker_sessions::Sessions},
     transport::tls::session::PLAIN_BYTES,
 };
+use judge::Judge;
 use limits::{Nanoseconds, TICK_NS};
 use std::{
     cmp::Reverse,
@@ -70,25 +74,16 @@ const RANDOM_OF_REQUESTS: u64 = (1 << 32) + 2;
 
 /// One worker, set up and ready to run.
 pub(crate) struct Worker {
-    clock: Clock,
+    judge: Judge,
     limits: Nanoseconds,
     epoll: OwnedFd,
     timers: Timers,
     events: Vec<Event>,
     connections: Vec<Connection>,
-    pacer: Pacer,
     writer: Writer,
     heads: Heads,
-    matcher: AnswerMatcher,
-    /// `None`: answers are not inspected.
-    inspector: Option<Inspector>,
-    examples: Examples,
-    /// Replaces the writer and the matcher if the job is a scenario.
-    sessions: Option<Box<Sessions>>,
-    recorder: Recorder,
     /// `None` for plain HTTP/1.1.
     protocol_stacks: Option<Box<ProtocolStacks>>,
-    account: Option<RequestOutcomes>,
     max_tracked_requests: u64,
     /// A connection ends with its answer even if the server would keep it, because the request asks for that.
     closes: bool,
@@ -151,11 +146,9 @@ impl Worker {
         );
         let mut limits = Nanoseconds::new(&job, &pacer);
         let read_limits = ReadLimits::from(&job.limits);
-        let mut connections: Vec<Connection> = partition
-            .routes
-            .iter()
-            .map(|route| Connection::new(*route, partition.pipelining, limits.reconnect_first))
-            .collect();
+        let connection =
+            |route: &Route| Connection::new(*route, partition.pipelining, limits.reconnect_first);
+        let mut connections: Vec<Connection> = partition.routes.iter().map(connection).collect();
         let interval = whole_nanoseconds(job.interval);
         let (writer, matcher, sessions) = make_sender(&job, partition)?;
         if let Some(sessions) = &sessions {
@@ -174,19 +167,23 @@ impl Worker {
         };
         let number = exchange.source;
         let to_open = connections::first_openings(connections.len(), pacer.opens_all_at_once());
-        Ok(Self {
+        let judge = Judge {
+            matcher,
+            inspector,
+            sessions,
+            examples: Examples::default(),
+            recorder: Recorder::new(partition, exchange, interval),
+            account: job.max_tracked_requests.map(RequestOutcomes::with_capacity),
+            pacer,
             clock: Clock::start(),
+        };
+        Ok(Self {
             epoll,
             timers,
             events: Vec::with_capacity(EVENTS_MAX),
-            pacer,
             heads: Heads::new(read_limits),
-            matcher,
-            inspector,
-            examples: Examples::default(),
-            recorder: Recorder::new(partition, exchange, interval),
+            judge,
             protocol_stacks: ProtocolStacks::new(&job.transport, streams, connections.len()),
-            account: job.max_tracked_requests.map(RequestOutcomes::with_capacity),
             max_tracked_requests: job.max_tracked_requests.unwrap_or(u64::MAX),
             closes: asks_to_close(&job.what),
             sent: 0,
@@ -205,23 +202,22 @@ impl Worker {
             replaced: 0,
             limits,
             writer,
-            sessions,
         })
     }
 
     /// Runs until stopped, exhausted or at the job's end, and until pending answers have arrived or timed out.
     pub(crate) fn run(mut self, clock: Clock) -> End {
-        self.clock = clock;
+        self.judge.clock = clock;
         clock.wait_for_start();
         let mut first_sent = None;
         while !self.is_over() {
             self.wait();
-            self.seen = self.clock.now();
+            self.seen = self.judge.clock.now();
             if self.seen >= self.limits.end {
                 // Before time advances: requests due before the end belong to the interval that ends there.
                 self.finish(self.seen);
             }
-            self.recorder.advance(self.seen);
+            self.judge.recorder.advance(self.seen);
             if self.shared.replacements.generation() != self.replaced {
                 self.take_replacement();
             }
@@ -237,28 +233,30 @@ impl Worker {
             if std::mem::take(&mut self.has_ticked) {
                 self.on_tick();
             }
-            if matches!(self.pacer, Pacer::Clients(_)) && self.is_exhausted() {
+            if matches!(self.judge.pacer, Pacer::Clients(_)) && self.is_exhausted() {
                 self.finish(self.seen);
             }
         }
         self.close_gracefully();
-        let now = self.clock.now();
+        let now = self.judge.clock.now();
         let feed_used_up = self
+            .judge
             .sessions
             .as_ref()
             .and_then(|sessions| sessions.used_up().map(str::to_owned));
         let (kept, mismatches) = self
+            .judge
             .sessions
             .map(|sessions| sessions.into_results())
             .unzip();
         End {
-            totals: self.recorder.finish(now),
+            totals: self.judge.recorder.finish(now),
             feed_used_up,
             kept,
             mismatches: mismatches.unwrap_or_default(),
-            examples: self.examples.into_vec(),
-            account: self.account,
-            clients: self.pacer.into_clients(),
+            examples: self.judge.examples.into_vec(),
+            account: self.judge.account,
+            clients: self.judge.pacer.into_clients(),
             first_sent,
             ran_for: now,
         }
@@ -267,7 +265,7 @@ impl Worker {
     /// Sends other texts from now on. What they replace is freed by the thread that replaced it.
     #[cold]
     fn take_replacement(&mut self) {
-        let (writer, sessions) = (&mut self.writer, &mut self.sessions);
+        let (writer, sessions) = (&mut self.writer, &mut self.judge.sessions);
         let connections = &mut self.connections;
         let replacements = &self.shared.replacements;
         self.replaced = replacements.exchange(self.number, |content| match (content, sessions) {
@@ -284,14 +282,14 @@ impl Worker {
     #[inline]
     fn wait(&mut self) {
         let opening = self.to_open.peek().map(|Reverse((instant, _))| *instant);
-        let mut instant = earlier_instant(self.pacer.next_instant(), opening);
-        if let Some(sessions) = &self.sessions {
+        let mut instant = earlier_instant(self.judge.pacer.next_instant(), opening);
+        if let Some(sessions) = &self.judge.sessions {
             instant = earlier_instant(instant, sessions.next_instant());
         }
-        let is_due = instant.is_some_and(|instant| instant <= self.clock.now());
+        let is_due = instant.is_some_and(|instant| instant <= self.judge.clock.now());
         let at_once = is_due || !self.to_read.is_empty();
         if let (false, Some(instant)) = (at_once, instant) {
-            self.timers.ring_at(instant, &self.clock);
+            self.timers.ring_at(instant, &self.judge.clock);
         }
         let timeout = at_once.then(|| timespec(0));
         self.events.clear();
@@ -340,7 +338,7 @@ impl Worker {
 
     fn on_tick(&mut self) {
         self.ticks += 1;
-        if self.recorder.connections_open() > 0 {
+        if self.judge.recorder.connections_open() > 0 {
             self.shared.is_open(self.seen);
         } else if let Some(most) = self.limits.unconnected
             && self.finishing_until.is_none()
@@ -360,10 +358,11 @@ impl Worker {
 
     /// Whether nothing will be sent any more. Running sessions continue to their ends.
     fn is_exhausted(&self) -> bool {
-        match &self.sessions {
-            None => self.pacer.is_exhausted(),
+        match &self.judge.sessions {
+            None => self.judge.pacer.is_exhausted(),
             Some(sessions) => {
-                !sessions.are_under_way() && (self.pacer.is_exhausted() || sessions.start_no_more())
+                !sessions.are_under_way()
+                    && (self.judge.pacer.is_exhausted() || sessions.start_no_more())
             }
         }
     }
@@ -372,10 +371,10 @@ impl Worker {
     fn finish(&mut self, now: u64) {
         if self.finishing_until.is_none() {
             self.finishing_until = Some(now.saturating_add(self.limits.finish));
-            let last = self.pacer.give_up(self.last_due(now));
-            self.recorder.fell_due(last.due, last.skipped);
-            if let Some(sessions) = &mut self.sessions {
-                sessions.give_up(&mut self.recorder);
+            let last = self.judge.pacer.give_up(self.last_due(now));
+            self.judge.recorder.fell_due(last.due, last.skipped);
+            if let Some(sessions) = &mut self.judge.sessions {
+                sessions.give_up(&mut self.judge.recorder);
             }
             // Requests that were sent still wait for a new connection.
             let connections = &self.connections;
@@ -393,7 +392,7 @@ impl Worker {
     #[inline]
     fn is_over(&self) -> bool {
         self.finishing_until
-            .is_some_and(|until| self.recorder.in_flight() == 0 || self.seen >= until)
+            .is_some_and(|until| self.judge.recorder.in_flight() == 0 || self.seen >= until)
     }
 }
 

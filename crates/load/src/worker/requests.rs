@@ -22,14 +22,14 @@ impl Worker {
         while let Some(id) = self.next_awake() {
             self.send(id, 1);
         }
-        let counts = self.pacer.collect_due(self.last_due(self.seen));
-        self.recorder.fell_due(counts.due, counts.skipped);
+        let counts = self.judge.pacer.collect_due(self.last_due(self.seen));
+        self.judge.recorder.fell_due(counts.due, counts.skipped);
         if counts.skipped > 0 {
             self.shared
                 .skipped_under_load
                 .store(true, Ordering::Relaxed);
         }
-        while let Some(id) = self.pacer.next_connection() {
+        while let Some(id) = self.judge.pacer.next_connection() {
             self.connections[id as usize].room_is_noted = false;
             // One at a time, so that simultaneous requests go to different connections.
             self.send(id, 1);
@@ -39,7 +39,7 @@ impl Worker {
     /// A connection whose session continues after a pause.
     #[inline]
     fn next_awake(&mut self) -> Option<u32> {
-        let sessions = self.sessions.as_mut()?;
+        let sessions = self.judge.sessions.as_mut()?;
         let session = sessions.next_awake(self.seen)?;
         let (id, lane) = (session / sessions.lanes(), session % sessions.lanes());
         self.connections[id as usize].wake(lane);
@@ -60,14 +60,15 @@ impl Worker {
         }
         let mut left = most;
         // A session continues by itself; the pacer only decides when one begins.
-        let wants = |worker: &Self| worker.sessions.is_some() || worker.pacer.has_for(id);
+        let wants =
+            |worker: &Self| worker.judge.sessions.is_some() || worker.judge.pacer.has_for(id);
         while left > 0 && wants(self) && self.connections[id as usize].has_room() {
             let requests = self.write(id, left);
             if requests == 0 {
                 break;
             }
             left -= requests;
-            self.recorder.sent_bytes(self.out.len());
+            self.judge.recorder.sent_bytes(self.out.len());
             match self.connections[id as usize].send(&self.out) {
                 Sent::All => {}
                 Sent::Part => self.await_room(id),
@@ -77,11 +78,12 @@ impl Worker {
         let session = self.place(id).session;
         let connection = &mut self.connections[id as usize];
         let wants = self
+            .judge
             .sessions
             .as_ref()
             .is_none_or(|sessions| sessions.wants(session));
         if wants && !connection.room_is_noted && connection.has_room() {
-            connection.room_is_noted = self.pacer.note_room(id);
+            connection.room_is_noted = self.judge.pacer.note_room(id);
         }
     }
 
@@ -95,11 +97,11 @@ impl Worker {
         self.out.clear();
         let connection = &mut self.connections[id as usize];
         for flight in &connection.flight {
-            let unix = self.clock.unix(flight.sent);
+            let unix = self.judge.clock.unix(flight.sent);
             self.writer.append_again(&mut self.out, flight.index, unix);
         }
-        self.recorder.record_resent(connection.flight.len());
-        self.recorder.sent_bytes(self.out.len());
+        self.judge.recorder.record_resent(connection.flight.len());
+        self.judge.recorder.sent_bytes(self.out.len());
         match connection.send(&self.out) {
             Sent::All => {}
             Sent::Part => self.await_room(id),
@@ -122,7 +124,7 @@ impl Worker {
     /// Writes requests to the buffer and records them as sent; returns their number.
     #[inline]
     pub(super) fn write(&mut self, id: u32, most: usize) -> usize {
-        if self.sessions.is_none() {
+        if self.judge.sessions.is_none() {
             self.write_of::<false>(id, most)
         } else {
             self.write_of::<true>(id, most)
@@ -132,12 +134,12 @@ impl Worker {
     /// Compiled twice, so that prepared requests pay nothing for sessions in their loop.
     #[inline]
     fn write_of<const SESSIONS: bool>(&mut self, id: u32, most: usize) -> usize {
-        let now = self.clock.now();
+        let now = self.judge.clock.now();
         if now >= self.limits.end {
             self.finish(now);
             return 0;
         }
-        self.recorder.advance(now);
+        self.judge.recorder.advance(now);
         self.out.clear();
         let session = self.place(id).session;
         let connection = &mut self.connections[id as usize];
@@ -146,23 +148,26 @@ impl Worker {
             && connection.has_room()
             && self.out.len() < OUT_BYTES
             && self.sent < self.max_requests.min(self.max_tracked_requests)
-            && let Some(due) = match &mut self.sessions {
-                Some(sessions) if SESSIONS => {
-                    sessions.take(session, now, &mut self.pacer, &mut self.recorder)
-                }
-                _ => self.pacer.take(id, now),
+            && let Some(due) = match &mut self.judge.sessions {
+                Some(sessions) if SESSIONS => sessions.take(
+                    session,
+                    now,
+                    &mut self.judge.pacer,
+                    &mut self.judge.recorder,
+                ),
+                _ => self.judge.pacer.take(id, now),
             }
         {
             let index = self.sent;
             self.sent += 1;
-            let unix = self.clock.unix(now);
-            let (is_head, index) = match &mut self.sessions {
+            let unix = self.judge.clock.unix(now);
+            let (is_head, index) = match &mut self.judge.sessions {
                 Some(sessions) if SESSIONS => {
-                    sessions.append(&mut self.out, session, unix, &mut self.recorder)
+                    sessions.append(&mut self.out, session, unix, &mut self.judge.recorder)
                 }
                 _ => (self.writer.append(&mut self.out, index, unix), index),
             };
-            if let Some(account) = &mut self.account
+            if let Some(account) = &mut self.judge.account
                 && (!SESSIONS || index != NO_RECORD)
             {
                 account.send();
@@ -173,8 +178,11 @@ impl Worker {
                 index,
                 is_head,
             });
-            self.recorder
-                .lag(now.saturating_sub(possible(connection, due, self.recorder.due())));
+            self.judge.recorder.lag(now.saturating_sub(possible(
+                connection,
+                due,
+                self.judge.recorder.due(),
+            )));
             requests += 1;
         }
         self.note_written(requests, now);
@@ -184,7 +192,7 @@ impl Worker {
     /// Records requests as sent; ends the load if they were the last ones.
     #[inline]
     pub(super) fn note_written(&mut self, requests: usize, now: u64) {
-        self.recorder.record_sent(requests as u64, now);
+        self.judge.recorder.record_sent(requests as u64, now);
         if self.sent >= self.max_tracked_requests {
             self.shared.request_outcomes_are_full();
             self.finish(now);

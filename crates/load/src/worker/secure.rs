@@ -68,8 +68,8 @@ impl Worker {
             let most = buffer.len();
             match self.connections[id as usize].receive(buffer) {
                 Received::Bytes(length) => {
-                    let now = self.clock.now();
-                    self.recorder.advance(now);
+                    let now = self.judge.clock.now();
+                    self.judge.recorder.advance(now);
                     self.take_secure(id, length, now);
                     if self.connections[id as usize].stack.is_none() {
                         return;
@@ -105,11 +105,11 @@ impl Worker {
             Ok(opened) => opened,
             Err(refusal) => {
                 let failure = Failure::Handshake(refusal.failure);
-                self.examples.note(failure, None, || refusal.reason);
+                self.judge.examples.note(failure, None, || refusal.reason);
                 return self.tls_failed(id, refusal.failure, now);
             }
         };
-        self.recorder.record_received(opened.length);
+        self.judge.recorder.record_received(opened.length);
         if matches!(
             self.connections[id as usize].phase,
             Phase::Handshaking { .. }
@@ -158,7 +158,8 @@ impl Worker {
             && !tls.is_handshaking()
         {
             let is_resumed = tls.is_resumed();
-            self.recorder
+            self.judge
+                .recorder
                 .record_handshake(now.saturating_sub(since), is_resumed);
             begun = protocol_stacks.negotiate(stack);
         }
@@ -205,8 +206,8 @@ impl Worker {
 
     /// The server has closed its side. `is_close_notify`: authenticated by TLS.
     fn peer_closed(&mut self, id: u32, is_close_notify: bool) {
-        let now = self.clock.now();
-        self.recorder.advance(now);
+        let now = self.judge.clock.now();
+        self.judge.recorder.advance(now);
         let connection = &mut self.connections[id as usize];
         let Some(stack) = &mut connection.stack else {
             return;
@@ -233,7 +234,7 @@ impl Worker {
     fn stack_lost(&mut self, id: u32) {
         match self.connections[id as usize].phase {
             Phase::Handshaking { .. } => self.handshake_failed(id, HandshakeFailure::Cut),
-            Phase::Open => self.end(id, Ending::Cut, self.clock.now()),
+            Phase::Open => self.end(id, Ending::Cut, self.judge.clock.now()),
             Phase::Connecting { .. } | Phase::Closed => {}
         }
     }
@@ -241,7 +242,7 @@ impl Worker {
     /// Sends pending output of the stack until the socket is full.
     pub(super) fn send_stack(&mut self, id: u32) {
         let (sent, length) = self.connections[id as usize].send_stack(self.seen);
-        self.recorder.sent_bytes(length);
+        self.judge.recorder.sent_bytes(length);
         match sent {
             Sent::All => {
                 let connection = &mut self.connections[id as usize];

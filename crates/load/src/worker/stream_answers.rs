@@ -9,7 +9,7 @@ use super::judge::{Begun, Complete, Failed, Judge, Place};
 use crate::{failure::Failure, protocol::http2::Session};
 
 pub(super) struct StreamAnswers<'w> {
-    pub(super) judge: Judge<'w>,
+    pub(super) judge: &'w mut Judge,
     pub(super) http2: &'w mut Session,
     /// Of the connection.
     pub(super) id: u32,
@@ -45,10 +45,11 @@ impl<'w> StreamAnswers<'w> {
                 let stream = self.http2.stream(slot);
                 let is_first = stream.received == 0;
                 stream.received += bytes.len() as u64;
-                let head = &stream.head[..];
+                let kept = &mut *stream.kept;
+                let head = if HEADS { &kept.head[..] } else { &[] };
                 let begun = Begun { status, head };
                 self.judge
-                    .take_body::<HEADS>(&mut stream.answer, place, begun, bytes);
+                    .take_body::<HEADS>(&mut kept.state, place, begun, bytes);
                 let received = stream.received;
                 self.last = (slot, if is_first { bytes } else { &[] });
                 if received > self.http2.body_max_bytes() {
@@ -96,20 +97,21 @@ impl<'w> StreamAnswers<'w> {
         let Some(flight) = stream.flight.take() else {
             return;
         };
+        let kept = &mut *stream.kept;
         let complete = Complete {
             answer: Answer {
                 status,
                 keep_alive: true,
             },
-            head: &stream.head,
+            head: if HEADS { &kept.head } else { &[] },
             body,
             flight,
             done: self.done,
         };
         self.judge
-            .take_whole::<HEADS>(&mut stream.answer, place, complete);
+            .take_whole::<HEADS>(&mut kept.state, place, complete);
         if HEADS {
-            stream.head.clear();
+            kept.head.clear();
             self.http2.wake_lane(slot);
         }
     }

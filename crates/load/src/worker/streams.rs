@@ -5,7 +5,7 @@ use waggle_wire::http2::client::Event;
 use super::{
     Worker,
     answers::{Ending, ending_without_requests, failure_at_end},
-    judge::{Failed, Judge, Place, note},
+    judge::{Failed, Place},
     requests::possible,
     stream_answers::StreamAnswers,
 };
@@ -32,7 +32,7 @@ impl Worker {
 
     /// Takes the first `length` bytes of the input, which are frames.
     pub(super) fn take_frames(&mut self, id: u32, length: usize, done: u64) {
-        let taken = if self.sessions.is_none() && self.inspector.is_none() {
+        let taken = if self.judge.sessions.is_none() && self.judge.inspector.is_none() {
             self.take_frames_of::<false>(id, length, done)
         } else {
             self.take_frames_of::<true>(id, length, done)
@@ -47,7 +47,7 @@ impl Worker {
             Err(ending) => {
                 // The server is told why.
                 let (_, sent) = self.connections[id as usize].send_stack(self.seen);
-                self.recorder.sent_bytes(sent);
+                self.judge.recorder.sent_bytes(sent);
                 self.end(id, ending, done);
             }
             Ok(()) if is_handshaking && connection.is_ready() => {
@@ -81,16 +81,7 @@ impl Worker {
             return Ok(());
         };
         let mut answers = StreamAnswers {
-            judge: Judge {
-                matcher: &self.matcher,
-                inspector: self.inspector.as_mut(),
-                sessions: self.sessions.as_deref_mut(),
-                examples: &mut self.examples,
-                recorder: &mut self.recorder,
-                account: &mut self.account,
-                pacer: &mut self.pacer,
-                clock: &self.clock,
-            },
+            judge: &mut self.judge,
             http2,
             id,
             lanes,
@@ -126,7 +117,7 @@ impl Worker {
     /// Sessions on each connection; 1 without sessions.
     #[inline]
     fn lanes(&self) -> u32 {
-        let sessions = self.sessions.as_ref();
+        let sessions = self.judge.sessions.as_ref();
         sessions.map_or(1, |sessions| sessions.lanes())
     }
 
@@ -141,30 +132,31 @@ impl Worker {
             left -= requests;
             self.send_stack(id);
         }
-        let has_session = self.sessions.as_ref().is_none_or(|sessions| {
+        let has_session = self.judge.sessions.as_ref().is_none_or(|sessions| {
             let http2 = self.connections[id as usize].http2();
             !sessions.start_no_more() && http2.is_some_and(Session::has_waiting_lane)
         });
         let connection = &mut self.connections[id as usize];
         if has_session && !connection.room_is_noted && connection.streams_free() > 0 {
-            connection.room_is_noted = self.pacer.note_room(id);
+            connection.room_is_noted = self.judge.pacer.note_room(id);
         }
     }
 
     /// Writes requests to the output of a connection and records them as sent; returns their number.
     #[inline]
     fn write_streams(&mut self, id: u32, most: usize) -> usize {
-        let wants = |worker: &Self| worker.sessions.is_some() || worker.pacer.has_for(id);
+        let wants =
+            |worker: &Self| worker.judge.sessions.is_some() || worker.judge.pacer.has_for(id);
         let is_resending = !self.connections[id as usize].flight.is_empty();
         if !is_resending && (!wants(self) || self.connections[id as usize].streams_free() == 0) {
             return 0;
         }
-        let now = self.clock.now();
+        let now = self.judge.clock.now();
         if now >= self.limits.end {
             self.finish(now);
             return 0;
         }
-        self.recorder.advance(now);
+        self.judge.recorder.advance(now);
         if is_resending && !self.resend_streams(id) {
             return 0;
         }
@@ -188,9 +180,9 @@ impl Worker {
         let session = self.place(id).session + lane;
         let number = self.sent;
         self.sent += 1;
-        let unix = self.clock.unix(now);
+        let unix = self.judge.clock.unix(now);
         let connection = &mut self.connections[id as usize];
-        let lag = now.saturating_sub(possible(connection, due, self.recorder.due()));
+        let lag = now.saturating_sub(possible(connection, due, self.judge.recorder.due()));
         let Some(ProtocolStack {
             http2: Some(http2),
             plain,
@@ -204,34 +196,41 @@ impl Worker {
             // A server without pending answers is not silent.
             *heard = now;
         }
-        let mut flight = Flight {
-            due,
-            sent: now,
-            index: number,
-            is_head: false,
-        };
-        let sent = match &mut self.sessions {
+        let (flight, sent) = match &mut self.judge.sessions {
             Some(sessions) => {
                 self.out.clear();
-                (flight.is_head, flight.index) =
-                    sessions.append(&mut self.out, session, unix, &mut self.recorder);
+                let (is_head, index) =
+                    sessions.append(&mut self.out, session, unix, &mut self.judge.recorder);
+                let flight = Flight {
+                    due,
+                    sent: now,
+                    index,
+                    is_head,
+                };
                 let sending = Sending { flight, unix, lane };
-                http2.send_text(&self.out, Indexed::Few, sending, plain)
+                let sent = http2.send_text(&self.out, Indexed::Few, sending, plain);
+                (flight, sent)
             }
             None => {
                 let writer = &mut self.writer;
                 let place = writer.take_place();
-                flight.is_head = writer.is_head(place);
+                let flight = Flight {
+                    due,
+                    sent: now,
+                    index: number,
+                    is_head: writer.is_head(place),
+                };
                 let sending = Sending { flight, unix, lane };
-                http2.send_prepared(writer, place, sending, plain)
+                let sent = http2.send_prepared(writer, place, sending, plain);
+                (flight, sent)
             }
         };
-        if let Some(account) = &mut self.account
+        if let Some(account) = &mut self.judge.account
             && flight.index != NO_RECORD
         {
             account.send();
         }
-        self.recorder.lag(lag);
+        self.judge.recorder.lag(lag);
         if sent.is_err() {
             self.refuse(id, lane, flight);
         }
@@ -241,15 +240,15 @@ impl Worker {
     /// Since when the next request on a connection has been due, and the number of its session there.
     #[inline]
     fn next_on_stream(&mut self, id: u32, lanes: u32, now: u64) -> Option<(u64, u32)> {
-        let Some(sessions) = &mut self.sessions else {
-            return Some((self.pacer.take(id, now)?, 0));
+        let Some(sessions) = &mut self.judge.sessions else {
+            return Some((self.judge.pacer.take(id, now)?, 0));
         };
         let (http2, _, _) = streams_of(&mut self.connections[id as usize].stack)?;
         loop {
             let lane = http2.next_lane()?;
             let (Lane::Awake(number) | Lane::Idle(number)) = lane;
             let session = id * lanes + number;
-            let (pacer, recorder) = (&mut self.pacer, &mut self.recorder);
+            let (pacer, recorder) = (&mut self.judge.pacer, &mut self.judge.recorder);
             if let Some(due) = sessions.take(session, now, pacer, recorder) {
                 return Some((due, number));
             }
@@ -270,13 +269,13 @@ impl Worker {
             session: self.place(id).session + lane,
         };
         let done = flight.sent;
-        self.recorder.record_sent(1, done);
+        self.judge.recorder.record_sent(1, done);
         let failed = Failed {
             failure: Failure::Protocol,
             text: "it cannot be sent over HTTP/2".to_owned(),
             done,
         };
-        self.judge().take_failure(place, flight, failed);
+        self.judge.take_failure(place, flight, failed);
     }
 
     /// Sends requests again that the server has not processed on the last connection. They were counted when they were first sent, and
@@ -288,7 +287,7 @@ impl Worker {
         while connection.streams_free() > 0
             && let Some(flight) = connection.flight.pop_front()
         {
-            let unix = self.clock.unix(flight.sent);
+            let unix = self.judge.clock.unix(flight.sent);
             let place = self.writer.place(flight.index);
             let Some((http2, plain, _)) = streams_of(&mut connection.stack) else {
                 break;
@@ -302,7 +301,7 @@ impl Worker {
             let _ = http2.send_prepared(&mut self.writer, place, sending, plain);
             resent += 1;
         }
-        self.recorder.record_resent(resent);
+        self.judge.recorder.record_resent(resent);
         let is_done = connection.flight.is_empty();
         self.send_stack(id);
         is_done
@@ -325,15 +324,11 @@ impl Worker {
             let timeout = self.request_timeout(session);
             let is_overdue = now.saturating_sub(flight.sent) >= timeout;
             let failure = failure_at_end(ending, is_overdue);
-            let (recorder, account) = (&mut self.recorder, &mut self.account);
-            note(recorder, account, flight, Err(failure), now);
-            match &mut self.sessions {
-                None => self.pacer.on_request_end(id, now, Err(failure)),
-                Some(sessions) => {
-                    let instants = flight.instants_until(now);
-                    sessions.handle_failure(session, failure, instants, &mut self.recorder);
-                }
-            }
+            let place = Place {
+                connection: id,
+                session,
+            };
+            self.judge.end_without_answer(place, flight, failure, now);
         }
     }
 
@@ -341,7 +336,7 @@ impl Worker {
     pub(super) fn end_overdue_streams(&mut self, id: u32) {
         let first = self.place(id).session;
         let (limit, seen) = (self.limits.request_timeout, self.seen);
-        let sessions = self.sessions.as_deref();
+        let sessions = self.judge.sessions.as_deref();
         let timeout = |lane: u32| sessions.map_or(limit, |sessions| sessions.timeout(first + lane));
         let connection = &mut self.connections[id as usize];
         let has_unsent = connection.has_unsent();
@@ -357,7 +352,7 @@ impl Worker {
         let is_silent = longest.is_some_and(|longest| heard.saturating_add(longest) <= seen);
         if is_silent || is_deaf {
             // Nothing was received or accepted for that long: the connection does not answer.
-            return self.end(id, Ending::Overdue, self.clock.now());
+            return self.end(id, Ending::Overdue, self.judge.clock.now());
         }
         let is_overdue =
             |flight: &Flight, lane: u32| flight.sent.saturating_add(timeout(lane)) <= seen;
@@ -365,8 +360,8 @@ impl Worker {
         if overdue.is_empty() {
             return;
         }
-        let now = self.clock.now();
-        self.recorder.advance(now);
+        let now = self.judge.clock.now();
+        self.judge.recorder.advance(now);
         for (flight, lane) in overdue {
             let place = Place {
                 connection: id,
@@ -377,8 +372,8 @@ impl Worker {
                 text: String::new(),
                 done: now,
             };
-            self.judge().take_failure(place, flight, failed);
-            if self.sessions.is_some()
+            self.judge.take_failure(place, flight, failed);
+            if self.judge.sessions.is_some()
                 && let Some((http2, _, _)) = streams_of(&mut self.connections[id as usize].stack)
             {
                 http2.wake(lane);
@@ -387,19 +382,6 @@ impl Worker {
         self.send_stack(id);
         self.end_if_spent(id, now);
         self.send(id, usize::MAX);
-    }
-
-    fn judge(&mut self) -> Judge<'_> {
-        Judge {
-            matcher: &self.matcher,
-            inspector: self.inspector.as_mut(),
-            sessions: self.sessions.as_deref_mut(),
-            examples: &mut self.examples,
-            recorder: &mut self.recorder,
-            account: &mut self.account,
-            pacer: &mut self.pacer,
-            clock: &self.clock,
-        }
     }
 }
 

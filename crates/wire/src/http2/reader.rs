@@ -90,7 +90,7 @@ impl Reader {
     ///
     /// # Errors
     /// If a frame is too long, its padding wrong, or a header block interrupted or too long.
-    #[inline]
+    #[inline(always)]
     pub fn next<'reader, 'input: 'reader>(
         &'reader mut self,
         input: &mut &'input [u8],
@@ -121,6 +121,7 @@ impl Reader {
     }
 
     /// The same for frames that did not arrive whole, and for blocks of several frames.
+    #[inline(never)]
     fn next_of_parts<'reader, 'input: 'reader>(
         &'reader mut self,
         input: &mut &'input [u8],
@@ -286,7 +287,7 @@ impl Reader {
 }
 
 /// The piece of a frame that arrived whole and is not part of a block of several frames.
-#[inline]
+#[inline(always)]
 fn whole_piece(head: Head, payload: &[u8]) -> Result<Piece<'_, '_>, ConnectionError> {
     let is_end = head.has_flag(END_STREAM);
     Ok(match head.kind {

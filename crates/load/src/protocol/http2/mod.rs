@@ -54,18 +54,32 @@ pub(crate) struct Session {
     idle: Vec<u32>,
 }
 
-/// A request in flight and its answer.
+/// A request in flight and its answer. What each request needs is one line of the CPU's cache.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct Stream {
     /// `None`: there is no request.
     pub(crate) flight: Option<Flight>,
     /// The number of its session on the connection.
     pub(crate) lane: u32,
-    pub(crate) answer: AnswerState,
     /// Bytes of the body so far.
     pub(crate) received: u64,
-    /// The head of the answer, if heads are needed.
+    pub(crate) kept: Box<KeptAnswer>,
+}
+
+/// What is kept of an answer, if bodies are matched or heads needed.
+#[derive(Debug)]
+pub(crate) struct KeptAnswer {
+    pub(crate) state: AnswerState,
+    /// The head, if heads are needed.
     pub(crate) head: Vec<u8>,
+}
+
+impl KeptAnswer {
+    fn reset(&mut self) {
+        self.state.reset();
+        self.head.clear();
+    }
 }
 
 /// A request to be sent: its texts and its number.
@@ -154,11 +168,11 @@ impl Session {
 
     /// Bytes of an answer have arrived: keeps its head, if it is not kept already.
     pub(crate) fn begin_answer(&mut self, slot: usize, now: u64) {
-        let stream = &mut self.streams[slot];
-        if stream.head.is_empty() {
-            stream.head.extend_from_slice(self.client.fields());
+        let kept = &mut *self.streams[slot].kept;
+        if kept.head.is_empty() {
+            kept.head.extend_from_slice(self.client.fields());
         }
-        if let Some(inspection) = &mut stream.answer.inspection {
+        if let Some(inspection) = &mut kept.state.inspection {
             inspection.note_arrival(now);
         }
     }
@@ -166,8 +180,7 @@ impl Session {
     /// The request in a slot ends without a complete answer.
     pub(crate) fn end_stream(&mut self, slot: usize) -> Option<Flight> {
         let stream = &mut self.streams[slot];
-        stream.answer.reset();
-        stream.head.clear();
+        stream.kept.reset();
         stream.flight.take()
     }
 
@@ -258,9 +271,11 @@ impl Session {
         self.streams.push(Stream {
             flight: None,
             lane: 0,
-            answer: AnswerState::new(self.settings.is_inspected),
             received: 0,
-            head: Vec::new(),
+            kept: Box::new(KeptAnswer {
+                state: AnswerState::new(self.settings.is_inspected),
+                head: Vec::new(),
+            }),
         });
     }
 
@@ -278,8 +293,7 @@ impl Session {
                 .take_if(|flight| is_overdue(flight, stream.lane));
             if let Some(flight) = overdue {
                 given_up.push((flight, stream.lane));
-                stream.answer.reset();
-                stream.head.clear();
+                stream.kept.reset();
                 self.client.cancel(slot, out);
             }
         }

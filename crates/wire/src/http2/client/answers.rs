@@ -28,7 +28,7 @@ impl State {
     }
 
     /// Takes the head or the trailers of an answer.
-    #[inline]
+    #[inline(always)]
     pub(super) fn headers(
         &mut self,
         stream: u32,
@@ -96,7 +96,7 @@ impl State {
     }
 
     /// Takes a piece of a body.
-    #[inline]
+    #[inline(always)]
     pub(super) fn data<'a>(
         &mut self,
         stream: u32,
@@ -179,7 +179,7 @@ impl State {
     }
 
     /// An answer is complete, unless its body is too short.
-    #[inline]
+    #[inline(always)]
     fn end(&mut self, slot: usize, out: &mut Vec<u8>) -> Event<'static> {
         let request = &self.streams[slot];
         let status = request.status;

@@ -271,7 +271,7 @@ impl Client {
     ///
     /// # Errors
     /// If the server breaks the rules of the connection. It then has to be closed; [`Self::blame`] says why.
-    #[inline]
+    #[inline(always)]
     pub fn next<'a>(
         &mut self,
         input: &mut &'a [u8],

@@ -20,8 +20,9 @@ pub(super) enum Phase {
     Body,
 }
 
-/// A request in its slot.
+/// A request in its slot: one line of the CPU's cache.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(super) struct Request {
     stream: u32,
     pub(super) phase: Phase,
@@ -31,10 +32,16 @@ pub(super) struct Request {
     pub(super) body_left: Option<u64>,
     pub(super) send_window: i64,
     pub(super) receive_window: i64,
-    /// The part of the request's body that was not sent, for lack of a window: from `sent` on.
-    body: Vec<u8>,
-    sent: usize,
+    /// Whether a part of its body was not sent, for lack of a window.
     is_sending: bool,
+    unsent: Box<UnsentBody>,
+}
+
+/// A body of which the bytes from `sent` on were not sent.
+#[derive(Debug, Default)]
+struct UnsentBody {
+    bytes: Vec<u8>,
+    sent: usize,
 }
 
 impl Request {
@@ -119,9 +126,8 @@ impl Streams {
             body_left: None,
             send_window: 0,
             receive_window: 0,
-            body: Vec::new(),
-            sent: 0,
             is_sending: false,
+            unsent: Box::default(),
         });
         self.slots.len() - 1
     }
@@ -166,9 +172,9 @@ impl Streams {
     /// Keeps the body of a request.
     pub(super) fn keep_body(&mut self, slot: usize, body: &[u8]) {
         let request = &mut self.slots[slot];
-        request.body.clear();
-        request.body.extend_from_slice(body);
-        request.sent = 0;
+        request.unsent.bytes.clear();
+        request.unsent.bytes.extend_from_slice(body);
+        request.unsent.sent = 0;
         request.is_sending = true;
         self.sending += 1;
     }
@@ -187,7 +193,8 @@ impl Streams {
     pub(super) fn send(&mut self, slot: usize, window: &mut i64, out: &mut Vec<u8>) {
         let request = &mut self.slots[slot];
         while request.is_sending {
-            let left = request.body.len() - request.sent;
+            let UnsentBody { bytes, sent } = &mut *request.unsent;
+            let left = bytes.len() - *sent;
             let room = (*window).min(request.send_window).max(0) as usize;
             let length = left.min(room).min(PAYLOAD_MIN_BYTES);
             if length == 0 && left > 0 {
@@ -196,8 +203,8 @@ impl Streams {
             let is_last = length == left;
             let flags = if is_last { END_STREAM } else { 0 };
             frame::put_head(out, Kind::DATA, flags, request.stream, length);
-            out.extend_from_slice(&request.body[request.sent..request.sent + length]);
-            request.sent += length;
+            out.extend_from_slice(&bytes[*sent..*sent + length]);
+            *sent += length;
             request.send_window -= length as i64;
             *window -= length as i64;
             if is_last {
@@ -209,8 +216,8 @@ impl Streams {
     fn forget_body(&mut self, slot: usize) {
         let request = &mut self.slots[slot];
         request.is_sending = false;
-        request.body.clear();
-        request.body.shrink_to(KEPT_BODY_BYTES);
+        request.unsent.bytes.clear();
+        request.unsent.bytes.shrink_to(KEPT_BODY_BYTES);
         self.sending -= 1;
     }
 }
