@@ -6,6 +6,8 @@
 //!   send, receive until the end, close. With the rate 0 as fast as they come.
 //! - `connections_bench engine ADDRESS COUNT RATE`: so many requests at a rate by one worker, a connection for each.
 //! - `connections_bench closed ADDRESS COUNT`: the same over 50 connections, as fast as answers come.
+//! - `connections_bench bare-http2 ADDRESS COUNT RATE`, `engine-http2 ADDRESS COUNT RATE`: the first two over HTTP/2, one stream on each
+//!   connection; the bare one sends its request with the preface and does not read the server's settings.
 //! - `connections_bench burst ADDRESS CLIENTS CONNECTIONS WORKERS`: clients that open their connections at once, with one request each.
 //!
 //! Prints CPU µs per connection of the program, and what failed, as `name=value` on one line.
@@ -17,7 +19,7 @@
 
 use std::{
     error::Error,
-    io::{Read, Write},
+    io::{self, Read, Write},
     net::{SocketAddr, TcpStream},
     time::{Duration, Instant},
 };
@@ -29,7 +31,7 @@ use rustix::{
 use waggle_load::{
     Expect, Interval, Job, Limits, NullServer, Outcome, Prepared, Target, Transport, What, start,
 };
-use waggle_spec::{Arrivals, LoadModel, OnSocketError, TimeKind};
+use waggle_spec::{Arrivals, LoadModel, OnSocketError, Protocol, TimeKind};
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: bench\r\nConnection: close\r\n\r\n";
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
@@ -49,7 +51,29 @@ fn main() -> Result<(), Box<dyn Error>> {
             server.wait();
             Ok(())
         }
-        ["bare", address, count, rate] => bare(address.parse()?, count.parse()?, rate.parse()?),
+        ["bare", address, count, rate] => {
+            let until_close = |stream: &mut TcpStream, input: &mut [u8]| {
+                while stream.read(input)? > 0 {}
+                Ok(())
+            };
+            let rate = rate.parse()?;
+            connect_each(
+                address.parse()?,
+                (count.parse()?, rate),
+                REQUEST,
+                until_close,
+            )
+        }
+        ["bare-http2", address, count, rate] => {
+            let request = http2_request(address);
+            let rate = rate.parse()?;
+            connect_each(
+                address.parse()?,
+                (count.parse()?, rate),
+                &request,
+                read_stream,
+            )
+        }
         ["closed", address, count] => {
             let model = LoadModel::Closed {
                 connections: CONNECTIONS,
@@ -60,7 +84,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             report(&run(job)?);
             Ok(())
         }
-        ["engine", address, count, rate] => {
+        ["engine" | "engine-http2", address, count, rate] => {
             let model = LoadModel::Open {
                 rate_per_s: rate.parse()?,
                 arrivals: Arrivals::Uniform,
@@ -69,6 +93,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             };
             let mut job = job(address.parse()?, model, 1);
             job.max_requests = Some(count.parse()?);
+            if texts[0] == "engine-http2" {
+                job.transport.protocol = Protocol::Http2;
+            }
             report(&run(job)?);
             Ok(())
         }
@@ -102,7 +129,13 @@ fn serve() -> Result<(), Box<dyn Error>> {
     }
 }
 
-fn bare(address: SocketAddr, count: u32, rate: f64) -> Result<(), Box<dyn Error>> {
+/// Connects at a rate, sends a request, reads its answer by `read` and closes, one connection after the other.
+fn connect_each(
+    address: SocketAddr,
+    (count, rate): (u32, f64),
+    request: &[u8],
+    read: impl Fn(&mut TcpStream, &mut [u8]) -> io::Result<()>,
+) -> Result<(), Box<dyn Error>> {
     let mut input = [0; 4096];
     let before = cpu_us();
     let began = Instant::now();
@@ -117,14 +150,46 @@ fn bare(address: SocketAddr, count: u32, rate: f64) -> Result<(), Box<dyn Error>
         }
         let mut stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
-        stream.write_all(REQUEST)?;
-        while stream.read(&mut input)? > 0 {}
+        stream.write_all(request)?;
+        read(&mut stream, &mut input)?;
     }
     println!(
         "connections={count} cpu_us={:.3} failed=0",
         (cpu_us() - before) / f64::from(count)
     );
     Ok(())
+}
+
+/// Preface, settings without a value, and GET of `/` on stream 1, its fields by the static table but for the authority.
+fn http2_request(authority: &str) -> Vec<u8> {
+    let mut block = vec![0x82, 0x86, 0x84, 0x41, authority.len() as u8];
+    block.extend_from_slice(authority.as_bytes());
+    let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0".to_vec();
+    bytes.extend_from_slice(&[0, 0, block.len() as u8, 1, 5, 0, 0, 0, 1]);
+    bytes.extend_from_slice(&block);
+    bytes
+}
+
+/// Reads frames until one ends a stream.
+fn read_stream(stream: &mut TcpStream, input: &mut [u8]) -> io::Result<()> {
+    let mut received = 0;
+    loop {
+        let mut start = 0;
+        while let Some(&[_, high, low, kind, flags, ..]) = input[start..received].first_chunk::<9>()
+        {
+            if kind <= 1 && flags & 1 != 0 {
+                return Ok(());
+            }
+            start += 9 + usize::from(u16::from_be_bytes([high, low]));
+            if start > received {
+                break;
+            }
+        }
+        match stream.read(&mut input[received..])? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            more => received += more,
+        }
+    }
 }
 
 fn job(address: SocketAddr, model: LoadModel, workers: usize) -> Job {
