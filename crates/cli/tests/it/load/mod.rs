@@ -2,6 +2,7 @@
 
 mod generators;
 mod heads;
+mod hostile_streams;
 mod http2;
 mod pipes;
 mod saved;
