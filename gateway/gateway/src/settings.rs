@@ -174,6 +174,10 @@ pub enum SettingsError {
     #[error("--kafka-brokers needs --backend kafka; the backend is embedded")]
     BrokersUnused,
     #[error(
+        "--kafka-linger: expected less than --kafka-delivery-timeout, which is {timeout:?}; found {linger:?}"
+    )]
+    LingerTooLong { linger: Duration, timeout: Duration },
+    #[error(
         "--listen {0} can be reached by other hosts, and every client could write and read: expected --clients FILE, --tls-client-ca FILE, or --insecure"
     )]
     Insecure(SocketAddr),
@@ -196,12 +200,15 @@ impl Settings {
         self.clients.is_some() && self.tls.tls_cert.is_none() && !is_local
     }
 
-    /// The chosen storage.
+    /// The chosen storage, whose settings agree with each other.
     pub(crate) fn backend_kind(&self) -> Result<BackendKind<'_>, SettingsError> {
         let brokers = self.kafka.kafka_brokers.as_deref();
         match (self.backend, self.store.as_deref(), brokers) {
             (BackendName::Embedded, Some(store), None) => Ok(BackendKind::Embedded(store)),
-            (BackendName::Kafka, None, Some(brokers)) => Ok(BackendKind::Kafka(brokers)),
+            (BackendName::Kafka, None, Some(brokers)) => {
+                self.kafka.check_linger()?;
+                Ok(BackendKind::Kafka(brokers))
+            }
             (BackendName::Embedded, None, None) => Err(SettingsError::StoreMissing),
             (BackendName::Embedded, _, Some(_)) => Err(SettingsError::BrokersUnused),
             (BackendName::Kafka, None, None) => Err(SettingsError::BrokersMissing),

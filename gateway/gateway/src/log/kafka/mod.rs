@@ -1,8 +1,8 @@
 //! The log on Kafka: batches form while others are in flight, and a request is answered when the broker has acknowledged every
 //! one of its records.
 //!
-//! Records are sent at once if nothing is in flight. Otherwise they gather until the batch is large, or until an acknowledgement
-//! has woken a worker and the worker has answered the requests that waited for it. Three threads support this: one receives
+//! Records gather for `--kafka-linger`, or until the batch is large, or, while others are in flight, until an acknowledgement has
+//! woken a worker and the worker has answered the requests that waited for it (`sending`). Three threads support this: one receives
 //! acknowledgements, one enforces timeouts, one manages topics. It has no consumers.
 
 mod acknowledging;
@@ -11,6 +11,7 @@ mod flight;
 mod health;
 mod metrics;
 mod producer;
+mod sending;
 mod settings;
 mod staging;
 mod topic;
@@ -23,41 +24,32 @@ pub(crate) use topic::Topics;
 use std::{
     ops::Deref,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Condvar, Mutex,
         atomic::{AtomicBool, Ordering},
     },
     thread::JoinHandle,
     time::{Duration, Instant},
 };
 
-use rdkafka::{
-    error::KafkaError,
-    producer::{BaseRecord, Producer},
-};
+use rdkafka::{error::KafkaError, producer::Producer};
 use tokio::sync::Notify;
 use waggle_kafka::{Access, AccessError};
 use waggle_service::metrics::Page;
 
 use crate::{
     answers::problem::Problem,
-    log::{
-        latest::{Latest, LatestLimits},
-        ticket::{Fate, Ticket},
-    },
+    log::latest::{Latest, LatestLimits},
     settings::Settings,
 };
 use acknowledging::Acknowledging;
-use batch::{Batch, Limits};
+use batch::Limits;
 use flight::{Flight, Flights};
 use health::Health;
 use metrics::{Failure, KafkaMetrics, Now};
 use producer::CurrentProducer;
+use sending::Sender;
 use topic_admin::TopicAdmin;
 
-/// Interval of checks for late batches, and for small batches that have waited.
-const WATCH_EVERY: Duration = Duration::from_millis(5);
-/// A small batch waits at most so long for those in flight: one of them may be for a partition without a leader.
-const SMALL_WAITS: Duration = Duration::from_millis(5);
 /// How long the thread for acknowledgements waits for one, before it checks whether to end.
 const POLL_FOR: Duration = Duration::from_millis(100);
 
@@ -94,6 +86,8 @@ pub(crate) struct Inner {
     producer: CurrentProducer<Acknowledging>,
     in_flight_max_bytes: usize,
     sender: Mutex<Sender>,
+    /// Notified when a batch begins to gather that is sent after `--kafka-linger`.
+    linger_begins: Condvar,
     flights: Flights,
     health: Arc<Health>,
     metrics: KafkaMetrics,
@@ -104,17 +98,6 @@ pub(crate) struct Inner {
     /// Notified when it has failed for good.
     fallen: Notify,
     ended: AtomicBool,
-}
-
-/// Records that wait to be sent.
-#[derive(Debug, Default)]
-struct Sender {
-    gathering: Batch,
-    /// When the first of them arrived.
-    since: Option<Instant>,
-    is_closed: bool,
-    /// Nothing is sent while the producer is replaced.
-    is_held: bool,
 }
 
 /// The threads behind a log.
@@ -166,6 +149,7 @@ impl Log {
             producer: CurrentProducer::new(client),
             in_flight_max_bytes,
             sender: Mutex::default(),
+            linger_begins: Condvar::new(),
             flights: Flights::default(),
             health,
             metrics: KafkaMetrics::default(),
@@ -220,112 +204,6 @@ impl Inner {
         self.topics.ask(topic)
     }
 
-    /// Accepts what a worker staged, and sends the gathered records if they are due.
-    pub(crate) fn submit(
-        &self,
-        staging: &mut Staging,
-        worker: u32,
-    ) -> Result<Vec<(u32, Ticket)>, Problem> {
-        staging.take_back();
-        let records = staging.batch.records();
-        let mut sender = self.sender();
-        if let Err((problem, failure)) = self.admit(&sender, records) {
-            drop(sender);
-            staging.clear();
-            self.metrics.count_failure(failure, records);
-            return Err(problem);
-        }
-        let tickets = sender
-            .gathering
-            .take_in(&mut staging.batch, worker, self.limits);
-        sender.since.get_or_insert_with(Instant::now);
-        self.send_gathered(&mut sender);
-        Ok(tickets)
-    }
-
-    fn admit(&self, sender: &Sender, records: usize) -> Result<(), (Problem, Failure)> {
-        if sender.is_closed {
-            return Err((
-                Problem::new(503, "the gateway is shutting down"),
-                Failure::Away,
-            ));
-        }
-        if let Some(reason) = self.health.outage_reason() {
-            return Err((topic_admin::unavailable_problem(&reason), Failure::Away));
-        }
-        let waiting = sender.gathering.records();
-        if waiting > 0 && waiting + records > self.queue_max_records {
-            return Err((Problem::queue_full(), Failure::Full));
-        }
-        Ok(())
-    }
-
-    /// Sends the gathered records if they are due.
-    pub(crate) fn send(&self) {
-        self.send_gathered(&mut self.sender());
-    }
-
-    /// Sends the gathered records if they are many. A worker sends a small batch, after answering clients, whose next requests
-    /// may join it.
-    fn send_large(&self) {
-        let mut sender = self.sender();
-        if self.is_large(&sender) {
-            self.send_gathered(&mut sender);
-        }
-    }
-
-    fn send_gathered(&self, sender: &mut Sender) {
-        if sender.is_held
-            || !self.is_to_be_sent(sender)
-            || self.health.is_away()
-            || sender.gathering.is_empty()
-        {
-            return;
-        }
-        let since = sender.since.take().unwrap_or_else(Instant::now);
-        for lines in sender.gathering.topics() {
-            let flight = Arc::new(Flight::new(lines, since));
-            self.flights.add(&flight);
-            for message in lines.messages() {
-                self.send_message(&lines.topic.name, message, &flight);
-            }
-        }
-        sender.gathering.clear();
-    }
-
-    /// Whether the gathered records are due: a small batch waits for those in flight, so that it grows.
-    fn is_to_be_sent(&self, sender: &Sender) -> bool {
-        let under_way = self.flights.count();
-        let waits_long = || {
-            sender
-                .since
-                .is_some_and(|since| since.elapsed() >= SMALL_WAITS)
-        };
-        under_way == 0
-            || under_way < self.settings.kafka_batches_in_flight
-                && (self.is_large(sender) || waits_long())
-    }
-
-    fn is_large(&self, sender: &Sender) -> bool {
-        sender.gathering.records() >= self.settings.kafka_batch_min_records
-    }
-
-    fn send_message(&self, topic: &str, message: &batch::Message, flight: &Arc<Flight>) {
-        let lines = message.bytes.strip_suffix(b"\n").unwrap_or(&message.bytes);
-        let partition = i32::try_from(message.partition).expect("Kafka counts them so");
-        let record = BaseRecord::<(), [u8], _>::with_opaque_to(topic, Arc::clone(flight))
-            .partition(partition)
-            .payload(lines);
-        if let Err((error, _)) = self.producer.client().send(record) {
-            self.health.note_message(&format!(
-                "a message for partition {partition} of topic {topic} could not be queued: {error}"
-            ));
-            if flight.on_acknowledgement(message.partition, false) {
-                self.settle_flight(flight);
-            }
-        }
-    }
-
     /// A batch is settled: another may be sent, and the waiting workers are woken.
     fn settle_flight(&self, flight: &Flight) {
         self.flights.end(flight);
@@ -352,27 +230,6 @@ impl Inner {
         }
     }
 
-    /// The thread for timeouts, until the log is closed and every record is settled.
-    fn watch(&self) {
-        loop {
-            std::thread::sleep(WATCH_EVERY);
-            self.give_up_late();
-            if let Some(reason) = self.health.outage_reason() {
-                self.topics
-                    .refuse_pending(|| topic_admin::unavailable_problem(&reason));
-            }
-            let mut sender = self.sender();
-            let is_late = |since: Instant| since.elapsed() >= self.settings.kafka_delivery_timeout;
-            if self.health.is_away() || sender.since.is_some_and(is_late) {
-                self.refuse_gathered(&mut sender);
-            }
-            self.send_gathered(&mut sender);
-            if sender.is_closed && sender.gathering.is_empty() && self.flights.count() == 0 {
-                break;
-            }
-        }
-    }
-
     /// Gives up late batches.
     fn give_up_late(&self) {
         let timeout = self.settings.kafka_delivery_timeout;
@@ -391,20 +248,6 @@ impl Inner {
             self.flights.end(&flight);
             self.wake(flight.workers);
         }
-    }
-
-    fn refuse_gathered(&self, sender: &mut Sender) {
-        let mut workers = 0;
-        for lines in sender.gathering.topics() {
-            if let Some(ticket) = &lines.ticket {
-                ticket.settle(Fate::Failed);
-            }
-            self.metrics.count_failure(Failure::Timeout, lines.records);
-            workers |= lines.workers;
-        }
-        sender.gathering.clear();
-        sender.since = None;
-        self.wake(workers);
     }
 
     /// The problem for records that were not acknowledged.
@@ -466,10 +309,6 @@ impl Inner {
             is_away: self.health.is_away(),
         };
         self.metrics.write(page, now);
-    }
-
-    fn sender(&self) -> MutexGuard<'_, Sender> {
-        self.sender.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

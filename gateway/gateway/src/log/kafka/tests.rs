@@ -1,12 +1,18 @@
 //! Staging, batches and their outcomes, without a broker.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
+use clap::Parser as _;
 use waggle_record::line_protocol;
 
 use super::{
+    KafkaSettings,
     batch::{Batch, Limits, Lines},
     flight::{Flight, Flights},
+    sending::Gathering,
     staging::Staging,
     topic::{Task, Topic, TopicMetadata, Topics},
 };
@@ -230,4 +236,38 @@ fn topics_are_looked_up_once_and_have_a_limit() {
     topics.close();
     assert_eq!(topics.ask("a").unwrap_err().status, 503);
     assert_eq!(asked(), "Closed");
+}
+
+#[derive(clap::Parser)]
+struct Flags {
+    #[command(flatten)]
+    kafka: KafkaSettings,
+}
+
+#[test]
+fn a_batch_is_due_when_it_is_large_or_has_waited() {
+    let check = |linger: &str, gathering: [usize; 2], waited_us: u64, is_due: bool| {
+        let linger = format!("--kafka-linger={linger}");
+        let flags = ["", "--kafka-brokers=b:1", &linger];
+        let [records, batches_in_flight] = gathering;
+        let gathering = Gathering {
+            records,
+            batches_in_flight,
+        };
+        let settings = Flags::parse_from(flags).kafka;
+        let due = settings.is_due(gathering, || Duration::from_micros(waited_us));
+        assert_eq!(due, is_due, "{linger}, {gathering:?}, {waited_us} µs");
+    };
+    // Nothing is in flight: small batches linger.
+    check("1ms", [1, 0], 999, false);
+    check("1ms", [1, 0], 1000, true);
+    check("1ms", [64, 0], 0, true);
+    check("0", [1, 0], 0, true);
+    // Few batches are in flight: small ones wait for them, for a while.
+    check("1ms", [63, 1], 4999, false);
+    check("1ms", [63, 2], 5000, true);
+    check("20ms", [63, 2], 19_999, false);
+    check("0", [64, 2], 0, true);
+    // As many as may be are in flight.
+    check("1ms", [9999, 3], 9_999_999, false);
 }

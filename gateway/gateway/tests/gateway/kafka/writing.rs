@@ -87,6 +87,35 @@ fn accepted_records_are_in_their_partition_once_and_in_order() {
 }
 
 #[test]
+fn records_gather_until_the_batch_is_large_or_its_linger_ends() {
+    let kafka = shared_broker();
+    let brokers = kafka.brokers();
+    let flags = ["--kafka-partitions=1", "--kafka-linger=20ms"];
+    let lingering = gateway(&brokers, &flags);
+    assert_eq!(lingering.put("lingering", "m f=1i 1").status, 204);
+    // Its linger is longer than any test.
+    let patient = [
+        "--kafka-linger=1m",
+        "--kafka-delivery-timeout=2m",
+        "--kafka-batch-min-records=2",
+    ];
+    let gateway = Gateway::start_by(&mut kafka_command(&brokers, &patient));
+    let [mut first, mut second] = [gateway.client(), gateway.client()];
+    first.send(put("lingering", "m f=2i 2").as_bytes());
+    wait_until("a record gathers", || {
+        let page = gateway.get("/metrics").body;
+        page.contains("waggle_gateway_kafka_records_gathering 1\n")
+    });
+    second.send(put("lingering", "m f=3i 3").as_bytes());
+    for client in [&mut first, &mut second] {
+        assert_eq!(client.answer().unwrap().status, 204);
+    }
+    let values = messages(&brokers, "lingering");
+    let values: Vec<&str> = values.iter().map(|message| &*message.value).collect();
+    assert_eq!(values, ["m f=1i 1", "m f=2i 2\nm f=3i 3"]);
+}
+
+#[test]
 fn topics_are_created_only_if_that_is_allowed() {
     let kafka = shared_broker();
     let brokers = kafka.brokers();
