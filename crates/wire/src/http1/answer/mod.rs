@@ -6,7 +6,7 @@
 mod chunked;
 mod head;
 
-use chunked::Chunked;
+use crate::http1::chunked::Chunked;
 use head::{Framing, Head};
 pub use head::{Heads, ReadLimits, diagnosis::quote};
 
@@ -220,7 +220,10 @@ impl Reader {
                 Ok(piece(input, length))
             }
             Position::Chunks(chunked) => {
-                let length = chunked.next(limits, input)?;
+                let length = match chunked.next(chunked::rules(limits), input) {
+                    Ok(length) => length,
+                    Err(fault) => return Err(chunked::problem(fault, chunked, limits, input)),
+                };
                 if chunked.is_whole() {
                     return Ok(self.complete_answer());
                 }

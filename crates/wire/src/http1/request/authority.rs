@@ -2,7 +2,7 @@
 
 use std::net::Ipv6Addr;
 
-use super::bytes::{Set, alphanumerics_and, prefix_length};
+use crate::http1::bytes::{Set, alphanumerics_and, prefix_length};
 
 /// The bytes of a name, but for escapes. RFC 3986 also has comma and apostrophe, of which no host has one: a comma joins two
 /// `Host` fields, and an apostrophe quotes.

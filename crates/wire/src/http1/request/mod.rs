@@ -5,7 +5,6 @@
 //! parser refuses.
 
 mod authority;
-mod bytes;
 mod chunked;
 mod head;
 mod reader;

@@ -28,9 +28,7 @@ pub(super) fn prefix_length(bytes: &[u8], set: &Set) -> usize {
     end.unwrap_or(bytes.len())
 }
 
-/// Whether it has no control character but tabs, as values of fields and chunk extensions must not (RFC 9110, section 5.5).
-pub(super) fn is_text(bytes: &[u8]) -> bool {
-    bytes
-        .iter()
-        .all(|byte| matches!(byte, b'\t' | b' '..=b'~' | 0x80..))
+/// Whether it is no control character but a tab, as bytes of fields' values and of chunk extensions must be (RFC 9110, section 5.5).
+pub(super) fn is_text(byte: u8) -> bool {
+    matches!(byte, b'\t' | b' '..=b'~' | 0x80..)
 }
