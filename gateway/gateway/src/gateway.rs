@@ -23,7 +23,7 @@ use crate::{
         admission::{Admission, NotAdmitted},
         client::Clients,
         identity::{Gate, Identities, pages::Pages},
-        memory::MemoryMax,
+        memory::ClientMax,
     },
     connection,
     error::ServeError,
@@ -137,9 +137,9 @@ pub async fn serve(
 
 /// What decides who may send requests.
 fn gate(settings: &Settings) -> Result<Gate, ServeError> {
-    let memory_max = MemoryMax::new(settings);
+    let client_max = ClientMax::new(settings);
     let file = settings.clients.as_deref();
-    let identities = file.map(|file| Identities::open(file, memory_max));
+    let identities = file.map(|file| Identities::open(file, client_max));
     Ok(Gate {
         identities: identities.transpose()?.map(Arc::new),
         pages: Pages {

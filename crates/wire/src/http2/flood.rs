@@ -34,6 +34,12 @@ impl FloodGuard {
         }
     }
 
+    /// Frames since the last that led somewhere.
+    #[must_use]
+    pub fn row(&self) -> u32 {
+        self.most - self.left
+    }
+
     /// The peer did something useful.
     #[inline]
     pub fn reset(&mut self) {

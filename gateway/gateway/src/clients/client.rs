@@ -10,7 +10,8 @@ use std::{
 };
 
 use super::{
-    memory::{Memory, MemoryMax},
+    floods::Floods,
+    memory::{ClientMax, Memory},
     share::Share,
     turns::Turns,
 };
@@ -25,6 +26,8 @@ pub(crate) struct Client {
     pub(crate) handshakes: Share,
     /// What its requests take whose sender is not known by name.
     pub(crate) memory: Arc<Memory>,
+    /// What it does in vain while its name is not known.
+    pub(crate) floods: Floods,
     pub(crate) reads: Turns,
     new_topics: Mutex<NewTopics>,
 }
@@ -70,16 +73,17 @@ impl Client {
         let client = &settings.client;
         let connections = limit(client.client_connections_max, settings.connections_max);
         let reads = client.client_query_concurrency;
-        let memory_max = if address.is_loopback() {
-            MemoryMax::of_this_host(settings)
+        let client_max = if address.is_loopback() {
+            ClientMax::of_this_host(settings)
         } else {
-            MemoryMax::new(settings)
+            ClientMax::new(settings)
         };
         Self {
             address,
             connections: Share::new(connections),
             handshakes: Share::new(limit(None, settings.tls.tls_handshakes_max)),
-            memory: Arc::new(Memory::new(memory_max)),
+            memory: Arc::new(Memory::new(client_max)),
+            floods: Floods::new(client_max.floods),
             reads: Turns::new(limit(reads, settings.query_concurrency)),
             new_topics: Mutex::new(NewTopics::new(limit(
                 client.client_topics_max,
@@ -88,12 +92,12 @@ impl Client {
         }
     }
 
-    /// Whether nothing need be known of it: it has no connection, and has named no topic of late.
+    /// Whether nothing need be known of it: it has no connection, and of late has named no topic and done nothing in vain.
     pub(super) fn is_forgotten(&self, now: Instant) -> bool {
         let topics = self.new_topics.lock();
         let topics = topics.unwrap_or_else(PoisonError::into_inner);
         let is_quiet = topics.count == 0 || now.duration_since(topics.since) >= NEW_TOPICS_TIME;
-        is_quiet && self.connections.is_unused()
+        is_quiet && self.floods.is_quiet(now) && self.connections.is_unused()
     }
 
     /// Counts a topic that was not known.
@@ -115,7 +119,7 @@ impl Client {
     }
 }
 
-/// The clients with open connections, and those that have named topics of late.
+/// The clients with open connections, and those that have named topics or done something in vain of late.
 #[derive(Debug, Default)]
 pub(crate) struct Clients(Mutex<HashMap<IpAddr, Arc<Client>>>);
 

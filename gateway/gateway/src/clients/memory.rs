@@ -3,7 +3,7 @@
 //! A client is who is known by name, on all of its connections and from all addresses, else an address. Whole requests that arrive
 //! at once are not counted here, so that they cost no more than the counters that all clients share.
 
-use super::share::Share;
+use super::{floods::FLOOD_MAX, share::Share};
 use crate::settings::Settings;
 
 /// What one client has taken.
@@ -15,15 +15,16 @@ pub(crate) struct Memory {
     pub(crate) answers: Share,
 }
 
-/// The most that one client may take, in bytes.
+/// The most that one client may take in bytes, and do in vain.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct MemoryMax {
+pub(crate) struct ClientMax {
     in_flight: usize,
     answers: usize,
+    pub(super) floods: u64,
 }
 
 impl Memory {
-    pub(super) fn new(max: MemoryMax) -> Self {
+    pub(super) fn new(max: ClientMax) -> Self {
         Self {
             in_flight: Share::new(max.in_flight),
             answers: Share::new(max.answers),
@@ -31,7 +32,7 @@ impl Memory {
     }
 }
 
-impl MemoryMax {
+impl ClientMax {
     /// What the flags say; half of all without them.
     pub(crate) fn new(settings: &Settings) -> Self {
         Self::with_defaults(
@@ -39,6 +40,7 @@ impl MemoryMax {
             Self {
                 in_flight: settings.in_flight_max_bytes.div_ceil(2),
                 answers: settings.answers_max_bytes.div_ceil(2),
+                floods: FLOOD_MAX,
             },
         )
     }
@@ -51,6 +53,7 @@ impl MemoryMax {
     pub(super) const UNLIMITED: Self = Self {
         in_flight: usize::MAX,
         answers: usize::MAX,
+        floods: u64::MAX,
     };
 
     fn with_defaults(settings: &Settings, defaults: Self) -> Self {
@@ -60,6 +63,7 @@ impl MemoryMax {
         Self {
             in_flight: in_flight.unwrap_or(defaults.in_flight),
             answers: answers.unwrap_or(defaults.answers),
+            floods: client.client_flood_max.unwrap_or(defaults.floods),
         }
     }
 }

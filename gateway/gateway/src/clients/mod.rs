@@ -2,6 +2,7 @@
 
 pub(crate) mod admission;
 pub(crate) mod client;
+pub(crate) mod floods;
 pub(crate) mod identity;
 pub(crate) mod memory;
 pub(crate) mod settings;

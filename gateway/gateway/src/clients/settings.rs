@@ -26,6 +26,11 @@ pub struct ClientSettings {
     /// [default: half of --query-concurrency; no limit for clients on this host]
     #[arg(long, value_parser = size(1..=64))]
     pub client_query_concurrency: Option<usize>,
+    /// Maximum number of streams of HTTP/2 that one client resets, and of frames that lead nowhere, on all of its connections in 10
+    /// s, beyond the requests that are answered; a connection that goes on is ended. A client of --clients counts by its name, from
+    /// all addresses [default: 10,000; no limit for clients on this host without a name]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    pub client_flood_max: Option<u64>,
     /// Maximum number of new topics of one client in a minute; above it 429 [default: 60; no limit for clients on this host]
     #[arg(long, value_parser = size(1..=1 << 20))]
     pub client_topics_max: Option<usize>,

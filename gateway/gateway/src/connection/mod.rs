@@ -33,7 +33,7 @@ use crate::{
     http1::{self, Persistence, Reader, SLOTS, Slots, Step},
     ingest::influx::Protocol,
     log::cycle::Cycle,
-    metrics::{Call, add},
+    metrics::{Call, HttpVersion, add},
     worker::Worker,
 };
 use due::{Answer, Content, Due, Outcome, Refused};
@@ -99,6 +99,8 @@ pub(crate) struct Connection<S> {
     phase_since: Instant,
     timer: Pin<Box<Sleep>>,
     timer_at: Instant,
+    /// It wakes this task.
+    timer_is_armed: bool,
     woken_by: Option<Rc<Cycle>>,
     entered: Option<u64>,
     timed_out: bool,
@@ -162,6 +164,7 @@ impl<S: Stream> Connection<S> {
             phase_since: now,
             timer: Box::pin(tokio::time::sleep_until(timer_at.into())),
             timer_at,
+            timer_is_armed: false,
             woken_by: None,
             entered: None,
             timed_out: false,
@@ -430,7 +433,8 @@ impl<S: Stream> Connection<S> {
                 Outcome::Failed(refused) => refused.write(due, &canned, &mut self.out),
                 Outcome::Refused(refused) => refused.write(due, &canned, &mut self.out),
             };
-            worker.metrics.count_answer(due.call, status);
+            let metrics = &worker.metrics;
+            metrics.count_answer(HttpVersion::One, due.call, status);
             released += due.body_bytes;
             if matches!(due.call, Call::PutRecords | Call::WriteInflux) {
                 received += due.body_bytes as u64;
@@ -473,9 +477,8 @@ impl<S: Stream> Connection<S> {
                 return Err(Ended);
             }
         };
-        self.worker
-            .metrics
-            .count_answer(answered.call, answered.status);
+        let metrics = &self.worker.metrics;
+        metrics.count_answer(HttpVersion::One, answered.call, answered.status);
         let head = AnswerHead {
             status: answered.status,
             fields: &answered.fields(),

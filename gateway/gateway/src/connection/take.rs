@@ -13,7 +13,7 @@ use crate::{
         influx::{self, Protocol},
     },
     log::backend::{By, NotStaged},
-    metrics::Call,
+    metrics::{Call, HttpVersion},
     worker::Worker,
 };
 
@@ -95,10 +95,15 @@ pub(super) fn take(
             return Taken::Behind;
         }
         if let Some(form) = latest::find(worker, &caller.caller, head) {
-            worker.metrics.count_answer(Call::Latest, 200);
             let Out::Next(out) = out else {
+                worker
+                    .metrics
+                    .count_answer(HttpVersion::Two, Call::Latest, 200);
                 return Taken::Reading(form);
             };
+            worker
+                .metrics
+                .count_answer(HttpVersion::One, Call::Latest, 200);
             let scratch = worker.scratch.borrow();
             worker.canned.borrow().reading(out, form, &scratch.body);
             return Taken::Answered;

@@ -42,21 +42,34 @@ const STATUSES: [u16; 24] = [
     503, 504, 505, 507, 0,
 ];
 
+/// The major version of HTTP by which a request came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(usize)]
+pub(crate) enum HttpVersion {
+    One,
+    Two,
+}
+
+const HTTP_VERSIONS: [&str; 2] = ["1", "2"];
+
+/// Requests by call and status.
+type Requests = [[AtomicU64; STATUSES.len()]; CALLS.len()];
+
 /// One worker's counters.
 #[derive(Debug, Default)]
 pub(crate) struct WorkerMetrics {
-    requests: [[AtomicU64; STATUSES.len()]; CALLS.len()],
+    requests: [Requests; HTTP_VERSIONS.len()],
     pub(crate) records: AtomicU64,
     pub(crate) body_bytes: AtomicU64,
 }
 
 impl WorkerMetrics {
-    pub(crate) fn count_answer(&self, call: Call, status: u16) {
+    pub(crate) fn count_answer(&self, version: HttpVersion, call: Call, status: u16) {
         let index = STATUSES
             .iter()
             .position(|known| *known == status)
             .unwrap_or(STATUSES.len() - 1);
-        add(&self.requests[call as usize][index], 1);
+        add(&self.requests[version as usize][call as usize][index], 1);
     }
 }
 
@@ -190,24 +203,10 @@ pub(crate) fn write_workers(page: &mut Page, workers: &[Arc<WorkerMetrics>]) {
     let sum = |pick: &dyn Fn(&WorkerMetrics) -> &AtomicU64| {
         workers.iter().map(|worker| load(pick(worker))).sum::<u64>()
     };
-    let mut series = Vec::new();
-    for (call, name) in CALLS.iter().enumerate() {
-        for (index, status) in STATUSES.iter().enumerate() {
-            let count = sum(&|worker| &worker.requests[call][index]);
-            let status = match status {
-                0 => "other".to_owned(),
-                known => known.to_string(),
-            };
-            if count > 0 {
-                let labels = vec![("call", (*name).to_owned()), ("status", status)];
-                series.push((labels, count));
-            }
-        }
-    }
     page.counters(
         "requests_total",
-        "Requests answered, by call and status",
-        series,
+        "Requests answered, by call, status and major version of HTTP",
+        requests(workers),
     );
     page.counter(
         "records_accepted_total",
@@ -219,6 +218,34 @@ pub(crate) fn write_workers(page: &mut Page, workers: &[Arc<WorkerMetrics>]) {
         "Bytes of bodies with records",
         sum(&|worker| &worker.body_bytes),
     );
+}
+
+/// Counts of requests with their labels.
+fn requests(workers: &[Arc<WorkerMetrics>]) -> Vec<(Vec<(&'static str, String)>, u64)> {
+    let mut series = Vec::new();
+    for (version, http_version) in HTTP_VERSIONS.iter().enumerate() {
+        for (call, name) in CALLS.iter().enumerate() {
+            for (index, status) in STATUSES.iter().enumerate() {
+                let counters = workers
+                    .iter()
+                    .map(|worker| &worker.requests[version][call][index]);
+                let count: u64 = counters.map(load).sum();
+                let status = match status {
+                    0 => "other".to_owned(),
+                    known => known.to_string(),
+                };
+                if count > 0 {
+                    let labels = vec![
+                        ("call", (*name).to_owned()),
+                        ("status", status),
+                        ("http_version", (*http_version).to_owned()),
+                    ];
+                    series.push((labels, count));
+                }
+            }
+        }
+    }
+    series
 }
 
 fn load(counter: &AtomicU64) -> u64 {

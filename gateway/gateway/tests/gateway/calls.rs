@@ -416,7 +416,7 @@ fn admin_calls_show_health_and_metrics() {
     );
     let page = gateway.get("/metrics").body;
     for line in [
-        "waggle_gateway_requests_total{call=\"put_records\",status=\"204\"} 1",
+        "waggle_gateway_requests_total{call=\"put_records\",status=\"204\",http_version=\"1\"} 1",
         "waggle_gateway_records_accepted_total 2",
         "waggle_gateway_stored_records_total 2",
         "waggle_gateway_batch_records_bucket{le=\"4.0\"} 1",

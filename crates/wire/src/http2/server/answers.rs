@@ -132,6 +132,7 @@ impl Server {
             return;
         };
         self.state.resets = self.state.resets.saturating_sub(1);
+        self.state.waste.answered += 1;
         self.state.guard.reset();
         if !closed.is_complete {
             self.drop_stream(closed, ErrorCode::NO_ERROR, out);

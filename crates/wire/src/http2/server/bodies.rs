@@ -34,7 +34,7 @@ impl State {
         } = piece;
         let Some(state) = self.streams.find(stream) else {
             if bytes.is_empty() {
-                self.guard.note()?;
+                self.note_idle_frame()?;
             }
             return self.take_stray_data(stream).map(|()| None);
         };
@@ -60,7 +60,7 @@ impl State {
             frame::put_window_update(out, stream, increment as u32);
         }
         if bytes.is_empty() && !is_end {
-            self.guard.note()?;
+            self.note_idle_frame()?;
             return Ok(None);
         }
         self.guard.reset();

@@ -1,6 +1,6 @@
 //! The connection: its preface, and the frames of a client one after the other.
 
-use super::{Event, Limits, head::RequestHead, state::State};
+use super::{Event, Limits, Waste, head::RequestHead, state::State};
 use crate::http2::{
     error::{ConnectionError, ErrorCode, broken},
     frame::{self, PREFACE, Setting, WINDOW_INITIAL},
@@ -57,6 +57,17 @@ impl Server {
     #[must_use]
     pub fn is_between(&self) -> bool {
         self.state.has_settings && self.reader.is_between()
+    }
+
+    /// Whether the client has acknowledged the settings.
+    #[must_use]
+    pub fn is_acknowledged(&self) -> bool {
+        self.state.is_acknowledged
+    }
+
+    /// What the client has done in vain since this was asked last.
+    pub fn take_waste(&mut self) -> Waste {
+        std::mem::take(&mut self.state.waste)
     }
 
     /// Consumes bytes of `input` up to the next event; `None` if it needs more bytes. Appends to `out` what is to be sent at once,

@@ -20,7 +20,7 @@ impl State {
             Kind::SETTINGS => self.take_settings(head, payload, out)?,
             Kind::PING => {
                 let payload = frame::ping(head, payload)?;
-                self.guard.note()?;
+                self.note_idle_frame()?;
                 if !head.has_flag(ACK) {
                     frame::put_ping_ack(out, payload);
                 }
@@ -28,7 +28,7 @@ impl State {
             Kind::WINDOW_UPDATE => return self.take_window_update(head, payload, out),
             Kind::RST_STREAM => return self.take_reset(head, payload),
             Kind::PRIORITY => {
-                self.guard.note()?;
+                self.note_idle_frame()?;
                 if let Some(code) = frame::check_priority(head, payload)? {
                     return self.fail_stream(head.stream, code, out);
                 }
@@ -36,7 +36,7 @@ impl State {
             Kind::GOAWAY => {
                 // The client opens no streams any more; its open ones are served.
                 frame::go_away(head, payload)?;
-                self.guard.note()?;
+                self.note_idle_frame()?;
             }
             Kind::PUSH_PROMISE => {
                 return Err(broken(
@@ -44,7 +44,7 @@ impl State {
                     "a client sends PUSH_PROMISE",
                 ));
             }
-            _ => self.guard.note()?,
+            _ => self.note_idle_frame()?,
         }
         Ok(None)
     }
@@ -56,8 +56,9 @@ impl State {
         out: &mut Vec<u8>,
     ) -> Result<(), ConnectionError> {
         let settings = frame::settings(head, payload)?;
-        self.guard.note()?;
+        self.note_idle_frame()?;
         if head.has_flag(ACK) {
+            self.is_acknowledged = true;
             return Ok(());
         }
         for setting in settings {
@@ -86,7 +87,7 @@ impl State {
         out: &mut Vec<u8>,
     ) -> Next<'input> {
         let increment = i64::from(frame::window_update(payload)?);
-        self.guard.note()?;
+        self.note_idle_frame()?;
         if head.stream == 0 {
             self.send_window += increment;
             return match increment {
@@ -119,7 +120,7 @@ impl State {
         frame::rst_stream(head, payload)?;
         if self.streams.close(head.stream).is_none() {
             self.check_gone(head.stream, "RST_STREAM on an idle stream")?;
-            self.guard.note()?;
+            self.note_idle_frame()?;
             return Ok(None);
         }
         self.note_reset()?;

@@ -40,6 +40,15 @@ pub struct Limits {
     pub idle_frames: u32,
 }
 
+/// What a client has cost and paid since the last look at it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Waste {
+    /// Streams that were reset by its doing, and frames that led nowhere, but for the first in a row.
+    pub vain: u32,
+    /// Streams that were answered.
+    pub answered: u32,
+}
+
 /// What a client did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<'input> {

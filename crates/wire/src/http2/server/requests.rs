@@ -40,7 +40,7 @@ impl State {
             }
             Gone::Dropped => {
                 self.skip_block(block)?;
-                self.guard.note()?;
+                self.note_idle_frame()?;
                 return Ok(None);
             }
         }
@@ -48,7 +48,7 @@ impl State {
         let is_refused = self.streams.len() >= self.limits.streams as usize;
         if self.last_served.is_some() || is_refused {
             self.skip_block(block)?;
-            self.guard.note()?;
+            self.note_idle_frame()?;
             self.streams.note_dropped(stream);
             // A client that has read GOAWAY knows it.
             if self.last_served.is_none() {

@@ -1,7 +1,7 @@
 //! The state of a connection: each frame changes it, is answered at once, or is an event.
 
 use super::{
-    Event, Limits,
+    Event, Limits, Waste,
     bodies::DataPiece,
     head::RequestHead,
     streams::{Gone, Streams},
@@ -16,6 +16,9 @@ use crate::http2::{
 
 /// Size of the dynamic tables, as both sides have it without SETTINGS_HEADER_TABLE_SIZE.
 const TABLE_BYTES: usize = 4_096;
+
+/// Frames in a row that lead nowhere and are no waste: signs of life, windows, settings.
+const IDLE_ROW: u32 = 100;
 
 /// All of a connection but its bytes.
 #[derive(Debug)]
@@ -38,6 +41,9 @@ pub(super) struct State {
     /// Streams that were reset, beyond those that were answered.
     pub(super) resets: u32,
     pub(super) guard: FloodGuard,
+    pub(super) waste: Waste,
+    /// The client has acknowledged the settings.
+    pub(super) is_acknowledged: bool,
     /// Streams above this one are not served any more.
     pub(super) last_served: Option<u32>,
 }
@@ -61,6 +67,8 @@ impl State {
             receive_window: i64::from(limits.connection_window).max(WINDOW_INITIAL),
             resets: 0,
             guard: FloodGuard::new(limits.idle_frames),
+            waste: Waste::default(),
+            is_acknowledged: false,
             last_served: None,
             limits,
         }
@@ -157,9 +165,18 @@ impl State {
         Ok(true)
     }
 
+    /// Counts a frame that leads nowhere.
+    pub(super) fn note_idle_frame(&mut self) -> Result<(), ConnectionError> {
+        if self.guard.row() >= IDLE_ROW {
+            self.waste.vain += 1;
+        }
+        self.guard.note()
+    }
+
     /// Counts a stream whose work is in vain by the client's doing. A client that does so again and again costs more than it pays.
     pub(super) fn note_reset(&mut self) -> Result<(), ConnectionError> {
         self.resets += 1;
+        self.waste.vain += 1;
         if self.resets > self.limits.resets {
             return Err(broken(
                 ErrorCode::ENHANCE_YOUR_CALM,

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     answers::problem::Problem,
-    clients::{client::Client, memory::Memory},
+    clients::{client::Client, floods::Floods, memory::Memory},
     http1::Head,
     ingest::influx,
 };
@@ -33,6 +33,14 @@ impl Caller {
         match &self.identity {
             Some(identity) => &identity.usage.memory,
             None => &self.client.memory,
+        }
+    }
+
+    /// What it does in vain, by its name, else by its address.
+    pub(crate) fn floods(&self) -> &Floods {
+        match &self.identity {
+            Some(identity) => &identity.usage.floods,
+            None => &self.client.floods,
         }
     }
 

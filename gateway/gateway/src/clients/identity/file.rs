@@ -15,7 +15,7 @@ use super::{
     table::Table,
     token,
 };
-use crate::{clients::memory::MemoryMax, ingest::TOPIC_MAX_BYTES};
+use crate::{clients::memory::ClientMax, ingest::TOPIC_MAX_BYTES};
 
 /// Largest file that is read.
 const FILE_MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -76,7 +76,7 @@ pub(super) struct RawClient {
 }
 
 /// Reads the file; clients that were in force keep what they have used. `max` is what each may take of memory.
-pub(super) fn read(file: &Path, before: &Table, max: MemoryMax) -> Result<Table, ClientsError> {
+pub(super) fn read(file: &Path, before: &Table, max: ClientMax) -> Result<Table, ClientsError> {
     let failed = |source| ClientsError::Read {
         file: file.to_owned(),
         source,
@@ -104,7 +104,7 @@ fn first_line(text: &str) -> String {
     line.unwrap_or_default().trim().to_owned()
 }
 
-fn check(raw: RawFile, before: &Table, max: MemoryMax) -> Result<Table, Vec<String>> {
+fn check(raw: RawFile, before: &Table, max: ClientMax) -> Result<Table, Vec<String>> {
     let (mut table, mut problems) = (Table::default(), Vec::new());
     for (number, raw) in (1..).zip(&raw.issuers) {
         match Issuer::new(raw, &before.issuers) {
@@ -132,7 +132,7 @@ fn check(raw: RawFile, before: &Table, max: MemoryMax) -> Result<Table, Vec<Stri
 }
 
 /// The client of an entry, with what it has used before.
-fn identity(client: RawClient, before: &Table, max: MemoryMax) -> Identity {
+fn identity(client: RawClient, before: &Table, max: ClientMax) -> Identity {
     let patterns = |texts: &[String]| Patterns(texts.iter().map(|text| (&**text).into()).collect());
     let known = before.by_name(&client.name);
     Identity {
@@ -235,7 +235,7 @@ mod tests {
     fn check_file(text: &str, expected: &[&str]) {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
-        let said = match read(file.path(), &Table::default(), MemoryMax::UNLIMITED) {
+        let said = match read(file.path(), &Table::default(), ClientMax::UNLIMITED) {
             Ok(table) => format!("{} clients", table.len()),
             Err(error) => error.to_string(),
         };

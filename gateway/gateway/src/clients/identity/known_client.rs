@@ -6,7 +6,10 @@ use std::sync::{
 };
 
 use super::{file::RawClient, rights::Patterns};
-use crate::clients::memory::{Memory, MemoryMax};
+use crate::clients::{
+    floods::Floods,
+    memory::{ClientMax, Memory},
+};
 
 /// A client that is known, and what it may do.
 #[derive(Debug)]
@@ -33,15 +36,17 @@ pub(super) struct Usage {
     pub(super) bytes: Meter,
     pub(super) connections: AtomicUsize,
     pub(super) memory: Arc<Memory>,
+    pub(super) floods: Floods,
 }
 
 impl Usage {
-    pub(super) fn new(max: MemoryMax) -> Self {
+    pub(super) fn new(max: ClientMax) -> Self {
         Self {
             requests: Meter::default(),
             bytes: Meter::default(),
             connections: AtomicUsize::new(0),
             memory: Arc::new(Memory::new(max)),
+            floods: Floods::new(max.floods),
         }
     }
 }

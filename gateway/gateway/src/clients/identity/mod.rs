@@ -29,7 +29,7 @@ use pages::Pages;
 use table::Table;
 pub use token::NoRandomness;
 
-use crate::{clients::memory::MemoryMax, watch::Watched};
+use crate::{clients::memory::ClientMax, watch::Watched};
 
 /// A new token for a client: the token, and the client's entry for the file of `--clients`.
 ///
@@ -79,7 +79,7 @@ impl Watched for Gate {
 pub(crate) struct Identities {
     file: PathBuf,
     /// What each client may take of memory.
-    memory_max: MemoryMax,
+    client_max: ClientMax,
     table: RwLock<Arc<Table>>,
     /// Counts the versions of the table, so that connections notice a new one without a lock.
     version: AtomicU64,
@@ -92,11 +92,11 @@ impl Identities {
     ///
     /// # Errors
     /// If it cannot be read or has a mistake.
-    pub(crate) fn open(file: &Path, memory_max: MemoryMax) -> Result<Self, ClientsError> {
-        let table = file::read(file, &Table::default(), memory_max)?;
+    pub(crate) fn open(file: &Path, client_max: ClientMax) -> Result<Self, ClientsError> {
+        let table = file::read(file, &Table::default(), client_max)?;
         Ok(Self {
             file: file.to_owned(),
-            memory_max,
+            client_max,
             table: RwLock::new(Arc::new(table)),
             version: AtomicU64::new(1),
             is_current: AtomicBool::new(true),
@@ -109,7 +109,7 @@ impl Identities {
     /// As [`Self::open`].
     fn renew(&self) -> Result<(Changes, usize), ClientsError> {
         let before = self.table();
-        let read = file::read(&self.file, &before, self.memory_max);
+        let read = file::read(&self.file, &before, self.client_max);
         self.is_current.store(read.is_ok(), Ordering::Relaxed);
         let table = read?;
         let changes = before.changes(&table);

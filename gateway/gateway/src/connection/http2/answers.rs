@@ -11,7 +11,7 @@ use crate::{
     answers::{form::Form, problem::Problem},
     connection::due::{Content, Due, Outcome, Refused, RefusedParts},
     ingest::influx::Protocol,
-    metrics::{Call, add},
+    metrics::{Call, HttpVersion, add},
 };
 
 /// What the answers of one look have counted.
@@ -68,7 +68,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
             Outcome::Failed(refused) => self.answer_refused(stream, &refused, due.content),
             Outcome::Refused(refused) => self.answer_refused(stream, refused, due.content),
         };
-        worker.metrics.count_answer(due.call, status);
+        let metrics = &worker.metrics;
+        metrics.count_answer(HttpVersion::Two, due.call, status);
         counted.released += due.body_bytes;
         if matches!(due.call, Call::PutRecords | Call::WriteInflux) {
             counted.received += due.body_bytes as u64;
@@ -125,7 +126,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
         };
         let status = self.answer_refused(stream, &refused, content);
         let metrics = &self.parts.worker.metrics;
-        metrics.count_answer(Call::Other, status);
+        metrics.count_answer(HttpVersion::Two, Call::Other, status);
     }
 
     /// Answers with the reading that the worker's scratch has.

@@ -4,6 +4,7 @@ use std::{rc::Rc, time::Instant};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use waggle_wire::http2::{
+    error::{ConnectionError, ErrorCode},
     hpack::put_static,
     server::{Event, RequestHead},
 };
@@ -70,13 +71,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
                 }
                 Ok(None) => break,
                 Err(error) => {
-                    self.server.fail(error, &mut self.out);
-                    self.intake = Intake::Closing;
+                    self.fail(error);
                     rest = &[];
                     break;
                 }
             }
         }
+        self.judge_waste();
         let consumed = input.len() - rest.len();
         self.stopped_short = consumed < input.len();
         self.input = input;
@@ -89,6 +90,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
         }
         if has_events || self.server.is_between() {
             self.frame_since = self.now;
+        }
+    }
+
+    /// Ends the connection if its client does too much in vain, on this connection and its others.
+    fn judge_waste(&mut self) {
+        let waste = self.server.take_waste();
+        let floods = self.parts.caller.caller.floods();
+        if !floods.note(waste, self.now) && self.failure.is_none() {
+            self.fail(ConnectionError {
+                code: ErrorCode::ENHANCE_YOUR_CALM,
+                problem: "this client does too much that leads nowhere (--client-flood-max)",
+            });
         }
     }
 

@@ -18,6 +18,7 @@ use crate::{
     call::{self, Answered},
     calls::RestOfPage,
     connection::ending::OUT_PAUSE_BYTES,
+    metrics::HttpVersion,
 };
 
 /// What came of an attempt to send.
@@ -91,7 +92,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
 
     fn answer_call(&mut self, stream: u32, answered: Answered) {
         let metrics = &self.parts.worker.metrics;
-        metrics.count_answer(answered.call, answered.status);
+        metrics.count_answer(HttpVersion::Two, answered.call, answered.status);
         let head = AnswerHead {
             status: answered.status,
             fields: &answered.fields(),
@@ -176,6 +177,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
                 Progress::Stalled | Progress::Waits => in_vain + 1,
             };
             self.sending.push_back(sending);
+        }
+        if self.failure.is_some() {
+            self.drop_stalled();
+        }
+    }
+
+    /// Resets the streams whose windows let nothing go: the client's updates are not read any more.
+    fn drop_stalled(&mut self) {
+        let is_stalled = |sending: &&Sending| sending.stalled_since.is_some();
+        while let Some(stream) = self.sending.iter().find(is_stalled).map(|late| late.stream) {
+            self.give_up(stream, ErrorCode::CANCEL);
         }
     }
 

@@ -14,7 +14,10 @@ use tokio::{
     task::JoinSet,
     time::Sleep,
 };
-use waggle_wire::http2::server::{Limits, Server};
+use waggle_wire::http2::{
+    error::ConnectionError,
+    server::{Limits, Server},
+};
 
 use super::{
     bodies::{Body, WithoutTopic},
@@ -56,7 +59,7 @@ pub(super) enum Intake {
     Open,
     /// Streams that are open are answered, and no others.
     Draining,
-    /// The client sends no more; what arrived is answered.
+    /// The client sends no more, or nothing more of it is read; what arrived is answered.
     Ended,
     /// What is written is sent, then the connection ends.
     Closing,
@@ -92,7 +95,11 @@ pub(in crate::connection) struct Http2<'a, S> {
     pub(super) now: Instant,
     /// When something last happened on a stream.
     pub(super) quiet_since: Instant,
-    /// When the client has closed its side.
+    /// The client's mistake, of which it is told when what was complete before is answered.
+    pub(super) failure: Option<ConnectionError>,
+    /// When the connection began.
+    pub(super) began: Instant,
+    /// When the client has closed its side, or made its mistake.
     pub(super) ended_since: Option<Instant>,
     /// When a frame was last complete.
     pub(super) frame_since: Instant,
@@ -165,6 +172,8 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Http2<'a, S> {
             stuck_since: None,
             now,
             quiet_since: now,
+            failure: None,
+            began: now,
             ended_since: None,
             frame_since: now,
             timer: Box::pin(tokio::time::sleep_until(timer_at.into())),
@@ -183,7 +192,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Http2<'a, S> {
             self.take_frames();
             self.settle();
             self.send_bodies();
-            if self.is_over() {
+            if self.is_over() && !self.tell_failure() {
                 break;
             }
             if poll_fn(|context| self.wait(context)).await.is_err() {
@@ -191,6 +200,27 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Http2<'a, S> {
             }
         }
         linger(self.parts.socket).await;
+    }
+
+    /// Reads nothing more, because of the client's mistake. What was complete before it is answered: GOAWAY names the last stream
+    /// that was served, and after it the connection is closed (RFC 9113, section 5.4.1).
+    pub(super) fn fail(&mut self, error: ConnectionError) {
+        for body in std::mem::take(&mut self.bodies) {
+            self.drop_body(body);
+        }
+        self.failure = Some(error);
+        self.intake = Intake::Ended;
+        self.ended_since = Some(self.now);
+    }
+
+    /// Tells the client its mistake, if it does not know it; whether there was one.
+    fn tell_failure(&mut self) -> bool {
+        let Some(error) = self.failure.take() else {
+            return false;
+        };
+        self.server.fail(error, &mut self.out);
+        self.intake = Intake::Closing;
+        true
     }
 
     /// Whether draining has begun since the last look.

@@ -9,6 +9,8 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 
+use waggle_wire::http2::error::{ConnectionError, ErrorCode};
+
 use super::state::{Http2, Intake};
 use crate::connection::{
     due::Outcome,
@@ -186,8 +188,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
         let of_frame = of_frame.then(|| self.frame_since + settings.head_timeout);
         let is_idle = self.server.open_streams() == 0 && !self.has_answers_to_give();
         let of_connection = is_idle.then(|| self.quiet_since + settings.idle_timeout);
-        let all = [of_streams, of_frame, of_connection];
+        let of_settings = self.acknowledgement_deadline();
+        let all = [of_streams, of_frame, of_connection, of_settings];
         all.into_iter().flatten().min()
+    }
+
+    /// Until when the client has to acknowledge the settings (RFC 9113, section 6.5.3).
+    fn acknowledgement_deadline(&self) -> Option<Instant> {
+        let timeout = self.parts.worker.shared.settings.head_timeout;
+        (!self.server.is_acknowledged()).then(|| self.began + timeout)
     }
 
     /// Whether a part of a frame has arrived; those of bodies have their own time.
@@ -210,6 +219,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
         }
         self.judge_bodies(now);
         self.judge_windows(now);
+        let is_reading = matches!(self.intake, Intake::Open | Intake::Draining);
+        let deadline = self.acknowledgement_deadline();
+        if is_reading && deadline.is_some_and(|deadline| now >= deadline) {
+            self.now = now;
+            self.fail(ConnectionError {
+                code: ErrorCode::SETTINGS_TIMEOUT,
+                problem: "the settings are not acknowledged",
+            });
+            return Ok(());
+        }
         let is_late = self.is_frame_missing() && now >= self.frame_since + head_timeout;
         let is_idle = self.server.open_streams() == 0 && !self.has_answers_to_give();
         if is_late || (is_idle && now >= self.quiet_since + idle_timeout) {

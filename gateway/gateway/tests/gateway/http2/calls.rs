@@ -124,8 +124,8 @@ fn metrics_count_them_as_all_others() {
     lab.check(put("m f="), 400, "");
     let page = lab.check(get("/metrics"), 200, "").body;
     for line in [
-        "waggle_gateway_requests_total{call=\"put_records\",status=\"204\"} 1\n",
-        "waggle_gateway_requests_total{call=\"put_records\",status=\"400\"} 1\n",
+        "waggle_gateway_requests_total{call=\"put_records\",status=\"204\",http_version=\"2\"} 1\n",
+        "waggle_gateway_requests_total{call=\"put_records\",status=\"400\",http_version=\"2\"} 1\n",
         "waggle_gateway_in_flight_bytes 0\n",
     ] {
         assert!(page.contains(line), "{line} is not in {page}");

@@ -5,6 +5,7 @@ use std::{
     process::Command,
 };
 
+use super::identity::Secured;
 use crate::support::{Gateway, store};
 
 /// Cases that fail, with the reason: their section and what they are about, as h2spec writes them.
@@ -19,6 +20,7 @@ const EXCEPTIONS: [(&str, &str); 2] = [
     ),
 ];
 
+/// The program, which a script builds.
 fn program() -> PathBuf {
     let fetch = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/h2spec/fetch");
     let folder = Command::new(fetch).arg("--folder").output().unwrap();
@@ -34,7 +36,16 @@ fn program() -> PathBuf {
 #[test]
 fn h2spec_finds_nothing_but_what_is_known() {
     let (_folder, file) = store();
-    let gateway = Gateway::start(&file, &[]);
+    check(&Gateway::start(&file, &[]), &[]);
+}
+
+#[test]
+fn h2spec_finds_nothing_else_over_tls() {
+    let secured = Secured::start(&[]);
+    check(&secured.gateway, &["--tls", "--insecure"]);
+}
+
+fn check(gateway: &Gateway, flags: &[&str]) {
     let output = Command::new("timeout")
         .args(["--kill-after=5", "300"])
         .arg(program())
@@ -44,6 +55,7 @@ fn h2spec_finds_nothing_but_what_is_known() {
             "--timeout=5",
             "--strict",
         ])
+        .args(flags)
         .arg(format!("--port={}", gateway.address.port()))
         .output()
         .unwrap();

@@ -2,17 +2,17 @@
 
 use std::{
     io::{Read, Write},
-    net::{Shutdown, TcpStream},
+    net::{Ipv4Addr, Shutdown, TcpStream},
     time::Duration,
 };
 
 use waggle_wire::http2::{
     error::ErrorCode,
-    frame::{self, END_HEADERS, END_STREAM, Head, Kind, PREFACE, put_head},
+    frame::{self, ACK, END_HEADERS, END_STREAM, Head, Kind, PREFACE, put_head},
     hpack::{Decoder, put_static},
 };
 
-use crate::support::Gateway;
+use crate::support::{Client, Gateway};
 
 /// A connection that has begun.
 pub(super) struct Raw(TcpStream);
@@ -27,18 +27,32 @@ impl Raw {
 
     /// One on which nothing is sent.
     pub(super) fn open(gateway: &Gateway) -> Self {
-        let socket = TcpStream::connect(gateway.address).unwrap();
+        Self::over(TcpStream::connect(gateway.address).unwrap())
+    }
+
+    /// With the payload of its settings.
+    pub(super) fn connect_with(gateway: &Gateway, settings: &[u8]) -> Self {
+        Self::open(gateway).begin(settings)
+    }
+
+    /// From another address of this host, such as 127.0.0.2.
+    pub(super) fn connect_from(local: Ipv4Addr, gateway: &Gateway) -> Self {
+        let mut client = Client::connect_from(local, gateway.address);
+        Self::over(client.socket().try_clone().unwrap()).begin(&[])
+    }
+
+    fn over(socket: TcpStream) -> Self {
         let within = Some(Duration::from_secs(60));
         socket.set_read_timeout(within).unwrap();
         Self(socket)
     }
 
-    /// With the payload of its settings.
-    pub(super) fn connect_with(gateway: &Gateway, settings: &[u8]) -> Self {
-        let mut raw = Self::open(gateway);
-        raw.send(PREFACE);
-        raw.send(&frame(Kind::SETTINGS, 0, 0, settings));
-        raw
+    /// Sends settings, and acknowledges those of the gateway.
+    fn begin(mut self, settings: &[u8]) -> Self {
+        self.send(PREFACE);
+        self.send(&frame(Kind::SETTINGS, 0, 0, settings));
+        self.send(&frame(Kind::SETTINGS, ACK, 0, b""));
+        self
     }
 
     pub(super) fn send(&mut self, bytes: &[u8]) {

@@ -17,14 +17,14 @@ use crate::support::command;
 const TOKEN: &str = "a-token-of-a-panel";
 
 /// A gateway that knows a client by its token and another one by its certificate.
-struct Secured {
-    gateway: Gateway,
+pub(super) struct Secured {
+    pub(super) gateway: Gateway,
     authority: Authority,
     _folder: tempfile::TempDir,
 }
 
 impl Secured {
-    fn start(flags: &[&str]) -> Self {
+    pub(super) fn start(flags: &[&str]) -> Self {
         let (folder, file) = store();
         let authority = Authority::new("plant");
         let signed = authority.sign("localhost", 2090);

@@ -1,8 +1,10 @@
 //! What a client may cost: bodies, resets, floods, windows that stay shut, time.
 
+use std::net::Ipv4Addr;
+
 use waggle_wire::http2::{
     error::ErrorCode,
-    frame::{END_STREAM, Kind},
+    frame::{END_STREAM, Kind, PREFACE},
 };
 
 use super::{
@@ -161,10 +163,7 @@ fn times_of_heads_bodies_and_idle_connections_end() {
         "--idle-timeout=1s",
     ];
     let lab = Lab::start(&flags);
-    // No settings; a part of a frame; nothing more. PING does not keep a connection.
-    let mut silent = Raw::open(&lab.gateway);
-    silent.send(waggle_wire::http2::frame::PREFACE);
-    assert_eq!(silent.read_code(), Some(ErrorCode::NO_ERROR));
+    // A part of a frame; nothing more. PING does not keep a connection.
     for part in [
         &frames::get(1, RECORDS)[..20],
         &frame(Kind::PING, 0, 0, &[0; 8]),
@@ -180,6 +179,59 @@ fn times_of_heads_bodies_and_idle_connections_end() {
     let frames = raw.read_to_end();
     assert_eq!(frames::statuses(&frames), [(1, 408)]);
     wait_for_in_flight(&lab.gateway, 0);
+}
+
+#[test]
+fn settings_that_are_not_acknowledged_end_their_connection() {
+    let mut lab = Lab::start(&["--head-timeout=1s"]);
+    // It acknowledges them while it is asked.
+    lab.check(put("m f=1"), 204, "");
+    let settings = frame(Kind::SETTINGS, 0, 0, b"");
+    for start in [
+        &[][..],
+        &settings,
+        &[&settings[..], &frames::get(1, RECORDS)].concat(),
+    ] {
+        let mut raw = Raw::open(&lab.gateway);
+        raw.send(PREFACE);
+        raw.send(start);
+        assert_eq!(raw.read_code(), Some(ErrorCode::SETTINGS_TIMEOUT));
+    }
+    lab.check(put("m f=1"), 204, "");
+}
+
+#[test]
+fn a_client_has_one_limit_of_resets_and_floods_for_all_of_its_connections() {
+    let mut lab = Lab::start(&["--client-flood-max=50"]);
+    let resets = |raw: &mut Raw| {
+        let streams = (0..20).map(|number| 2 * number + 1);
+        let pairs = streams.map(|stream| [headers(stream, 0, "PUT", RECORDS), reset(stream)]);
+        let ping = frame(Kind::PING, 0, 0, &[0; 8]);
+        let all: Vec<Vec<u8>> = pairs.flatten().chain([ping]).collect();
+        raw.send(&all.concat());
+    };
+    let is_alive = |raw: &mut Raw| {
+        let mut frames = std::iter::from_fn(|| raw.read());
+        frames.any(|(head, _)| head.kind == Kind::PING)
+    };
+    // One after the other, and the first ones are closed.
+    for _ in 0..2 {
+        let mut raw = Raw::connect(&lab.gateway);
+        resets(&mut raw);
+        assert!(is_alive(&mut raw));
+    }
+    let mut other = Raw::connect_from(Ipv4Addr::new(127, 0, 0, 2), &lab.gateway);
+    resets(&mut other);
+    assert!(is_alive(&mut other));
+    for _ in 0..2 {
+        let mut raw = Raw::connect(&lab.gateway);
+        resets(&mut raw);
+        assert_eq!(raw.read_code(), Some(ErrorCode::ENHANCE_YOUR_CALM));
+    }
+    other.send(&frame(Kind::PING, 0, 0, &[0; 8]));
+    assert!(is_alive(&mut other));
+    // What it does not do in vain is served.
+    lab.check(put("m f=1"), 204, "");
 }
 
 #[test]

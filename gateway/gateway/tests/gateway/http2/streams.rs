@@ -1,8 +1,15 @@
 //! Streams beside each other: no order, windows, drain.
 
 use waggle_testkit::stream_client::StreamClient;
+use waggle_wire::http2::{
+    error::ErrorCode,
+    frame::{self, END_STREAM, Kind},
+};
 
-use super::*;
+use super::{
+    frames::{Raw, frame, headers},
+    *,
+};
 use crate::support::wait_until;
 
 #[test]
@@ -133,4 +140,33 @@ fn requests_that_were_complete_are_answered_after_the_client_has_ended() {
     raw.end();
     let frames = raw.read_to_end();
     assert_eq!(frames::statuses(&frames), [(1, 200), (3, 404)]);
+}
+
+#[test]
+fn what_was_complete_before_a_mistake_is_answered() {
+    let lab = Lab::start(&[]);
+    let mut raw = Raw::connect(&lab.gateway);
+    let mistake = frame(Kind::DATA, 0, 0, b"x");
+    let requests = [
+        headers(1, 0, "PUT", RECORDS),
+        frame(Kind::DATA, END_STREAM, 1, b"m f=1"),
+        frames::get(3, "/healthz"),
+        headers(5, 0, "PUT", RECORDS),
+        frame(Kind::DATA, 0, 5, b"m f=2"),
+    ];
+    raw.send(&[&requests.concat()[..], &mistake].concat());
+    let frames = raw.read_to_end();
+    assert_eq!(frames::statuses(&frames), [(1, 204), (3, 200)]);
+    let (head, payload) = frames.last().unwrap();
+    let away = frame::go_away(*head, payload).unwrap();
+    assert_eq!(
+        (away.code, away.last_stream),
+        (ErrorCode::PROTOCOL_ERROR, 5)
+    );
+    assert_eq!(lab.gateway.records("t").len(), 1);
+
+    // An answer that the client's windows hold back ends where they have shut.
+    let mut shut = Raw::connect_with(&lab.gateway, &[0, 4, 0, 0, 0, 0]);
+    shut.send(&[frames::get(1, RECORDS), mistake].concat());
+    assert_eq!(shut.read_code(), Some(ErrorCode::PROTOCOL_ERROR));
 }

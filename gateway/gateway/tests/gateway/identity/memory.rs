@@ -108,8 +108,8 @@ fn a_request_is_refused_by_its_head_and_counted_once() {
     }
     let metrics = lab.ask_with_token("GET", "/metrics", "").body;
     for line in [
-        "{call=\"put_records\",status=\"401\"} 4\n",
-        "{call=\"put_records\",status=\"403\"} 4\n",
+        "{call=\"put_records\",status=\"401\",http_version=\"1\"} 4\n",
+        "{call=\"put_records\",status=\"403\",http_version=\"1\"} 4\n",
     ] {
         assert!(metrics.contains(line), "{line}{metrics}");
     }

@@ -1,6 +1,7 @@
 //! Limits on streams, resets, and frames that lead nowhere.
 
 use super::*;
+use crate::http2::server::Waste;
 
 #[test]
 fn streams_above_the_limit_are_refused_and_can_be_repeated() {
@@ -112,4 +113,47 @@ fn what_is_said_to_a_client_that_breaks_the_rules() {
     let error = script.server.next(&mut input, &mut script.out).unwrap_err();
     script.server.fail(error, &mut script.out);
     assert_eq!(script.read_output(), "GOAWAY 1 PROTOCOL_ERROR");
+}
+
+#[test]
+fn what_is_in_vain_is_told_once() {
+    let mut script = Script::new();
+    let look = |script: &mut Script| {
+        let Waste { vain, answered } = script.server.take_waste();
+        [vain, answered]
+    };
+    script.send(&[put(1), reset(1), get(3)].concat()).unwrap();
+    assert_eq!(look(&mut script), [1, 0]);
+    let no_content = |_: &mut _, block: &mut Vec<u8>| put_static(block, b":status", b"204");
+    script
+        .server
+        .answer_with(3, Then::End, &mut script.out, no_content);
+    assert_eq!(look(&mut script), [0, 1]);
+    assert_eq!(look(&mut script), [0, 0]);
+}
+
+#[test]
+fn frames_in_a_row_that_lead_nowhere_are_waste_in_the_end() {
+    let mut out = Vec::new();
+    let limits = Limits {
+        idle_frames: 1000,
+        ..LIMITS
+    };
+    let server = Server::new(limits, &mut out);
+    let mut script = Script { server, out };
+    let start = [&PREFACE[..], &frame(Kind::SETTINGS, 0, 0, b"")].concat();
+    script.send(&start).unwrap();
+    let ping = frame(Kind::PING, 0, 0, &[0; 8]);
+    script.send(&ping.repeat(99)).unwrap();
+    assert_eq!(script.server.take_waste().vain, 0);
+    script.send(&ping.repeat(7)).unwrap();
+    assert_eq!(script.server.take_waste().vain, 7);
+}
+
+#[test]
+fn settings_are_acknowledged_by_the_client() {
+    let mut script = Script::new();
+    assert!(!script.server.is_acknowledged());
+    script.send(&frame(Kind::SETTINGS, 1, 0, b"")).unwrap();
+    assert!(script.server.is_acknowledged());
 }

@@ -142,6 +142,10 @@ fn get(stream: u32) -> Vec<u8> {
     headers(stream, END_STREAM, GET)
 }
 
+fn reset(stream: u32) -> Vec<u8> {
+    frame(Kind::RST_STREAM, 0, stream, &[0, 0, 0, 8])
+}
+
 fn put(stream: u32) -> Vec<u8> {
     headers(stream, 0, GET)
 }

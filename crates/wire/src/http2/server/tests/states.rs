@@ -13,10 +13,6 @@ fn check(frames: &[Vec<u8>], expected: Result<&str, ErrorCode>, said: &str) {
     assert_eq!(script.read_output(), said, "{expected:?}");
 }
 
-fn reset(stream: u32) -> Vec<u8> {
-    frame(Kind::RST_STREAM, 0, stream, &[0, 0, 0, 8])
-}
-
 fn window(stream: u32, increment: u32) -> Vec<u8> {
     frame(Kind::WINDOW_UPDATE, 0, stream, &increment.to_be_bytes())
 }
