@@ -22,10 +22,13 @@ impl<S: Stream> Connection<S> {
         if self.entered.is_none() {
             self.entered = Some(self.worker.enter(context.waker().clone()));
         }
-        let mut moved = self.is_to_end();
-        moved |= self.stopped_short && self.has_room();
-        moved |= self.write(context)?;
-        moved |= self.read(context)?;
+        let has_written = self.write(context)? && self.waits_for_output();
+        let can_go_on = self.stopped_short && self.has_room();
+        let mut moved = has_written || can_go_on || self.is_to_end();
+        // What has arrived is looked at before anything else is waited for.
+        if self.read(context)? {
+            return Poll::Ready(Ok(()));
+        }
         moved |= self.see_log(context);
         moved |= self.see_topic(context);
         moved |= self.see_timer(context)?;
@@ -34,6 +37,11 @@ impl<S: Stream> Connection<S> {
         } else {
             Poll::Pending
         }
+    }
+
+    /// Whether something is to be done when the output is sent.
+    fn waits_for_output(&self) -> bool {
+        !matches!(self.intake, Intake::Open) || self.rest.is_some() || self.stopped_short
     }
 
     fn write(&mut self, context: &mut Context<'_>) -> Result<bool, Ended> {
@@ -137,6 +145,10 @@ impl<S: Stream> Connection<S> {
         if deadline < self.timer_at {
             self.set_timer(deadline);
         }
+        // Once it has this task's waker it need not be polled until it is over.
+        if self.timer_is_armed && !self.timer.is_elapsed() {
+            return Ok(false);
+        }
         while self.timer.as_mut().poll(context).is_ready() {
             let now = Instant::now();
             if now >= deadline {
@@ -150,11 +162,12 @@ impl<S: Stream> Connection<S> {
             // The timer was set before the last progress.
             self.set_timer(deadline);
         }
+        self.timer_is_armed = true;
         Ok(false)
     }
 
     fn set_timer(&mut self, instant: Instant) {
-        self.timer_at = instant;
+        (self.timer_at, self.timer_is_armed) = (instant, false);
         self.timer.as_mut().reset(instant.into());
     }
 
