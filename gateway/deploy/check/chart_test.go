@@ -45,6 +45,10 @@ var made = map[string][]string{
 		"Deployment gateway", "Deployment sink", "HorizontalPodAutoscaler gateway", "PodDisruptionBudget gateway",
 		"PodDisruptionBudget sink", "Service gateway", "ServiceAccount",
 	},
+	"token-endpoint.yaml": {
+		"Deployment gateway", "Deployment sink", "HorizontalPodAutoscaler gateway", "NetworkPolicy gateway", "NetworkPolicy sink",
+		"PodDisruptionBudget gateway", "PodDisruptionBudget sink", "Service gateway", "ServiceAccount",
+	},
 	"everything.yaml": {
 		"Deployment gateway", "Deployment sink", "HorizontalPodAutoscaler gateway", "NetworkPolicy gateway", "NetworkPolicy sink",
 		"PodDisruptionBudget gateway", "PodDisruptionBudget sink", "ScaledObject sink", "Service gateway", "Service sink",

@@ -193,6 +193,13 @@ func TestPoliciesOpenOnlyWhatIsNeeded(t *testing.T) {
 	check("a:9092", "http://i", "sink", "53", "53", "9092", "80")
 	check("a:9092", "http://i/influx", "gateway", "53", "53", "9092", "80")
 
+	for _, name := range []string{"gateway", "sink"} {
+		found := ports(example(t, "token-endpoint.yaml")(), name)
+		if expected := []string{"53", "53", "9094", "8443", "443"}; !slices.Equal(found, expected) {
+			t.Errorf("%s with a token endpoint: expected %q, found %q", name, expected, found)
+		}
+	}
+
 	objects := read(t, render(t, Over(example(t, "least.yaml")(), Values{"networkPolicy": Values{"enabled": true}})))
 	is(t, "who may reach the sink", len(objects.Policies[releaseName+"-waggle-ingest-sink"].Spec.Ingress), 0)
 	clients := objects.Policies[releaseName+"-waggle-ingest-gateway"].Spec.Ingress[0].From
@@ -298,6 +305,9 @@ func TestKafkaFilesAreMounted(t *testing.T) {
 			"kafka-certificate: kafka-client/tls.crt", "kafka-key: kafka-client/tls.key",
 		},
 		"token.yaml": {"kafka-token-file: token for kafka.example"},
+		"token-endpoint.yaml": {
+			"kafka-token-client-secret-file: kafka-oidc/secret", "kafka-token-ca: login-authority/authority.pem",
+		},
 	} {
 		for component, deployed := range read(t, render(t, example(t, file)())).Deployments {
 			pod := deployed.Spec.Template.Spec

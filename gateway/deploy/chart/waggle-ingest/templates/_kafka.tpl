@@ -17,6 +17,19 @@
 {{- if or .tokenSecret.name .tokenAudience }}
 - --kafka-token-file=/run/secrets/kafka/token
 {{- end }}
+{{- with .tokenEndpoint }}
+{{- if .url }}
+- --kafka-token-url={{ .url }}
+- --kafka-token-client-id={{ .clientId }}
+- --kafka-token-client-secret-file=/run/secrets/kafka/client-secret
+{{- with .scope }}
+- {{ printf "--kafka-token-scope=%s" . | quote }}
+{{- end }}
+{{- if .caSecret.name }}
+- --kafka-token-ca=/run/secrets/kafka/token-ca.crt
+{{- end }}
+{{- end }}
+{{- end }}
 {{- if .caSecret.name }}
 - --kafka-ca=/run/secrets/kafka/ca.crt
 {{- end }}
@@ -30,7 +43,7 @@
 {{/* Says something if there are files. */}}
 {{- define "waggle-ingest.kafkaFiles" -}}
 {{- with .Values.kafka -}}
-{{- if and (eq $.Values.backend "kafka") (or .username .tokenSecret.name .tokenAudience .caSecret.name .certificateSecret.name) }}yes{{ end -}}
+{{- if and (eq $.Values.backend "kafka") (or .username .tokenSecret.name .tokenAudience .tokenEndpoint.url .caSecret.name .certificateSecret.name) }}yes{{ end -}}
 {{- end -}}
 {{- end }}
 
@@ -49,6 +62,14 @@
       {{- end }}
       {{- with .tokenAudience }}
       - serviceAccountToken: { audience: {{ . | quote }}, expirationSeconds: 3600, path: token }
+      {{- end }}
+      {{- with .tokenEndpoint }}
+      {{- if .url }}
+      - secret: { name: {{ .clientSecret.name }}, items: [{ key: {{ .clientSecret.key }}, path: client-secret }] }
+      {{- end }}
+      {{- if .caSecret.name }}
+      - secret: { name: {{ .caSecret.name }}, items: [{ key: {{ .caSecret.key }}, path: token-ca.crt }] }
+      {{- end }}
       {{- end }}
       {{- if .caSecret.name }}
       - secret: { name: {{ .caSecret.name }}, items: [{ key: {{ .caSecret.key }}, path: ca.crt }] }
@@ -89,12 +110,23 @@
 {{- if and .username (not .passwordSecret.name) -}}
   {{- $wrong = append $wrong "kafka.passwordSecret.name is empty; expected the name of a secret that holds the password of kafka.username" -}}
 {{- end -}}
-{{- $tokens := len (compact (list .tokenSecret.name .tokenAudience)) -}}
+{{- $tokens := len (compact (list .tokenSecret.name .tokenAudience .tokenEndpoint.url)) -}}
 {{- if and $isToken (ne $tokens 1) -}}
-  {{- $wrong = append $wrong "kafka.saslMechanism is OAUTHBEARER; expected one of kafka.tokenSecret.name and kafka.tokenAudience" -}}
+  {{- $wrong = append $wrong "kafka.saslMechanism is OAUTHBEARER; expected one of kafka.tokenSecret.name, kafka.tokenAudience and kafka.tokenEndpoint.url" -}}
 {{- end -}}
 {{- if and $tokens (not $isToken) -}}
-  {{- $wrong = append $wrong "kafka.tokenSecret.name or kafka.tokenAudience is set; expected kafka.saslMechanism OAUTHBEARER with it" -}}
+  {{- $wrong = append $wrong "kafka.tokenSecret.name, kafka.tokenAudience or kafka.tokenEndpoint.url is set; expected kafka.saslMechanism OAUTHBEARER with it" -}}
+{{- end -}}
+{{- with .tokenEndpoint -}}
+  {{- if and .url (not .clientId) -}}
+    {{- $wrong = append $wrong "kafka.tokenEndpoint.clientId is empty; expected the client's name at kafka.tokenEndpoint.url" -}}
+  {{- end -}}
+  {{- if and .url (not .clientSecret.name) -}}
+    {{- $wrong = append $wrong "kafka.tokenEndpoint.clientSecret.name is empty; expected the name of a secret that holds that of kafka.tokenEndpoint.clientId" -}}
+  {{- end -}}
+  {{- if and (not .url) (or .clientId .clientSecret.name .scope .caSecret.name) -}}
+    {{- $wrong = append $wrong "kafka.tokenEndpoint.url is empty; expected one, as other values of kafka.tokenEndpoint are set" -}}
+  {{- end -}}
 {{- end -}}
 {{- if and (or .caSecret.name .certificateSecret.name) (not (hasSuffix "ssl" .securityProtocol)) -}}
   {{- $wrong = append $wrong "kafka.caSecret.name or kafka.certificateSecret.name is set; expected kafka.securityProtocol ssl or sasl_ssl with it" -}}
