@@ -122,7 +122,7 @@ start_kafka() {
     # The broker's settings stand in the system's file, and only there.
     sed -n '/^      server.properties: |/,/^    process:/p' "$root/systems/ingest/system.yaml" \
         | sed -e '1d;$d' -e 's/^ *//' -e "s/\${port.broker}/$port/; s/\${port.controller}/$controller/; s|\${dir}|$work/kafka|" \
-            -e "s/\${replica}/0/; s/\${replication_factor}/1/" \
+            -e "s/\${replica}/0/; s/\${replication_factor}/1/; s/\${listen}/127.0.0.1/g; s/\${host}/127.0.0.1/g" \
             > "$work/kafka/server.properties"
     KAFKA_OPTS=${KAFKA_OPTS:- } KAFKA_HEAP_OPTS="-Xms512m -Xmx512m" start kafka "$root/systems/ingest/start-kafka" \
         "$folder/bin/kafka-storage.sh" "$folder/bin/kafka-server-start.sh" "$work/kafka/server.properties" \

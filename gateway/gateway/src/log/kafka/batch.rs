@@ -3,7 +3,7 @@
 //! A message's value is whole lines of line protocol, each with its time in nanoseconds. A line's partition is that of its
 //! series, so that all readings of a series stay in order.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use super::topic::Topic;
 use crate::log::ticket::Ticket;
@@ -55,6 +55,17 @@ pub(super) struct Batch {
     used: usize,
     /// By a topic's number: its index in `topics`, plus one; 0 is none.
     by_number: Vec<u32>,
+}
+
+/// Records that wait to be sent.
+#[derive(Debug, Default)]
+pub(super) struct Sender {
+    pub(super) gathering: Batch,
+    /// When the first of them arrived.
+    pub(super) since: Option<Instant>,
+    pub(super) is_closed: bool,
+    /// Nothing is sent while the producer is replaced.
+    pub(super) is_held: bool,
 }
 
 impl Lines {

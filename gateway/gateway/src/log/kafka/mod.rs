@@ -42,12 +42,11 @@ use crate::{
     settings::Settings,
 };
 use acknowledging::Acknowledging;
-use batch::Limits;
+use batch::{Limits, Sender};
 use flight::{Flight, Flights};
 use health::Health;
 use metrics::{Failure, KafkaMetrics, Now};
 use producer::CurrentProducer;
-use sending::Sender;
 use topic_admin::TopicAdmin;
 
 /// How long the thread for acknowledgements waits for one, before it checks whether to end.

@@ -9,10 +9,11 @@ use std::{
 use rdkafka::producer::BaseRecord;
 
 use super::{
-    Inner, KafkaSettings,
-    batch::{Batch, Message},
+    Inner,
+    batch::{Message, Sender},
     flight::Flight,
     metrics::Failure,
+    settings::Gathering,
     staging::Staging,
     topic_admin,
 };
@@ -23,42 +24,6 @@ use crate::{
 
 /// Interval of checks for late batches, and for small batches that have waited.
 const WATCH_EVERY: Duration = Duration::from_millis(5);
-/// A small batch waits at most so long for those in flight: one of them may be for a partition without a leader.
-const SMALL_WAITS: Duration = Duration::from_millis(5);
-
-/// Records that wait to be sent.
-#[derive(Debug, Default)]
-pub(super) struct Sender {
-    pub(super) gathering: Batch,
-    /// When the first of them arrived.
-    since: Option<Instant>,
-    pub(super) is_closed: bool,
-    /// Nothing is sent while the producer is replaced.
-    pub(super) is_held: bool,
-}
-
-/// What decides whether gathered records are sent, but for their time.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Gathering {
-    pub(super) records: usize,
-    pub(super) batches_in_flight: usize,
-}
-
-impl KafkaSettings {
-    /// Whether gathered records, the first of which has waited so long, are sent: a small batch waits for further records, and for
-    /// the batches in flight.
-    pub(super) fn is_due(&self, gathering: Gathering, waited: impl Fn() -> Duration) -> bool {
-        let is_large = gathering.records >= self.kafka_batch_min_records;
-        match gathering.batches_in_flight {
-            0 => is_large || self.kafka_linger.is_zero() || waited() >= self.kafka_linger,
-            batches if batches < self.kafka_batches_in_flight => {
-                is_large || waited() >= SMALL_WAITS.max(self.kafka_linger)
-            }
-            _ => false,
-        }
-    }
-}
-
 impl Inner {
     /// Accepts what a worker staged, and sends the gathered records if they are due.
     pub(crate) fn submit(

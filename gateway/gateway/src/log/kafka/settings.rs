@@ -94,6 +94,16 @@ const RECONNECT_MAX: Duration = Duration::from_millis(500);
 /// Timeout of a connection attempt, and of an answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// A small batch waits at most so long for those in flight: one of them may be for a partition without a leader.
+const SMALL_WAITS: Duration = Duration::from_millis(5);
+
+/// What decides whether gathered records are sent, but for their time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Gathering {
+    pub(super) records: usize,
+    pub(super) batches_in_flight: usize,
+}
+
 /// Why the value of a flag is invalid.
 #[derive(Debug, thiserror::Error)]
 enum ValueError {
@@ -145,6 +155,19 @@ impl KafkaSettings {
             return Ok(());
         }
         Err(SettingsError::LingerTooLong { linger, timeout })
+    }
+
+    /// Whether gathered records, the first of which has waited so long, are sent: a small batch waits for further records, and for
+    /// the batches in flight.
+    pub(super) fn is_due(&self, gathering: Gathering, waited: impl Fn() -> Duration) -> bool {
+        let is_large = gathering.records >= self.kafka_batch_min_records;
+        match gathering.batches_in_flight {
+            0 => is_large || self.kafka_linger.is_zero() || waited() >= self.kafka_linger,
+            batches if batches < self.kafka_batches_in_flight => {
+                is_large || waited() >= SMALL_WAITS.max(self.kafka_linger)
+            }
+            _ => false,
+        }
     }
 
     /// Settings of every client.

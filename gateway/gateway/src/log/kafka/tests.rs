@@ -12,7 +12,7 @@ use super::{
     KafkaSettings,
     batch::{Batch, Limits, Lines},
     flight::{Flight, Flights},
-    sending::Gathering,
+    settings::Gathering,
     staging::Staging,
     topic::{Task, Topic, TopicMetadata, Topics},
 };

@@ -27,7 +27,7 @@ impl Raw {
 
     /// One on which nothing is sent.
     pub(super) fn open(gateway: &Gateway) -> Self {
-        Self::over(TcpStream::connect(gateway.address).unwrap())
+        Self::from_socket(TcpStream::connect(gateway.address).unwrap())
     }
 
     /// With the payload of its settings.
@@ -38,10 +38,10 @@ impl Raw {
     /// From another address of this host, such as 127.0.0.2.
     pub(super) fn connect_from(local: Ipv4Addr, gateway: &Gateway) -> Self {
         let mut client = Client::connect_from(local, gateway.address);
-        Self::over(client.socket().try_clone().unwrap()).begin(&[])
+        Self::from_socket(client.socket().try_clone().unwrap()).begin(&[])
     }
 
-    fn over(socket: TcpStream) -> Self {
+    fn from_socket(socket: TcpStream) -> Self {
         let within = Some(Duration::from_secs(60));
         socket.set_read_timeout(within).unwrap();
         Self(socket)
