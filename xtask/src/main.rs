@@ -12,6 +12,7 @@ mod circles;
 mod deny;
 mod fuzz;
 mod links;
+mod llms;
 mod outputs;
 mod programs;
 mod rooms;
@@ -31,7 +32,8 @@ const USAGE: &str = "\
 cargo xtask check [--no-fuzz] [--fuzz-seconds N]   everything below, in this order; what CI runs
 cargo xtask fmt                                    formatting
 cargo xtask clippy                                 lints, warnings as errors
-cargo xtask docs                                   documentation, warnings as errors
+cargo xtask docs                                   documentation, warnings as errors, and llms.txt
+cargo xtask llms                                   llms.txt alone: the list of all pages with a summary of each
 cargo xtask tidy                                   the rules of STYLE.md that a program can check
 cargo xtask deny                                   licences, sources and known vulnerabilities of dependencies
 cargo xtask sbom                                   the bills of materials of the programs
@@ -93,6 +95,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         "fmt" => steps.run("fmt", || fmt(&root)),
         "clippy" => steps.run("clippy", || clippy(&root)),
         "docs" => steps.run("docs", || docs(&root)),
+        "llms" => steps.run("llms", || llms(&root)),
         "tidy" => steps.run("tidy", || tidy::tidy(&root)),
         "sbom" => steps.run("sbom", || sbom::check(&root)),
         "deny" => deny::deny(&root, &mut steps),
@@ -125,7 +128,14 @@ fn docs(root: &Root) -> Result<()> {
     root.cargo_with(
         &["doc", "--workspace", "--no-deps", "--locked", FEATURES],
         &[("RUSTDOCFLAGS", "--deny=warnings")],
-    )
+    )?;
+    llms(root)
+}
+
+fn llms(root: &Root) -> Result<()> {
+    let file = llms::write(root)?;
+    println!("{}", file.display());
+    Ok(())
 }
 
 /// The tests that compare the generated pages with the code write them.

@@ -58,6 +58,20 @@ pub(crate) fn tidy(root: &Root) -> Result<()> {
     bail!("{}", listed.join("\n"))
 }
 
+/// The pages of the documentation, by path.
+pub(crate) fn pages(root: &Root) -> Result<BTreeMap<String, String>> {
+    let mut pages = BTreeMap::new();
+    for file in files(root)? {
+        // One that was removed is still listed.
+        if links::is_page(&file)
+            && let Ok(text) = fs::read_to_string(root.path().join(&file))
+        {
+            pages.insert(file, text);
+        }
+    }
+    Ok(pages)
+}
+
 /// Every file that is or could be committed.
 fn files(root: &Root) -> Result<BTreeSet<String>> {
     let mut git = Command::new("git");

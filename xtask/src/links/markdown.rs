@@ -58,7 +58,7 @@ fn anchor(title: &str) -> String {
 }
 
 /// The lines outside of fenced code, with their numbers.
-fn prose(text: &str) -> Vec<(usize, &str)> {
+pub(crate) fn prose(text: &str) -> Vec<(usize, &str)> {
     let mut lines = Vec::new();
     let mut fence: Option<&str> = None;
     for (number, line) in (1..).zip(text.lines()) {

@@ -7,6 +7,8 @@ use crate::rules::Breach;
 
 mod markdown;
 
+pub(crate) use self::markdown::prose;
+
 /// The list of the book's pages.
 const SUMMARY: &str = "docs/SUMMARY.md";
 /// `scripts/docs` adds the records of these folders to the book by itself, behind their indexes.
@@ -86,8 +88,61 @@ impl Places<'_> {
     }
 }
 
+/// A page in a list of pages.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) title: String,
+    pub(crate) path: String,
+    /// What the list says of it.
+    pub(crate) about: Option<String>,
+}
+
+/// The pages of the book by chapters, in the order of the summary; records of decisions come last.
+pub(crate) fn chapters(pages: &BTreeMap<String, String>) -> Vec<(String, Vec<Entry>)> {
+    let summary = pages.get(SUMMARY).map_or("", String::as_str);
+    let mut chapters = vec![("Overview".to_owned(), Vec::new())];
+    for (_, line) in markdown::prose(summary) {
+        if let Some(title) = line.strip_prefix("# ").filter(|title| *title != "Summary") {
+            chapters.push((title.to_owned(), Vec::new()));
+        }
+        if let (Some(entry), Some((_, entries))) = (entry(SUMMARY, line), chapters.last_mut()) {
+            entries.push(entry);
+        }
+    }
+    let mut records = Vec::new();
+    for (folder, index) in RECORDS {
+        let text = pages.get(index).map_or("", String::as_str);
+        let listed = markdown::prose(text);
+        let listed = listed.iter().filter(|(_, line)| line.starts_with("- ["));
+        for record in listed.filter_map(|(_, line)| entry(index, line)) {
+            // An index may name records of the other one, too.
+            let is_known = records
+                .iter()
+                .any(|known: &Entry| known.path == record.path);
+            if record.path.starts_with(folder) && !is_known {
+                records.push(record);
+            }
+        }
+    }
+    chapters.push(("Optional".to_owned(), records));
+    chapters
+}
+
+/// The page that a line of a list leads to: `- [TITLE](PATH) ABOUT`.
+fn entry(page: &str, line: &str) -> Option<Entry> {
+    let (title, rest) = line.trim_start_matches([' ', '-', '[']).split_once("](")?;
+    let (target, about) = rest.split_once(')')?;
+    let (path, _) = destination(page, target)?;
+    let about = about.trim();
+    Some(Entry {
+        title: title.to_owned(),
+        path,
+        about: (!about.is_empty()).then(|| about.to_owned()),
+    })
+}
+
 /// The pages of the book: those of the summary, and the records of decisions that are in their index.
-fn book(pages: &BTreeMap<String, String>) -> BTreeSet<String> {
+pub(crate) fn book(pages: &BTreeMap<String, String>) -> BTreeSet<String> {
     let records = RECORDS.iter().flat_map(|(folder, index)| {
         destinations(pages, index).filter(move |path| path.starts_with(folder))
     });

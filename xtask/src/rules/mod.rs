@@ -221,7 +221,7 @@ fn names(file: &str, text: &str) -> Vec<Finding> {
 
 /// The rule that the name of a function or module breaks.
 fn broken_rule(kind: &str, name: &str, is_in_trait_impl: bool) -> Option<String> {
-    if kind == "fn" && name.starts_with("get_") {
+    if kind == "fn" && !is_in_trait_impl && name.starts_with("get_") {
         return Some(format!("function {name}: leave out get_"));
     }
     if kind == "fn" && !is_in_trait_impl && function_names::is_no_name(name) {
