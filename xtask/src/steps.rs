@@ -18,7 +18,7 @@ use anyhow::{Context, Result, bail};
 
 /// What is checked and tested: packages have it, a build without it has less.
 pub(crate) const FEATURES: &str =
-    "--features=waggle-cli/cluster,waggle-gateway/kafka-tls,waggle-sink/kafka-tls";
+    "--features=waggle-cli/cluster,waggle-cli/mcp,waggle-gateway/kafka-tls,waggle-sink/kafka-tls";
 
 /// Those of a package, for a command that is about it alone.
 pub(crate) fn package_features(package: &str) -> Option<String> {

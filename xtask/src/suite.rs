@@ -442,7 +442,7 @@ mod tests {
                 "\nfailures:\n    {name}\n\ntest result: FAILED. 0 passed; 1 failed; 0 ignored\n"
             )
         };
-        let cli = "-p waggle-cli --features=waggle-cli/cluster";
+        let cli = "-p waggle-cli --features=waggle-cli/cluster,waggle-cli/mcp";
         let all = format!("cargo build {cli} --examples && cargo test {cli} --test it");
         let command = format!("{all} -- --exact load::ends");
         check(&program, &failed("load::ends"), &[&command]);

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use crate::{
     arguments::{Arguments, Command, FOREIGN_FLAGS},
     commands::{
-        agent, cluster, compare, documents, history, import, init, load, null_server, plan,
+        agent, cluster, compare, documents, history, import, init, load, mcp, null_server, plan,
         replica, report, run, schema, system,
     },
     process::exit::{self, Exit},
@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         Command::Import(arguments) => import::run(&arguments),
         Command::System(arguments) => system::run(&arguments),
         Command::Agent(arguments) => agent::run(&arguments),
+        Command::Mcp(arguments) => mcp::run(&arguments),
         Command::Cluster(arguments) => cluster::run(&arguments),
         Command::Completions(arguments) => documents::completions(&arguments),
         Command::Man(arguments) => documents::man(&arguments),

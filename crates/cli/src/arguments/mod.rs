@@ -100,6 +100,11 @@ pub(crate) enum Command {
     /// the same build as the runner's.
     #[command(after_long_help = exit_codes_help(&exit::OF_AGENT))]
     Agent(Agent),
+    /// Serve plans, runs, reports and comparisons to assistants, as tools of the Model Context Protocol over stdin and stdout
+    ///
+    /// A study and its system are code: who can write into FOLDER starts programs with your rights. Loads are limited to loopback
+    /// addresses, paths to FOLDER, runs to one at a time and to --max-duration.
+    Mcp(Mcp),
     /// Print what the administrator of a Kubernetes cluster has to allow, as manifests; make the image of waggle
     #[command(subcommand)]
     Cluster(Cluster),
@@ -187,6 +192,9 @@ pub(crate) struct TrustFlags {
     /// such folders too, separated by colons
     #[arg(long = "trust", value_name = "FOLDER")]
     pub(crate) folders: Vec<PathBuf>,
+    /// Without links; the files that a study names have to be in it.
+    #[arg(skip)]
+    pub(crate) within: Option<PathBuf>,
 }
 
 impl Choice {
@@ -402,6 +410,26 @@ pub(crate) struct StartedSystem {
     /// The system that runs
     #[arg(value_name = "NAME")]
     pub(crate) system: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Mcp {
+    /// The folder in which all studies, systems, files and runs have to be; paths of tools are relative to it
+    #[arg(value_name = "FOLDER", default_value = ".")]
+    pub(crate) folder: PathBuf,
+    /// Folder of the run folders, in FOLDER
+    #[arg(long, value_name = "FOLDER", default_value = "runs")]
+    pub(crate) runs: PathBuf,
+    /// Stop a run after this time, as Ctrl-C does: finished trials are kept. A tool can ask for less, not for more; a bare number is
+    /// seconds
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse::duration)]
+    pub(crate) max_duration: Duration,
+    /// Allow loads on servers of this host, as the study names it; may be repeated [default: this machine alone, by its loopback
+    /// addresses]
+    #[arg(long, value_name = "HOST")]
+    pub(crate) allow_target: Vec<String>,
+    #[command(flatten)]
+    pub(crate) trust: TrustFlags,
 }
 
 /// Arguments of a process that waggle starts for itself.

@@ -12,7 +12,8 @@ const FLAGS: &str = "# Flags of `waggle`
 Every command with its arguments and flags, as `--help` prints them; written from the code by `cargo xtask reference`.
 [Exit codes](exit-codes.md) have a page of their own. What the flags are for: [`waggle load`](load.md),
 [`waggle compare`](compare.md), [`waggle history`](history.md), [`waggle init`](init.md), [`waggle import`](import.md),
-[`waggle system`](systems.md#waggle-system), [`waggle cluster`](cluster-rights.md). Every command has `-h` and `--help`;
+[`waggle system`](systems.md#waggle-system), [`waggle cluster`](cluster-rights.md), [`waggle mcp`](../how-to/assistants.md).
+Every command has `-h` and `--help`;
 `waggle --version` prints the version.
 ";
 

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use waggle_analysis::{
     Model,
     compare::{CompareModel, CompareSettings, NamedRuns, Outcomes, compare},
@@ -41,13 +41,21 @@ pub(crate) fn run(arguments: &Compare) -> Result<Exit> {
     )
 }
 
-/// Compares two runs, or two folders of runs; `run`: the run that was made for it.
+/// Compares two runs, or two folders of runs, and shows that; `run`: the run that was made for it.
 pub(crate) fn compare_folders(
-    [first, second]: [&Path; 2],
+    sides: [&Path; 2],
     settings: &CompareSettings,
     files: &OutputFiles,
     run: Option<&Model>,
 ) -> Result<Exit> {
+    show(&comparison(sides, settings)?, files, run)
+}
+
+/// Compares two runs, or two folders of runs.
+pub(crate) fn comparison(
+    [first, second]: [&Path; 2],
+    settings: &CompareSettings,
+) -> Result<CompareModel> {
     let [first_name, second_name] = names(first, second);
     refuse_same_runs(&run_folders(first)?, &run_folders(second)?)?;
     let sides = [read_side(first)?, read_side(second)?];
@@ -60,10 +68,7 @@ pub(crate) fn compare_folders(
         runs: &sides[1],
     };
     let comparison = compare(first, second, settings);
-    match comparison {
-        Ok(comparison) => show(&comparison, files, run),
-        Err(why) => bail!("{}", error(&why)),
-    }
+    comparison.map_err(|why| anyhow!("{}", error(&why)))
 }
 
 /// A run does not differ from itself.

@@ -10,6 +10,7 @@ mod image;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod load;
+pub(crate) mod mcp;
 pub(crate) mod null_server;
 pub(crate) mod plan;
 pub(crate) mod replica;

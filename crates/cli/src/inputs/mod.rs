@@ -4,6 +4,8 @@ pub(crate) mod against;
 pub(crate) mod artifacts;
 mod filter;
 pub(crate) mod left_out;
+#[cfg(any(feature = "cluster", feature = "mcp"))]
+pub(crate) mod named_files;
 pub(crate) mod runs;
 pub(crate) mod study;
 pub(crate) mod systems;

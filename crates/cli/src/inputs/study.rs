@@ -12,8 +12,8 @@ use waggle_convert::{
 };
 use waggle_runner::{ChangedSystem, RecordsError};
 use waggle_study::{
-    BODY_MAX_BYTES, Body, EnvironmentError, ExternalComponent, Files, Named, Place, Source, Study,
-    System, Values, What,
+    BODY_MAX_BYTES, Body, EnvironmentError, ExternalComponent, Files, Named, Place, Problem,
+    Source, Study, System, Values, What,
 };
 
 use crate::{
@@ -195,7 +195,7 @@ pub(crate) fn load_to_show(choice: &Choice) -> Result<Loaded> {
     let mut foreign: Vec<(PathBuf, Objection)> = Vec::new();
     foreign.extend(foreign_study.map(|why| (choice.study.clone(), why)));
     foreign.extend(system_file.objection.map(|why| (system_file.path, why)));
-    let files = waggle_runner::files_beside(&choice.study);
+    let files = files_of_choice(choice);
     let read = |system: &System| read_cells(choice, &study_source, system, &files);
     let mut study = read(&system)?;
     if let Some(seed) = choice.seed {
@@ -240,8 +240,33 @@ pub(crate) fn load_to_show(choice: &Choice) -> Result<Loaded> {
     })
 }
 
+/// The files beside the study, within the folder to which they are limited.
+pub(crate) fn files_of_choice(choice: &Choice) -> impl Fn(&str) -> Result<Source, Problem> {
+    let read = waggle_runner::files_beside(&choice.study);
+    let beside = folder_of(&choice.study);
+    let within = choice.trust.within.clone();
+    move |name| {
+        check_within(&beside, name, within.as_deref())?;
+        read(name)
+    }
+}
+
+/// What is not there is no mistake yet: it cannot be read either.
+fn check_within(beside: &Path, name: &str, within: Option<&Path>) -> Result<(), Problem> {
+    let (Some(within), Ok(file)) = (within, fs::canonicalize(beside.join(name))) else {
+        return Ok(());
+    };
+    match file.starts_with(within) {
+        true => Ok(()),
+        false => Err(Problem(format!(
+            "{name} is outside of {}",
+            within.display()
+        ))),
+    }
+}
+
 /// Reads the study again with the cells of `choice`, and with these files.
-#[cfg(feature = "cluster")]
+#[cfg(any(feature = "cluster", feature = "mcp"))]
 pub(crate) fn read_study(choice: &Choice, loaded: &Loaded, files: Files<'_>) -> Result<Study> {
     read_cells(choice, &loaded.study_source, &loaded.system, files)
 }

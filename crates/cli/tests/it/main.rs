@@ -5,10 +5,9 @@
 mod agents;
 mod closed_pipes;
 mod commands;
-mod compare;
+mod comparisons;
 mod documentation;
 mod exit_codes;
-mod history;
 mod import;
 mod init;
 mod installed;

@@ -32,6 +32,25 @@ use crate::{
 };
 
 pub(crate) fn run(arguments: &Plan) -> Result<Exit> {
+    output::print_text(&plan_study(arguments)?.text)?;
+    Ok(Exit::Fine)
+}
+
+/// A plan with what it is of.
+#[cfg_attr(
+    not(feature = "mcp"),
+    expect(dead_code, reason = "the command prints the text alone")
+)]
+pub(crate) struct Planned {
+    pub(crate) loaded: Loaded,
+    pub(crate) plan: waggle_study::Plan,
+    /// As the command prints it.
+    pub(crate) text: String,
+}
+
+/// # Errors
+/// The study, its system or a file that it names has a mistake.
+pub(crate) fn plan_study(arguments: &Plan) -> Result<Planned> {
     let mut loaded = study::load_to_show(&arguments.choice)?;
     let left_out = left_out::find(&loaded)?;
     let mut lines = left_out::lines(&loaded, &left_out);
@@ -67,8 +86,7 @@ pub(crate) fn run(arguments: &Plan) -> Result<Exit> {
     if !commands.is_empty() {
         let _ = writeln!(text, "\n{}", commands.join("\n"));
     }
-    output::print_text(&text)?;
-    Ok(Exit::Fine)
+    Ok(Planned { loaded, plan, text })
 }
 
 /// The first value that still has to be set: a secret that was not written, or a value from outside that is not here. The plan may be read where secrets are not.
@@ -225,7 +243,7 @@ fn trials(study: &Study, plan: &waggle_study::Plan) -> String {
 }
 
 /// Without the sentinel's.
-fn own_cells(study: &Study) -> usize {
+pub(crate) fn own_cells(study: &Study) -> usize {
     study.cells.iter().filter(|cell| !cell.is_sentinel).count()
 }
 

@@ -1,6 +1,6 @@
 //! `waggle run`: runs a study and writes its report. The live view (`live_view`, with `board_updater` and `load_title`) or plain
 //! `lines` show its steps (`progress`); both use `state`. `drive` runs it, and offers its steps to other processes as a `stream`, which
-//! `attach` shows. A run that is driven from a cluster is a `submission`, and its process there a `pod`.
+//! `attach` shows and of which `snapshot` reads the state. A run that is driven from a cluster is a `submission`, and its process there a `pod`.
 
 mod attach;
 mod board_updater;
@@ -13,6 +13,8 @@ mod progress;
 mod remains;
 mod repeated;
 mod resume_command;
+#[cfg(feature = "mcp")]
+pub(crate) mod snapshot;
 mod state;
 mod stream;
 #[cfg(feature = "cluster")]

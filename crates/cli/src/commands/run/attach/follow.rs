@@ -329,7 +329,7 @@ fn read_lines(from: impl Read, lines: &SyncSender<Input>) {
     }
 }
 
-fn check_version(hello: &Hello) -> Result<()> {
+pub(in crate::commands::run) fn check_version(hello: &Hello) -> Result<()> {
     let ours = Hello::new("", "");
     if (hello.format, &hello.waggle) == (FORMAT, &ours.waggle) {
         return Ok(());

@@ -1,4 +1,7 @@
-//! Commands that start nothing: `plan`, `schema`, and invalid arguments.
+//! Commands that start nothing: `plan`, `schema`, and invalid arguments; and the tools of `waggle mcp`.
+
+#[cfg(feature = "mcp")]
+mod mcp;
 
 use std::{fs, path::Path};
 
