@@ -1,4 +1,5 @@
-//! Versions and runs against each other: by `waggle compare` and `waggle run --against`, over many runs.
+//! Versions and runs against each other: by `waggle compare` and `waggle run --against`, in a pull request, over many runs.
 
+mod action;
 mod compare;
 mod history;
