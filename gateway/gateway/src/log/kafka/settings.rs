@@ -52,9 +52,10 @@ pub struct KafkaSettings {
     /// Maximum number of unacknowledged batches of a topic; until one is acknowledged, the next batch collects records
     #[arg(long, default_value_t = 3, value_parser = size(1..=1000), requires = "kafka_brokers")]
     pub kafka_batches_in_flight: usize,
-    /// Time for which the records of a batch gather, unless it has --kafka-batch-min-records before. 0 sends the first record
-    /// at once: half the response time with few clients, for more work of the gateway and about twice that of the broker
-    #[arg(long, default_value = "1ms", value_parser = linger, requires = "kafka_brokers")]
+    /// Time for which the records of a batch gather if no other is in flight, unless it has --kafka-batch-min-records before. 0
+    /// sends the first record at once; a longer time makes fewer and larger batches of records that come steadily, and answers
+    /// later
+    #[arg(long, default_value = "0s", value_parser = linger, requires = "kafka_brokers")]
     pub kafka_linger: Duration,
     /// Minimum number of records of a batch that is sent while others are in flight, or before the end of --kafka-linger. A
     /// smaller batch waits for their acknowledgement, at most 5 ms or --kafka-linger
