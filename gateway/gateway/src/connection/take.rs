@@ -90,24 +90,11 @@ pub(super) fn take(
         return Taken::Records(refusal(head, problem));
     }
     let caller = &*caller;
-    if latest::is_plain_form(request) && !worker.draining.get() {
-        if matches!(out, Out::Behind) {
-            return Taken::Behind;
-        }
-        if let Some(form) = latest::find(worker, &caller.caller, head) {
-            let Out::Next(out) = out else {
-                worker
-                    .metrics
-                    .count_answer(HttpVersion::Two, Call::Latest, 200);
-                return Taken::Reading(form);
-            };
-            worker
-                .metrics
-                .count_answer(HttpVersion::One, Call::Latest, 200);
-            let scratch = worker.scratch.borrow();
-            worker.canned.borrow().reading(out, form, &scratch.body);
-            return Taken::Answered;
-        }
+    if latest::is_plain_form(request)
+        && !worker.draining.get()
+        && let Some(taken) = take_reading(worker, &caller.caller, head, out)
+    {
+        return taken;
     }
     let target = match head.method {
         "PUT" | "POST" => ingest::records_target(head.target),
@@ -153,6 +140,28 @@ pub(super) fn take(
         &worker.shared,
         &caller.caller,
     )))
+}
+
+/// Answers with the latest reading of a series, from memory; `None` if the router has to.
+fn take_reading(
+    worker: &Worker,
+    caller: &Caller,
+    head: &Head<'_, '_>,
+    out: Out<'_>,
+) -> Option<Taken> {
+    if matches!(out, Out::Behind) {
+        return Some(Taken::Behind);
+    }
+    let form = latest::find(worker, caller, head)?;
+    let metrics = &worker.metrics;
+    let Out::Next(out) = out else {
+        metrics.count_answer(HttpVersion::Two, Call::Latest, 200);
+        return Some(Taken::Reading(form));
+    };
+    metrics.count_answer(HttpVersion::One, Call::Latest, 200);
+    let scratch = worker.scratch.borrow();
+    worker.canned.borrow().reading(out, form, &scratch.body);
+    Some(Taken::Answered)
 }
 
 /// Judges a request whose head has arrived before its body, so that nothing of the body is kept if its sender may not send it.
