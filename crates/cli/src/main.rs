@@ -18,7 +18,7 @@ use crate::{
     arguments::{Arguments, Command, FOREIGN_FLAGS},
     commands::{
         agent, cluster, compare, documents, history, import, init, load, mcp, null_server, plan,
-        replica, report, run, schema, system,
+        replica, report, run, schema, serve, system,
     },
     process::exit::{self, Exit},
 };
@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => report::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::History(arguments) => history::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),

@@ -15,17 +15,23 @@ mod run;
 mod words;
 
 pub use compare::{
-    compare_html, compare_json, compare_junit, compare_markdown, compare_schema, compare_terminal,
+    compare_html, compare_html_beside, compare_json, compare_junit, compare_markdown,
+    compare_schema, compare_terminal,
 };
 pub use history::{
-    history_html, history_json, history_junit, history_markdown, history_schema, history_terminal,
+    history_html, history_html_beside, history_json, history_junit, history_markdown,
+    history_schema, history_terminal,
+};
+pub use layout::{
+    html::{STYLE, hash_source},
+    site::Site,
 };
 pub use metric_columns::csv;
 pub use parts::factors::effects::csv::effects as effects_csv;
 pub use run::{
     checks::{junit, summary},
     json::{report_json, report_schema},
-    pages::{html, markdown, terminal},
+    pages::{html, html_beside, markdown, terminal},
     write::{ReportError, Written, write_all},
 };
 

@@ -4,7 +4,7 @@
 //! again. Nothing here judges a number.
 //!
 //! ```text
-//! run.json  study.yaml  system.yaml  .lock
+//! run.json  study.yaml  system.yaml  .lock  notes/ (of people, beside the results)
 //! trials/0001-c03-r1/    trial.json (written last)  intervals.ndjson  resources.ndjson  backlog.ndjson
 //!                        response_time.hlog  service_time.hlog  failed_time.hlog  lag.hlog  delivery_delay.hlog  logs/
 //!                        connect_time.hlog  handshake_time.hlog (if the engine notes them)
@@ -32,7 +32,8 @@ pub use calibration::{CalibratedShape, CalibrationFile};
 pub use error::{ReadError, WriteError};
 pub use failure::{FailureKind, UnknownFailure};
 pub use files::{
-    folder::{RunFolder, RunLock, is_run, unfinished_trials},
+    folder::{RunFolder, RunLock, is_being_written, is_run, unfinished_trials},
+    notes::{NOTE_MAX_LETTERS, NOTES_MAX, Note, read_notes, write_note},
     parallel::parallel_map,
     parse::{
         TextError, read_backlog, read_intervals, read_metrics, read_resources, read_run_info,

@@ -35,7 +35,7 @@ const EMPTY_WORDS: [&str; 7] = [
 const MACHINE_FOLDERS: [&str; 4] = ["home", "root", "work", "Users"];
 
 /// Every crate, with the crates of this project that it may use.
-const ARROWS: [(&str, &[&str]); 28] = [
+const ARROWS: [(&str, &[&str]); 29] = [
     ("waggle-agents", &["load", "spec", "testkit"]),
     (
         "waggle-analysis",
@@ -45,7 +45,8 @@ const ARROWS: [(&str, &[&str]); 28] = [
         "waggle-cli",
         &[
             "agents", "spec", "study", "load", "stats", "results", "runner", "system", "analysis",
-            "report", "service", "cluster", "convert", "flags", "image", "testkit", "units",
+            "report", "serve", "service", "cluster", "convert", "flags", "image", "testkit",
+            "units",
         ],
     ),
     ("waggle-cluster", &["testkit"]),
@@ -82,6 +83,7 @@ const ARROWS: [(&str, &[&str]); 28] = [
             "analysis", "testkit", "units",
         ],
     ),
+    ("waggle-serve", &["report", "results"]),
     ("waggle-service", &[]),
     (
         "waggle-sink",

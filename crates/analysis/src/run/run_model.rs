@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use waggle_metrics::NamedMetric;
-use waggle_results::{CellInfo, Run, RunInfo, Trial, parallel_map};
+use waggle_results::{CellInfo, Note, Run, RunInfo, Trial, parallel_map};
 use waggle_stats::Verdict;
 
 use crate::{
@@ -50,6 +50,8 @@ pub struct Model {
     pub system_text: String,
     /// Whether a waggle wrote to it when it was read: trials may follow.
     pub is_being_written: bool,
+    /// What people have noted on the run, the oldest first.
+    pub notes: Vec<Note>,
     /// What goodput counts.
     pub counted: Counted,
     /// Whether what the study asks was noted before the first trial.
@@ -143,6 +145,7 @@ impl Model {
 pub fn model(run: &Run) -> Model {
     Model {
         is_being_written: run.is_being_written,
+        notes: run.notes.clone(),
         ..model_of_all(run)
     }
 }
@@ -216,6 +219,7 @@ pub(crate) fn of_trials(
         study_text: study_text.to_owned(),
         system_text: system_text.to_owned(),
         is_being_written: false,
+        notes: Vec::new(),
         counted,
         asked_before: AskedBefore::new(info, study_text),
         best_and_worst: best_and_worst::best_and_worst(info, &factors, &cells, &trials),

@@ -8,7 +8,7 @@ use waggle_analysis::compare::CompareSettings;
 use crate::{arguments::parse, output::result_files::OutputFiles};
 
 /// Ratios that differ by less are the same.
-const DEFAULT_MARGIN: f64 = 0.05;
+pub(crate) const DEFAULT_MARGIN: f64 = 0.05;
 
 /// The comparison at the end of a run with two versions.
 #[derive(Debug, Args)]

@@ -11,15 +11,16 @@ pub(crate) mod form;
 mod image;
 mod import;
 mod in_cluster;
+mod in_pods;
 pub(crate) mod load;
 pub(crate) mod other_names;
 pub(crate) mod parse;
 #[cfg(test)]
 mod reference;
-mod replica;
-mod runner;
 mod schema;
+mod serve;
 pub(crate) mod target;
+mod trust;
 
 use std::{net::SocketAddr, num::NonZero, path::PathBuf, time::Duration};
 
@@ -31,14 +32,15 @@ pub(crate) use self::image::{ImageProgram, ImageTo};
 pub(crate) use self::{
     agent::Agent,
     cluster::Cluster,
-    compare::{Compare, RunComparison},
+    compare::{Compare, DEFAULT_MARGIN, RunComparison},
     image::{ProgramImage, SystemImage},
     import::{Import, ImportLoadModel, ImportTool},
     in_cluster::InCluster,
+    in_pods::{Replica, ReplicaAction, Runner, RunnerAction},
     other_names::FOREIGN_FLAGS,
-    replica::{Replica, ReplicaAction},
-    runner::{Runner, RunnerAction},
     schema::{Schema, SchemaOf},
+    serve::Serve,
+    trust::TrustFlags,
 };
 use self::{attached::Attached, form::Form, load::Load};
 use crate::{output::result_files::OutputFiles, process::exit};
@@ -80,6 +82,9 @@ pub(crate) enum Command {
     /// Show the metrics of a study over many runs: levels, and the runs from which on the level differs
     #[command(after_long_help = exit_codes_help(&exit::OF_HISTORY))]
     History(History),
+    /// Serve a folder of runs as pages for a browser: their list, reports, comparisons, histories and notes, runs that go on, and, where
+    /// that is allowed, runs that are started
+    Serve(Serve),
     /// Print the JSON Schema of a study, system or scenario file (for editors), or of the JSON result of a load, search, report,
     /// comparison or history
     Schema(Schema),
@@ -185,18 +190,6 @@ pub(crate) struct Choice {
     pub(crate) seed: Option<u64>,
 }
 
-/// Exceptions from the rule that files which start programs are those of the caller or of root.
-#[derive(Debug, Clone, Default, Args)]
-pub(crate) struct TrustFlags {
-    /// Use studies and systems of this folder although others own it or may write to it; may be repeated. The variable WAGGLE_TRUST has
-    /// such folders too, separated by colons
-    #[arg(long = "trust", value_name = "FOLDER")]
-    pub(crate) folders: Vec<PathBuf>,
-    /// Without links; the files that a study names have to be in it.
-    #[arg(skip)]
-    pub(crate) within: Option<PathBuf>,
-}
-
 impl Choice {
     pub(crate) fn form(&self) -> Form {
         match (self.quick, self.pilot) {
@@ -299,6 +292,9 @@ pub(crate) struct Report {
     #[arg(long)]
     pub(crate) strict: bool,
 }
+
+/// The default of `--min-change`.
+pub(crate) const DEFAULT_MIN_CHANGE: f64 = 0.02;
 
 #[derive(Debug, Args)]
 pub(crate) struct History {

@@ -17,4 +17,5 @@ pub(crate) mod replica;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;
+pub(crate) mod serve;
 pub(crate) mod system;

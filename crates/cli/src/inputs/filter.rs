@@ -126,7 +126,8 @@ fn shorten(study: &mut Study) {
     }
 }
 
-fn levels_of(study: &Study, factor: &str) -> Vec<String> {
+/// The levels that the cells have of a factor.
+pub(crate) fn levels_of(study: &Study, factor: &str) -> Vec<String> {
     let mut levels: Vec<String> = Vec::new();
     for (name, level) in study.cells.iter().flat_map(Cell::all_levels) {
         let level = level.to_string();

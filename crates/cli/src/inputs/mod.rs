@@ -2,7 +2,7 @@
 
 pub(crate) mod against;
 pub(crate) mod artifacts;
-mod filter;
+pub(crate) mod filter;
 pub(crate) mod left_out;
 #[cfg(any(feature = "cluster", feature = "mcp"))]
 pub(crate) mod named_files;

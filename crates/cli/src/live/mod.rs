@@ -10,6 +10,7 @@ mod history;
 mod judge_pace;
 mod screen;
 mod spectrum;
+mod state;
 #[cfg(test)]
 mod tests;
 mod view_model;

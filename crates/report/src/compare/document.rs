@@ -7,6 +7,7 @@ use super::{tables, words};
 use crate::{
     layout::{
         document::{Block, Document, Figure, Opening, Section, Term},
+        site::Site,
         table::Field,
     },
     words::format,
@@ -15,7 +16,7 @@ use crate::{
 /// Lines around a change of a text.
 const CONTEXT_LINES: usize = 2;
 
-pub(super) fn document(model: &CompareModel, version: &str) -> Document {
+pub(super) fn document(model: &CompareModel, version: &str, site: Site) -> Document {
     let sections = [
         Some(asked_section(model)),
         others(model),
@@ -26,6 +27,7 @@ pub(super) fn document(model: &CompareModel, version: &str) -> Document {
         opening: opening(model),
         sections: sections.into_iter().flatten().collect(),
         version: version.to_owned(),
+        site,
     }
 }
 

@@ -14,7 +14,9 @@ use crate::{
     layout::{
         html,
         junit::{self, TestCase, TestResult, TestSuite},
-        markdown, terminal,
+        markdown,
+        site::Site,
+        terminal,
     },
     run::checks,
     words::format,
@@ -23,13 +25,19 @@ use crate::{
 /// The comparison as one HTML file; `version`: of waggle.
 #[must_use]
 pub fn compare_html(model: &CompareModel, version: &str) -> String {
-    html::plain_page(&document::document(model, version))
+    compare_html_beside(model, version, Site::default())
+}
+
+/// The same page, served beside others.
+#[must_use]
+pub fn compare_html_beside(model: &CompareModel, version: &str, site: Site) -> String {
+    html::plain_page(&document::document(model, version, site))
 }
 
 /// The comparison as Markdown, for a pull request.
 #[must_use]
 pub fn compare_markdown(model: &CompareModel, version: &str) -> String {
-    markdown::text(&document::document(model, version))
+    markdown::text(&document::document(model, version, Site::default()))
 }
 
 /// The comparison for other programs; [`compare_schema`] describes it.

@@ -1,7 +1,7 @@
 //! The charts of a history: one for each metric in each cell, with all hosts.
 
 use waggle_analysis::history::{
-    HistoryChange, HistoryModel, HistoryPoint, HistorySeries, MetricHistory,
+    HistoryChange, HistoryModel, HistoryPoint, HistoryRunFacts, HistorySeries, MetricHistory,
 };
 
 use super::words;
@@ -142,15 +142,21 @@ fn change_title(
     )
 }
 
-/// Runs at which something else changed.
+/// Runs at which something else changed, or that have a note.
 fn marks(model: &HistoryModel) -> Vec<Mark> {
     let runs = model.runs.iter().enumerate();
-    let changed = runs.filter(|(_, run)| !run.changes.is_empty());
-    let marks = changed.map(|(index, run)| Mark {
+    let marked = runs.filter(|(_, run)| !run.changes.is_empty() || !run.notes.is_empty());
+    marked.map(|(index, run)| mark(index, run)).collect()
+}
+
+fn mark(index: usize, run: &HistoryRunFacts) -> Mark {
+    let texts = [words::conditions(&run.changes), words::notes(run)];
+    let texts = texts.into_iter().filter(|text| !text.is_empty());
+    let texts: Vec<String> = texts.collect();
+    Mark {
         at: index,
-        title: format!("{}: {}", run.name, words::conditions(&run.changes)),
-    });
-    marks.collect()
+        title: format!("{}: {}", run.name, texts.join("; ")),
+    }
 }
 
 /// Runs that are not on the host of the newest run.

@@ -1,6 +1,9 @@
 //! A history as a document: the answer, each metric with its charts, the changes, the runs, and how it was made.
 
-use waggle_analysis::history::{HistoryModel, HistoryRunFacts, MetricHistory};
+use waggle_analysis::{
+    compare::ConditionChange,
+    history::{HistoryModel, HistoryRunFacts, MetricHistory},
+};
 
 use super::{charts, tables, words};
 use crate::{
@@ -8,25 +11,29 @@ use crate::{
         self,
         document::{difference, is_text},
     },
-    layout::document::{Block, Document, Figure, Opening, Section},
+    layout::{
+        document::{Block, Document, Figure, Opening, Section},
+        site::Site,
+    },
     words::format,
 };
 
 /// Changes of a file whose lines are shown.
 const MAX_DIFFERENCES: usize = 10;
 
-pub(super) fn document(model: &HistoryModel, version: &str) -> Document {
+pub(super) fn document(model: &HistoryModel, version: &str, site: Site) -> Document {
     let sections = [
-        changes(model),
+        changes(model, &site),
         over_runs(model),
         Some(metrics(model)),
-        Some(runs(model)),
+        Some(runs(model, &site)),
         Some(method(model)),
     ];
     Document {
         opening: opening(model),
         sections: sections.into_iter().flatten().collect(),
         version: version.to_owned(),
+        site,
     }
 }
 
@@ -106,9 +113,9 @@ fn of_metric(model: &HistoryModel, metric: &MetricHistory) -> Vec<Block> {
     [table].into_iter().chain(charts).collect()
 }
 
-fn changes(model: &HistoryModel) -> Option<Section> {
+fn changes(model: &HistoryModel, site: &Site) -> Option<Section> {
     Some(Section {
-        blocks: vec![Block::Table(tables::changes(model)?)],
+        blocks: vec![Block::Table(tables::changes(model, site)?)],
         ..Section::new("changes", "Changes")
     })
 }
@@ -124,14 +131,14 @@ fn over_runs(model: &HistoryModel) -> Option<Section> {
     })
 }
 
-fn runs(model: &HistoryModel) -> Section {
-    let mut blocks = vec![Block::Table(tables::runs(model))];
-    let newest = model.runs.iter().rev();
-    let changes = newest.flat_map(|run| run.changes.iter().map(move |change| (run, change)));
-    let texts = changes.filter(|(_, change)| is_text(change));
-    for (run, change) in texts.take(MAX_DIFFERENCES) {
+fn runs(model: &HistoryModel, site: &Site) -> Section {
+    let mut blocks = vec![Block::Table(tables::runs(model, site))];
+    for (index, (run, change)) in shown_texts(model).enumerate() {
         let (name, _) = compare::words::change(change);
-        blocks.push(Block::Heading(format!("The {name} since {}", run.name)));
+        blocks.push(Block::Anchor {
+            id: anchor(index),
+            heading: format!("The {name} since {}", run.name),
+        });
         blocks.push(Block::File {
             label: "Difference of lines",
             text: difference(&change.first, &change.second),
@@ -141,6 +148,25 @@ fn runs(model: &HistoryModel) -> Section {
         blocks,
         ..Section::new("runs", "Runs")
     }
+}
+
+/// The newest changes of files, whose lines are shown.
+fn shown_texts(model: &HistoryModel) -> impl Iterator<Item = (&HistoryRunFacts, &ConditionChange)> {
+    let newest = model.runs.iter().rev();
+    let changes = newest.flat_map(|run| run.changes.iter().map(move |change| (run, change)));
+    changes
+        .filter(|(_, change)| is_text(change))
+        .take(MAX_DIFFERENCES)
+}
+
+fn anchor(index: usize) -> String {
+    format!("difference-{}", index + 1)
+}
+
+/// The anchor of the first file that changed at a run; `None`: its lines are not shown.
+pub(super) fn text_anchor(model: &HistoryModel, run: &str) -> Option<String> {
+    let mut shown = shown_texts(model);
+    shown.position(|(facts, _)| facts.name == run).map(anchor)
 }
 
 fn method(model: &HistoryModel) -> Section {

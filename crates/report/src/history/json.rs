@@ -14,6 +14,7 @@ use super::words;
 use crate::{
     compare::json::Difference,
     layout::json_values::{Level, Value, levels},
+    parts::opening::notes::Note,
     words::labels,
 };
 
@@ -51,6 +52,10 @@ struct Run<'a> {
     planned: usize,
     /// What differs from the run before on the same host.
     changed: Vec<Difference>,
+    /// What people have noted on it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    notes: Vec<Note<'a>>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -135,6 +140,10 @@ struct Change<'a> {
     remark: Option<&'static str>,
     /// Whether a later level is as good as the one before.
     recovered: bool,
+    /// Whether a note accepts the new level; absent: none does.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(default)]
+    accepted: bool,
     /// What else changed at the same time.
     conditions: Vec<Difference>,
 }
@@ -171,6 +180,7 @@ impl<'a> Run<'a> {
             trials: run.trials,
             planned: run.planned,
             changed: differences(&run.changes),
+            notes: run.notes.iter().map(Note::new).collect(),
         }
     }
 }
@@ -252,6 +262,7 @@ impl<'a> Change<'a> {
             judgement: words::judgement_label(change.judgement),
             remark: words::change_remark(change),
             recovered: change.is_recovered,
+            accepted: change.is_accepted,
             conditions: differences(&change.conditions),
         }
     }

@@ -12,7 +12,9 @@ use crate::{
     layout::{
         html,
         junit::{self, TestCase, TestResult, TestSuite},
-        markdown, terminal,
+        markdown,
+        site::Site,
+        terminal,
     },
     words::format,
 };
@@ -20,13 +22,19 @@ use crate::{
 /// The history as one HTML file; `version`: of waggle.
 #[must_use]
 pub fn history_html(model: &HistoryModel, version: &str) -> String {
-    html::plain_page(&document::document(model, version))
+    history_html_beside(model, version, Site::default())
+}
+
+/// The same page, served beside others.
+#[must_use]
+pub fn history_html_beside(model: &HistoryModel, version: &str, site: Site) -> String {
+    html::plain_page(&document::document(model, version, site))
 }
 
 /// The history as Markdown.
 #[must_use]
 pub fn history_markdown(model: &HistoryModel, version: &str) -> String {
-    markdown::text(&document::document(model, version))
+    markdown::text(&document::document(model, version, Site::default()))
 }
 
 /// The history for other programs; [`history_schema`] describes it.

@@ -7,9 +7,14 @@ use waggle_analysis::{
 use waggle_metrics::Unit;
 use waggle_stats::OverRuns;
 
+use super::document::text_anchor;
 use super::words::{self, PlacedChange};
 use crate::{
-    layout::table::{Column, Field, Table},
+    compare::document::is_text,
+    layout::{
+        site::Site,
+        table::{Column, Field, Table},
+    },
     words::{format, metric::label},
 };
 
@@ -165,7 +170,7 @@ fn block(share: f64) -> char {
 }
 
 /// Every change, the newest first; `None` without any.
-pub(super) fn changes(model: &HistoryModel) -> Option<Table> {
+pub(super) fn changes(model: &HistoryModel, site: &Site) -> Option<Table> {
     let mut columns: Vec<Column<'_, PlacedChange<'_>>> = Vec::new();
     if model.metrics.len() > 1 {
         columns.push(Column::words("metric", |row: &PlacedChange<'_>| {
@@ -179,8 +184,7 @@ pub(super) fn changes(model: &HistoryModel) -> Option<Table> {
         }));
     }
     let run = |row: &PlacedChange<'_>, index: usize| {
-        let run = words::runs_of(model, row.1, row.2)[index];
-        Field::plain(&run.name).with_aside(words::moment(&run.started_utc))
+        run_field(site, words::runs_of(model, row.1, row.2)[index])
     };
     columns.extend([
         Column::words("last run before", move |row: &PlacedChange<'_>| run(row, 0)),
@@ -192,24 +196,45 @@ pub(super) fn changes(model: &HistoryModel) -> Option<Table> {
             Field::plain(format::in_unit(row.2.after, row.0.unit))
         }),
         Column::numbers("after ÷ before", |row: &PlacedChange<'_>| {
-            Field::plain(format::times(row.2.ratio.point))
-                .with_aside(row.2.ratio.interval.map(format::ratio_ends))
+            change_ratio(model, site, row)
         }),
         Column::words("judgement", |row: &PlacedChange<'_>| {
             Field::verdict(words::judgement_label(row.2.judgement))
                 .with_aside(words::change_remark(row.2).map(str::to_owned))
         }),
         Column::words("at the same time", |row: &PlacedChange<'_>| {
-            Field::plain(words::conditions(&row.2.conditions))
+            change_conditions(model, row)
         }),
     ]);
     Table::new("changes", "Changes, the newest first", columns, all).unless_empty()
 }
 
+fn run_field(site: &Site, run: &HistoryRunFacts) -> Field {
+    site.run_field(&run.name)
+        .with_aside(words::moment(&run.started_utc))
+}
+
+/// Where its page is served, with a link to the comparison of the two runs.
+fn change_ratio(model: &HistoryModel, site: &Site, row: &PlacedChange<'_>) -> Field {
+    let [before, after] = words::runs_of(model, row.1, row.2);
+    Field::plain(format::times(row.2.ratio.point))
+        .with_aside(row.2.ratio.interval.map(format::ratio_ends))
+        .with_href(site.comparison(&before.name, &after.name))
+}
+
+/// With a link to the lines that changed.
+fn change_conditions(model: &HistoryModel, row: &PlacedChange<'_>) -> Field {
+    let after = words::runs_of(model, row.1, row.2)[1];
+    let has_text = row.2.conditions.iter().any(is_text);
+    let anchor = text_anchor(model, &after.name).filter(|_| has_text);
+    Field::plain(words::conditions(&row.2.conditions))
+        .with_href(anchor.map(|anchor| format!("#{anchor}")))
+}
+
 /// Every run, the newest first.
-pub(super) fn runs(model: &HistoryModel) -> Table {
-    let columns: Vec<Column<'_, &HistoryRunFacts>> = vec![
-        Column::words("run", |run: &&HistoryRunFacts| Field::plain(&run.name)),
+pub(super) fn runs(model: &HistoryModel, site: &Site) -> Table {
+    let mut columns: Vec<Column<'_, &HistoryRunFacts>> = vec![
+        Column::words("run", |run: &&HistoryRunFacts| site.run_field(&run.name)),
         Column::words("started, UTC", |run: &&HistoryRunFacts| {
             Field::plain(words::moment(&run.started_utc))
         }),
@@ -227,6 +252,11 @@ pub(super) fn runs(model: &HistoryModel) -> Table {
             Field::plain(words::conditions(&run.changes))
         }),
     ];
+    if model.runs.iter().any(|run| !run.notes.is_empty()) {
+        columns.push(Column::words("notes", |run: &&HistoryRunFacts| {
+            Field::plain(words::notes(run))
+        }));
+    }
     let caption = "Runs, the newest first, with what changed since the run before on the same host";
     Table::new("runs", caption, columns, model.runs.iter().rev())
 }

@@ -8,7 +8,11 @@ use waggle_analysis::{
     },
 };
 
-use crate::{compare, parts::cells::left_out, words::format};
+use crate::{
+    compare,
+    parts::{cells::left_out, opening::notes},
+    words::format,
+};
 
 /// Changes that have a sentence; the table has all.
 const MAX_SENTENCES: usize = 8;
@@ -40,10 +44,11 @@ pub fn outcome_label(outcome: HistoryOutcome) -> &'static str {
     }
 }
 
-/// Why a change is undecided, or that it is over.
+/// Why a change is undecided, or that it is accepted or over.
 #[must_use]
 pub fn change_remark(change: &HistoryChange) -> Option<&'static str> {
     match change.judgement {
+        _ if change.is_accepted => Some("accepted as the new level"),
         ChangeJudgement::Undecided(ChangeDoubt::Conditions) => {
             Some("the way of measuring changed, too")
         }
@@ -119,7 +124,8 @@ fn change_sentence(model: &HistoryModel, (metric, series, change): PlacedChange<
         let conditions: Vec<String> = change.conditions.iter().map(condition).collect();
         text += &format!("; at the same time {}", conditions.join(", "));
     }
-    let is_undecided = matches!(change.judgement, ChangeJudgement::Undecided(_));
+    let is_undecided =
+        matches!(change.judgement, ChangeJudgement::Undecided(_)) && !change.is_accepted;
     match change_remark(change) {
         Some(remark) if is_undecided => format!("{text}. Undecided: {remark}."),
         Some(remark) => format!("{text}; {remark}."),
@@ -166,6 +172,12 @@ fn condition(change: &ConditionChange) -> String {
 pub(crate) fn conditions(changes: &[ConditionChange]) -> String {
     let conditions: Vec<String> = changes.iter().map(condition).collect();
     conditions.join("; ")
+}
+
+/// The notes on a run, in one line.
+pub(crate) fn notes(run: &HistoryRunFacts) -> String {
+    let notes: Vec<String> = run.notes.iter().map(notes::line).collect();
+    notes.join("; ")
 }
 
 /// `2026-01-02 03:04` of `2026-01-02T03:04:05Z`.
@@ -277,7 +289,7 @@ pub fn method(model: &HistoryModel) -> Vec<String> {
         "The smallest change is one that four of five histories with this scatter and so many runs would show, half-way through the runs \
          since the last change; one with fewer runs on one side must be larger."
             .to_owned(),
-        "Worse counts until a later level is as good as the one before. If the host, kernel, CPUs, idle polling, waggle or the study \
+        "Worse counts until a later level is as good as the one before, or a note on a run accepts the new level. If the host, kernel, CPUs, idle polling, waggle or the study \
          changed within two runs of it, a change is undecided. Versions and parameters of the system are named and are no doubt."
             .to_owned(),
         "Intervals are of the ratio of both levels, at 95 %. As a change is placed where it is largest, they contain the true ratio a \

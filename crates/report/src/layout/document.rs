@@ -1,6 +1,7 @@
 //! The report as plain values: the answer, then sections of blocks. The page and Markdown lay out the same one.
 
 use super::{
+    site::Site,
     table::{Field, Table},
     timeline::Timeline,
 };
@@ -11,6 +12,8 @@ pub(crate) struct Document {
     pub(crate) sections: Vec<Section>,
     /// Of waggle, when the study ran.
     pub(crate) version: String,
+    /// The pages beside it.
+    pub(crate) site: Site,
 }
 
 /// What a reader sees first.
@@ -61,6 +64,11 @@ pub(crate) enum Block {
     /// A sentence about how reliable the others are.
     Caution(String),
     Note(String),
+    /// A heading that links of the page lead to.
+    Anchor {
+        id: String,
+        heading: String,
+    },
     /// On the page only; its scripts fill it.
     Drawn(Drawn),
     /// On the page only; a table has its values for the other formats.

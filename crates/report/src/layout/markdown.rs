@@ -69,7 +69,9 @@ fn blocks(out: &mut String, blocks: &[Block], above: Option<&str>) {
                 let title = content.title.filter(|title| above != Some(*title));
                 table(out, content, title);
             }
-            Block::Heading(text) => out.push_str(&format!("### {}\n\n", escape(text))),
+            Block::Heading(text) | Block::Anchor { heading: text, .. } => {
+                out.push_str(&format!("### {}\n\n", escape(text)))
+            }
             Block::Headline(text) | Block::Note(text) => {
                 out.push_str(&format!("{}\n\n", escape(text)));
             }

@@ -10,6 +10,7 @@ pub(crate) mod html;
 pub(crate) mod json_values;
 pub(crate) mod junit;
 pub(crate) mod markdown;
+pub(crate) mod site;
 pub(crate) mod table;
 pub(crate) mod terminal;
 pub(crate) mod timeline;

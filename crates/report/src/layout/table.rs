@@ -53,6 +53,8 @@ pub(crate) struct Field {
     pub(crate) mark: Mark,
     /// Drawn below the value on the page.
     pub(crate) whisker: Option<Whisker>,
+    /// Where its value leads on the page.
+    pub(crate) href: Option<String>,
 }
 
 /// A ratio with its interval, drawn against a margin around 1.
@@ -217,6 +219,7 @@ impl Field {
             value: Value::Text { text, aside: None },
             mark: Mark::Plain,
             whisker: None,
+            href: None,
         }
     }
 
@@ -258,8 +261,7 @@ impl Field {
                 estimate: *estimate,
                 unit,
             },
-            mark: Mark::Plain,
-            whisker: None,
+            ..Self::empty()
         })
     }
 
@@ -298,6 +300,10 @@ impl Field {
             whisker: Some(whisker),
             ..self
         }
+    }
+
+    pub(crate) fn with_href(self, href: Option<String>) -> Self {
+        Self { href, ..self }
     }
 
     pub(crate) fn with_mark(self, mark: Mark) -> Self {

@@ -13,6 +13,7 @@ use crate::{
         document::{Block, Document, Section},
         junit::{self, TestCase, TestResult, TestSuite},
         markdown,
+        site::Site,
     },
     parts::{
         capacity::search,
@@ -172,5 +173,6 @@ pub fn summary(model: &Model) -> String {
             ..Section::new("summary", "Summary")
         }],
         version: model.info.waggle_version.clone(),
+        site: Site::default(),
     })
 }

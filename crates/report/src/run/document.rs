@@ -2,7 +2,10 @@
 
 use super::parallel::run_both;
 use crate::{
-    layout::document::{Document, Opening, Section},
+    layout::{
+        document::{Document, Opening, Section},
+        site::Site,
+    },
     parts::{
         capacity::{operating_points, search},
         cells::{best_and_worst, left_out, overview, percentiles},
@@ -28,6 +31,7 @@ pub(crate) fn document(model: &Model) -> Document {
         opening: opening::section::opening(model),
         sections: rest.into_iter().chain([trials]).chain(method).collect(),
         version: model.info.waggle_version.clone(),
+        site: Site::default(),
     }
 }
 
@@ -39,6 +43,7 @@ pub(crate) fn opening_of(model: &Model) -> Opening {
 /// All before the trials.
 fn sections(model: &Model) -> Vec<Section> {
     let sections = [
+        opening::notes::section(model),
         search::section::section(model),
         operating_points::section::section(model),
         Some(overview::section::section(model)),

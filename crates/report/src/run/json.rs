@@ -60,6 +60,10 @@ pub(crate) struct Report<'a> {
     /// Whether what they are about was asked before the run; `null`: not known.
     asked_before: Option<AskedBefore>,
     warnings: Vec<String>,
+    /// What people have noted on the run; absent: nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    notes: Vec<opening::notes::Note<'a>>,
     factors: Vec<Factor<'a>>,
     /// Each level of each factor as a ratio to its first; empty if the cells form no complete grid.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -167,6 +171,7 @@ impl<'a> Report<'a> {
             answer: opening::words::sentences(model),
             asked_before: asked_before(model),
             warnings: warnings::sentences(model),
+            notes: model.notes.iter().map(opening::notes::Note::new).collect(),
             factors: model.factors.iter().map(factor).collect(),
             effects: effects::json::effects(model),
             asks: headline(info).iter().map(NamedMetric::column).collect(),

@@ -4,7 +4,7 @@ use waggle_analysis::Model;
 
 use super::{charts::Charts, document::document};
 use crate::{
-    layout::{document::Document, html, markdown, table::Table, terminal},
+    layout::{document::Document, html, markdown, site::Site, table::Table, terminal},
     parts::{
         capacity::{operating_points, search},
         cells::{best_and_worst, left_out, overview},
@@ -17,6 +17,16 @@ use crate::{
 #[must_use]
 pub fn html(model: &Model) -> String {
     page(&document(model), model)
+}
+
+/// The same page, served beside others.
+#[must_use]
+pub fn html_beside(model: &Model, site: Site) -> String {
+    let document = Document {
+        site,
+        ..document(model)
+    };
+    page(&document, model)
 }
 
 /// The same from an existing document.

@@ -246,7 +246,8 @@ fn refuse_occupied(path: &Path) -> Result<(), WriteError> {
 }
 
 /// Whether a waggle writes to the run now.
-pub(crate) fn is_being_written(path: &Path) -> bool {
+#[must_use]
+pub fn is_being_written(path: &Path) -> bool {
     let file = private_file::open_file(&path.join(LOCK_FILE));
     file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
 }

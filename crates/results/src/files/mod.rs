@@ -3,6 +3,7 @@
 pub(crate) mod disk;
 pub(crate) mod folder;
 pub(crate) mod names;
+pub(crate) mod notes;
 pub(crate) mod parallel;
 pub(crate) mod parse;
 pub(crate) mod read;

@@ -71,7 +71,7 @@ pub(crate) async fn run<D: Driver, L: Load, W: HttpConnector>(
 ) -> Result<(Ended, bool), RunError> {
     let writer = RefCell::new(writer);
     // From here on others disturb this trial.
-    context.measuring.map(Measuring::note);
+    context.measuring.map(others_notes);
     let mut phases = Phases::new(events.clone(), shutdown.clone());
     let mut info = Box::new(result::begun_trial(context));
     let mut aborted = None;
@@ -129,8 +129,8 @@ pub(crate) async fn run<D: Driver, L: Load, W: HttpConnector>(
             .cool_down(environment, &mut phases, &mut info, metric)
             .await;
     }
-    info.remarks
-        .extend(context.measuring.and_then(Measuring::note));
+    let others = context.measuring.map(others_notes);
+    info.remarks.extend(others.into_iter().flatten());
     result::redact(&mut info, context.secrets);
     info.phases = phases.phase_infos();
     let unwritten = Unwritten {
@@ -138,6 +138,12 @@ pub(crate) async fn run<D: Driver, L: Load, W: HttpConnector>(
         writer: writer.into_inner(),
     };
     Ok((Ended::Completed(Box::new(unwritten)), stays_up))
+}
+
+/// Others that measured on this machine or followed this run since the last call.
+fn others_notes(measuring: &Measuring) -> Vec<String> {
+    let notes = [measuring.note(), measuring.follower_note()];
+    notes.into_iter().flatten().collect()
 }
 
 /// A death as a failure, with the last lines of the component's log.

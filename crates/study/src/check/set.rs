@@ -127,65 +127,71 @@ fn level_text(level: &Level) -> String {
     }
 }
 
+impl Parameter {
+    /// What it accepts: `a whole number from 1 to 8 or none`.
+    #[must_use]
+    pub fn accepted_values(&self) -> String {
+        let accepted = match &self.kind {
+            ParameterKind::Integer { min, max } => format!("a whole number from {min} to {max}"),
+            ParameterKind::Number { min, max } => format!("a number from {min} to {max}"),
+            ParameterKind::Duration { min, max } => {
+                let [min, max] = [min, max].map(|time| format_duration(*time));
+                format!("a duration from {min} to {max}")
+            }
+            ParameterKind::Size { min, max } => {
+                let [min, max] = [min, max].map(|size| format_size(*size));
+                format!("a size from {min} to {max}")
+            }
+            ParameterKind::Boolean => "true or false".to_owned(),
+            ParameterKind::Text => {
+                format!("letters, digits, -, _ and ., at most {TEXT_MAX_BYTES}")
+            }
+            ParameterKind::OneOf(words) => list(words.iter().map(String::as_str)),
+        };
+        let or_none = if self.is_optional { " or none" } else { "" };
+        accepted + or_none
+    }
+
+    fn accepts(&self, level: &Level) -> bool {
+        let written = level.to_string();
+        if self.is_optional && written == NO_LIMIT {
+            return true;
+        }
+        match &self.kind {
+            ParameterKind::Integer { min, max } => {
+                matches!(level, Level::Integer(number) if (min..=max).contains(&number))
+            }
+            ParameterKind::Number { min, max } => {
+                parse_number(&written).is_some_and(|number| (*min..=*max).contains(&number))
+            }
+            ParameterKind::Duration { min, max } => {
+                parse_duration(&written).is_some_and(|time| (*min..=*max).contains(&time))
+            }
+            ParameterKind::Size { min, max } => {
+                parse_size(&written).is_some_and(|bytes| (*min..=*max).contains(&bytes))
+            }
+            ParameterKind::Boolean => matches!(level, Level::Boolean(_)),
+            ParameterKind::Text => !matches!(level, Level::Float(_)) && is_word(&written),
+            ParameterKind::OneOf(words) => words.contains(&written),
+        }
+    }
+}
+
 /// What the parameter accepts, and the nearest accepted word; `None` if it accepts this level.
 pub(crate) fn refusal<'a>(
     parameter: &'a Parameter,
     level: &Level,
 ) -> Option<(String, Option<&'a str>)> {
-    let written = level.to_string();
-    if parameter.is_optional && written == NO_LIMIT {
+    if parameter.accepts(level) {
         return None;
     }
-    let (fits, expected) = match &parameter.kind {
-        ParameterKind::Integer { min, max } => {
-            let fits = matches!(level, Level::Integer(number) if (min..=max).contains(&number));
-            (fits, format!("a whole number from {min} to {max}"))
-        }
-        ParameterKind::Number { min, max } => {
-            let fits = parse_number(&written).is_some_and(|number| (*min..=*max).contains(&number));
-            (fits, format!("a number from {min} to {max}"))
-        }
-        ParameterKind::Duration { min, max } => {
-            let fits = parse_duration(&written).is_some_and(|time| (*min..=*max).contains(&time));
-            (
-                fits,
-                format!(
-                    "a duration from {} to {}",
-                    format_duration(*min),
-                    format_duration(*max)
-                ),
-            )
-        }
-        ParameterKind::Size { min, max } => {
-            let fits = parse_size(&written).is_some_and(|bytes| (*min..=*max).contains(&bytes));
-            (
-                fits,
-                format!("a size from {} to {}", format_size(*min), format_size(*max)),
-            )
-        }
-        ParameterKind::Boolean => (
-            matches!(level, Level::Boolean(_)),
-            "true or false".to_owned(),
-        ),
-        ParameterKind::Text => (
-            !matches!(level, Level::Float(_)) && is_word(&written),
-            format!("letters, digits, -, _ and ., at most {TEXT_MAX_BYTES}"),
-        ),
-        ParameterKind::OneOf(words) => (
-            words.contains(&written),
-            list(words.iter().map(String::as_str)),
-        ),
-    };
     let near = match &parameter.kind {
-        ParameterKind::OneOf(words) => nearest_word(&written, words.iter().map(String::as_str)),
+        ParameterKind::OneOf(words) => {
+            nearest_word(&level.to_string(), words.iter().map(String::as_str))
+        }
         _ => None,
     };
-    let or_none = if parameter.is_optional {
-        " or none"
-    } else {
-        ""
-    };
-    (!fits).then(|| (expected + or_none, near))
+    Some((parameter.accepted_values(), near))
 }
 
 /// Fit for a URL, a name in a configuration and a text in quotes.

@@ -1,20 +1,30 @@
-//! Which waggles of this user measure now: two that measure at the same time disturb each other, and the results of both say so.
+//! Which waggles of this user measure now: two that measure at the same time disturb each other, and the results of both say so. So do
+//! processes that follow a run while it measures.
 //!
-//! Each has a file with what it does, which it locks until its process ends. A file without a lock is of a process that was killed. One
+//! Each has a file with what it does, and in the second line the folder of its run, which it locks until its process ends. A file without a lock is of a process that was killed. One
 //! that begins leaves a note to each that measures already, which may outlast it.
 
 use std::{
+    ffi::OsStr,
     fs::{self, File, TryLockError},
     io::{self, Read, Write},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{FileExt, OpenOptionsExt},
+    },
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use waggle_results::private_file;
 
 /// Longest text of a file that is read.
 const TEXT_MAX: u64 = 200;
+/// Longest path of a run that is read, and what of a longer text lies before it.
+const PATH_MAX: u64 = 8 << 10;
 /// In the name of a note: `123.from.456`.
 const FROM: &str = ".from.";
 
@@ -24,6 +34,25 @@ pub struct Measuring {
     file: Option<OwnFile>,
     /// Those that measured when others were last looked for.
     before: Mutex<Vec<String>>,
+    followers: Followers,
+}
+
+/// Processes that follow what is measured.
+#[derive(Debug, Default)]
+struct Followers {
+    now: AtomicUsize,
+    /// The most since they were last asked for.
+    most: AtomicUsize,
+}
+
+/// A waggle that measures, as others see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MeasuringProcess {
+    pub pid: u32,
+    /// `waggle run a.yaml`.
+    pub what: String,
+    /// The folder of its run; `None`: it has none, or is about to make it.
+    pub run: Option<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -31,7 +60,9 @@ struct OwnFile {
     folder: PathBuf,
     path: PathBuf,
     /// Locked.
-    _file: File,
+    file: File,
+    /// Length of its first line.
+    what_bytes: u64,
 }
 
 impl Measuring {
@@ -65,10 +96,45 @@ impl Measuring {
             file: Some(OwnFile {
                 folder: folder.to_path_buf(),
                 path,
-                _file: file,
+                file,
+                what_bytes: what.len() as u64,
             }),
             before: Mutex::new(others.iter().map(Other::text).collect()),
+            followers: Followers::default(),
         })
+    }
+
+    /// Tells others where the run is. An error is ignored: they then find it by its folder alone.
+    pub fn set_run(&self, run: &Path) {
+        let Some(file) = &self.file else {
+            return;
+        };
+        let run = std::path::absolute(run).unwrap_or_else(|_| run.to_path_buf());
+        let line = [b"\n", run.as_os_str().as_bytes()].concat();
+        // That of a run before is replaced.
+        let emptied = file.file.set_len(file.what_bytes);
+        emptied
+            .and_then(|()| file.file.write_all_at(&line, file.what_bytes))
+            .ok();
+    }
+
+    /// So many processes follow from now on.
+    pub fn set_followers(&self, count: usize) {
+        self.followers.now.store(count, Ordering::Relaxed);
+        self.followers.most.fetch_max(count, Ordering::Relaxed);
+    }
+
+    /// What is said of processes that have followed since the last call.
+    #[must_use]
+    pub fn follower_note(&self) -> Option<String> {
+        let now = self.followers.now.load(Ordering::Relaxed);
+        match self.followers.most.swap(now, Ordering::Relaxed) {
+            0 => None,
+            1 => Some("one process on this machine followed the run meanwhile".to_owned()),
+            most => Some(format!(
+                "{most} processes on this machine followed the run meanwhile"
+            )),
+        }
     }
 
     /// What is said of others that have measured since the last call, or since this one began.
@@ -99,11 +165,29 @@ impl Drop for Measuring {
     }
 }
 
+/// The waggles that measure now, by their process. Files of those that are over are removed.
+#[must_use]
+pub fn measuring_processes(folder: &Path) -> Vec<MeasuringProcess> {
+    let own_file = folder.join(std::process::id().to_string());
+    let others = others(folder, &own_file).into_iter();
+    let others = others.filter_map(|other| {
+        Some(MeasuringProcess {
+            pid: other.pid.parse().ok()?,
+            what: other.what,
+            run: other.run,
+        })
+    });
+    let mut all: Vec<MeasuringProcess> = others.collect();
+    all.sort_by_key(|process| process.pid);
+    all
+}
+
 /// Another process that measures.
 struct Other {
     pid: String,
     /// `waggle run a.yaml`.
     what: String,
+    run: Option<PathBuf>,
 }
 
 impl Other {
@@ -126,9 +210,9 @@ fn take_notes(receiver: &OwnFile) -> Vec<String> {
 fn take_note(entry: &fs::DirEntry, prefix: &str) -> Option<String> {
     let name = entry.file_name().into_string().ok()?;
     let pid = name.strip_prefix(prefix)?.to_owned();
-    let what = read_text(File::open(entry.path()).ok()?)?;
+    let (what, run) = read_text(File::open(entry.path()).ok()?)?;
     fs::remove_file(entry.path()).ok();
-    Some(Other { pid, what }.text())
+    Some(Other { pid, what, run }.text())
 }
 
 /// Those that measure now. Files of processes that are over are removed.
@@ -165,10 +249,11 @@ fn read_other(folder: &Path, path: &Path) -> Option<Other> {
         return None;
     }
     match file.try_lock_shared() {
-        Err(TryLockError::WouldBlock) => Some(Other {
-            pid: name.to_owned(),
-            what: read_text(file)?,
-        }),
+        Err(TryLockError::WouldBlock) => {
+            let (what, run) = read_text(file)?;
+            let pid = name.to_owned();
+            Some(Other { pid, what, run })
+        }
         Ok(()) => {
             fs::remove_file(path).ok();
             None
@@ -177,10 +262,19 @@ fn read_other(folder: &Path, path: &Path) -> Option<Other> {
     }
 }
 
-fn read_text(file: File) -> Option<String> {
+/// What the process does, and the folder of its run.
+fn read_text(file: File) -> Option<(String, Option<PathBuf>)> {
     let mut text = Vec::new();
-    file.take(TEXT_MAX).read_to_end(&mut text).ok()?;
-    Some(String::from_utf8_lossy(&text).into_owned())
+    let most = TEXT_MAX + PATH_MAX;
+    file.take(most).read_to_end(&mut text).ok()?;
+    let mut lines = text.splitn(2, |byte| *byte == b'\n');
+    let what = lines.next().unwrap_or_default();
+    let what = &what[..what
+        .len()
+        .min(usize::try_from(TEXT_MAX).unwrap_or(usize::MAX))];
+    let run = lines.next().filter(|path| !path.is_empty());
+    let run = run.map(|path| PathBuf::from(OsStr::from_bytes(path)));
+    Some((String::from_utf8_lossy(what).into_owned(), run))
 }
 
 fn note(others: &[String]) -> Option<String> {
@@ -236,5 +330,43 @@ mod tests {
         assert!(!folder.join("1").exists());
         drop(beside);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn others_are_told_where_the_run_is() {
+        let around = tempfile::tempdir().unwrap();
+        let folder = around.path().join("measuring");
+        let here = Measuring::begin(&folder, "waggle run a.yaml").unwrap();
+        here.set_run(Path::new("/runs/a-1"));
+        // As the file of another process.
+        let (own_file, other) = (
+            folder.join(std::process::id().to_string()),
+            folder.join("7"),
+        );
+        fs::rename(own_file, other).unwrap();
+        let expected = MeasuringProcess {
+            pid: 7,
+            what: "waggle run a.yaml".to_owned(),
+            run: Some(PathBuf::from("/runs/a-1")),
+        };
+        assert_eq!(measuring_processes(&folder), [expected]);
+        drop(here);
+        assert_eq!(measuring_processes(&folder), []);
+    }
+
+    #[test]
+    fn followers_are_told_while_there_are_any() {
+        let alone = Measuring::default();
+        assert_eq!(alone.follower_note(), None);
+        alone.set_followers(1);
+        alone.set_followers(0);
+        let note = alone.follower_note().unwrap();
+        assert!(note.starts_with("one process on this machine"), "{note}");
+        assert_eq!(alone.follower_note(), None);
+        alone.set_followers(2);
+        for _ in 0..2 {
+            let note = alone.follower_note().unwrap();
+            assert!(note.starts_with("2 processes"), "they still follow: {note}");
+        }
     }
 }

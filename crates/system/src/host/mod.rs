@@ -1,5 +1,6 @@
 //! The machine that waggle runs on: its CPUs and their time, its processes, its networks. Nothing here knows a system or a load.
 
+pub mod background;
 pub mod cpu_time;
 pub mod cpus;
 pub mod environment;

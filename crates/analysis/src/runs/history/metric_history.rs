@@ -91,6 +91,7 @@ impl<'a> Sources<'a> {
             changes: before.map_or_else(Vec::new, |before| {
                 changes_between(&self.runs[before].model, &run.model)
             }),
+            notes: run.model.notes.clone(),
         }
     }
 
@@ -242,6 +243,7 @@ fn changes(
         let after = points.get(index + 1).map(|next| next.index);
         (before.unwrap_or(0), after.unwrap_or(values.points.len()))
     };
+    let accepted_until = accepted_until(values, points, sources);
     let mut all = Vec::new();
     for (index, point) in points.iter().enumerate() {
         let conditions = sources.conditions(values, point.index, ends(index));
@@ -263,9 +265,25 @@ fn changes(
             conditions,
             is_recovered: later
                 .any(|later| is_as_good(*later, point.before, sources.min_change, wish)),
+            is_accepted: accepted_until.is_some_and(|last| point.index <= last),
         });
     }
     all
+}
+
+/// The last point at which a change is accepted: that of the last run with such a note. A note before all changes is about the first
+/// one, which may be found a little later than it is.
+fn accepted_until(values: &Values, points: &[ChangePoint], sources: &Sources<'_>) -> Option<usize> {
+    let accepts = |index: &usize| {
+        let notes = &sources.model(values, *index).notes;
+        notes.iter().any(|note| note.accepts)
+    };
+    let accepted = (0..values.points.len()).rev().find(accepts)?;
+    let has_change = points.iter().any(|change| change.index <= accepted);
+    Some(match has_change {
+        true => accepted,
+        false => accepted + PLACE_ERROR,
+    })
 }
 
 /// Of a change without one of the conditions.

@@ -10,6 +10,7 @@ mod metric_history;
 mod tests;
 
 use waggle_metrics::{Metric, Unit, Wish};
+use waggle_results::Note;
 use waggle_stats::{Estimate, MIN_HISTORY, MIN_RUNS, OverRuns, Verdict};
 
 pub use self::hosts::is_same_host;
@@ -115,6 +116,8 @@ pub struct HistoryRunFacts {
     pub is_being_written: bool,
     /// What differs from the run before on the same host.
     pub changes: Vec<ConditionChange>,
+    /// What people have noted on it, the oldest first.
+    pub notes: Vec<Note>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -183,6 +186,8 @@ pub struct HistoryChange {
     pub conditions: Vec<ConditionChange>,
     /// A later level is as good as the one before the change.
     pub is_recovered: bool,
+    /// Somebody accepted the new level, in a note on its first run or a later one.
+    pub is_accepted: bool,
 }
 
 /// What a change shows.
@@ -294,7 +299,7 @@ impl HistoryModel {
             HistoryOutcome::Worse
         } else if last().any(|(metric, change)| change.may_be_worse(metric.wish)) {
             HistoryOutcome::Undecided
-        } else if last().any(|(_, change)| change.judgement == ChangeJudgement::Better) {
+        } else if last().any(|(_, change)| change.is_unaccepted_better()) {
             HistoryOutcome::Better
         } else {
             HistoryOutcome::NoChange
@@ -310,10 +315,14 @@ impl HistoryChange {
             self.judgement,
             ChangeJudgement::Worse | ChangeJudgement::Different
         );
-        is_for_worse && !self.is_recovered
+        is_for_worse && !self.is_recovered && !self.is_accepted
     }
 
-    /// Whether it is undecided, and not for the better.
+    fn is_unaccepted_better(&self) -> bool {
+        self.judgement == ChangeJudgement::Better && !self.is_accepted
+    }
+
+    /// Whether it is undecided, not for the better and not accepted.
     #[must_use]
     pub fn may_be_worse(&self, wish: Wish) -> bool {
         let is_for_better = match wish {
@@ -321,7 +330,8 @@ impl HistoryChange {
             Wish::Less => self.ratio.point < 1.0,
             Wish::Neither => false,
         };
-        matches!(self.judgement, ChangeJudgement::Undecided(_)) && !is_for_better
+        let is_undecided = matches!(self.judgement, ChangeJudgement::Undecided(_));
+        is_undecided && !is_for_better && !self.is_accepted
     }
 }
 

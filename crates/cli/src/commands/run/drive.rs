@@ -1,6 +1,6 @@
 //! Drives a run: the runner on its threads, and one that shows its events, adds up what is exported and offers them to followers.
 
-use std::{path::Path, time::Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result};
 use tokio::sync::{mpsc, watch};
@@ -13,7 +13,7 @@ use super::{
     live_view::RunView,
     progress::{EventReader, StudyFacts},
     state::State,
-    stream::offer::Offer,
+    stream::offer::{Offer, Watched},
 };
 use crate::{
     arguments::Run,
@@ -47,7 +47,7 @@ impl Screen {
     pub(super) fn new(
         arguments: &Run,
         study: &Study,
-        run_folder: &Path,
+        watched: &Watched<'_>,
         interrupts: &Interrupts,
     ) -> Result<Self> {
         let began = Instant::now();
@@ -64,9 +64,11 @@ impl Screen {
             View::Lines(Box::new(Lines::new(State::new(facts.outline.clone()))))
         };
         Ok(Self {
-            reader: EventReader::new(study, run_folder, |run, key| trial_so_far(run, key).ok()),
+            reader: EventReader::new(study, watched.run_folder, |run, key| {
+                trial_so_far(run, key).ok()
+            }),
             view,
-            offer: Offer::new(run_folder, facts, interrupts.clone(), began),
+            offer: Offer::new(watched, facts, interrupts.clone(), began),
             began,
         })
     }

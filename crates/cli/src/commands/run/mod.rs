@@ -37,11 +37,15 @@ use waggle_system::host::measuring::Measuring;
 #[cfg(not(feature = "cluster"))]
 use crate::commands::cluster;
 
+pub(crate) use self::attach::watch;
 use self::{
     drive::Screen,
     pod::submission::RunHere,
     resume_command::resume_command,
-    stream::{message::Ended, offer::Offer},
+    stream::{
+        message::Ended,
+        offer::{Offer, Watched},
+    },
 };
 use crate::{
     arguments::{DesignChoice, Run, RunComparison},
@@ -151,7 +155,14 @@ fn run_once(
     for line in left_out::lines(&loaded, &left_out) {
         print(&line);
     }
-    let screen = Screen::new(arguments, &loaded.study, &folder, interrupts)?;
+    measuring.set_run(&folder);
+    // Who follows a run in a pod is elsewhere.
+    let told = here.is_none().then(|| Arc::clone(measuring));
+    let watched = Watched {
+        run_folder: &folder,
+        measuring: told.unwrap_or_default(),
+    };
+    let screen = Screen::new(arguments, &loaded.study, &watched, interrupts)?;
     let system_name = loaded.system.name.clone();
     let study_source = loaded.study_source.clone();
     let request = RunRequest {

@@ -63,7 +63,7 @@ fn import_run(workspace: &Workspace, index: usize, ms: f64, noise: &mut Noise) {
 }
 
 /// The run folders, in order of time.
-fn run_folders(workspace: &Workspace) -> Vec<PathBuf> {
+pub(crate) fn run_folders(workspace: &Workspace) -> Vec<PathBuf> {
     let entries = fs::read_dir(workspace.path().join("runs")).unwrap();
     let mut folders: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     folders.sort_by_key(|folder| read_info(folder)["started_utc"].to_string());
@@ -74,14 +74,14 @@ fn read_info(folder: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(folder.join("run.json")).unwrap()).unwrap()
 }
 
-fn change_info(folder: &Path, change: impl FnOnce(&mut Value)) {
+pub(crate) fn change_info(folder: &Path, change: impl FnOnce(&mut Value)) {
     let mut info = read_info(folder);
     change(&mut info);
     fs::write(folder.join("run.json"), info.to_string()).unwrap();
 }
 
 /// Runs of a study; requests take 10 ms, more from each of some runs on.
-fn workspace(runs: usize, changes: &[(usize, f64)]) -> Workspace {
+pub(crate) fn workspace(runs: usize, changes: &[(usize, f64)]) -> Workspace {
     let workspace = Workspace::new();
     let mut noise = Noise(17);
     for index in 0..runs {

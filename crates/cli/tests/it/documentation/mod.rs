@@ -204,6 +204,7 @@ how_tos! {
     how_to_follow_a_run: "attach.md",
     how_to_compare_a_pull_request: "pull-requests.md",
     how_to_let_an_assistant_run_studies: "assistants.md",
+    how_to_look_at_runs_in_a_browser: "serve.md",
     how_to_run_in_a_cluster: "cluster.md",
     how_to_study_manifests_or_a_chart: "cluster-systems.md",
 }

@@ -1,6 +1,5 @@
 //! Runs of studies from the file to the report, each file with one part of a study or one way to run it.
 
-mod attach;
 mod background;
 mod calibration;
 mod clients;
@@ -10,7 +9,6 @@ mod faulty_answers;
 mod idle_poll;
 mod inspected_answers;
 mod interrupts;
-mod live_metrics;
 mod network;
 mod oauth2;
 mod recovery;
@@ -19,3 +17,4 @@ mod scenario_records;
 mod scenarios;
 mod search;
 mod walks;
+mod watched;

@@ -19,6 +19,7 @@ fn block(block: &Block) -> Markup {
     match block {
         Block::Table(content) => table::table(content),
         Block::Heading(text) => html! { h3 { (text) } },
+        Block::Anchor { id, heading } => html! { h3 id=(id) { (heading) } },
         Block::Headline(text) => html! { p class="effect" { (unbroken(text)) } },
         Block::Sentences(all) => sentences(all),
         Block::Caution(text) => warning(text),

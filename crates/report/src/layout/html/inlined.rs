@@ -6,7 +6,8 @@ use maud::{Markup, PreEscaped};
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 
-pub(super) const STYLE: &str = include_str!("../../../assets/page/style.css");
+/// The style of every page.
+pub const STYLE: &str = include_str!("../../../assets/page/style.css");
 /// The charts' library first; start.js last.
 pub(super) const SCRIPTS: [&str; 17] = [
     include_str!("../../../assets/vendor/echarts/echarts.min.js"),

@@ -7,10 +7,15 @@ mod policy;
 mod table;
 mod timeline;
 
+pub use self::{inlined::STYLE, policy::hash_source};
+
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
 
-use super::document::{Document, Opening};
+use super::{
+    document::{Document, Opening},
+    site::Site,
+};
 
 /// A document with charts that scripts draw.
 pub(crate) fn page(document: &Document, charts: &impl Serialize) -> String {
@@ -62,11 +67,22 @@ fn laid_out(document: &Document, charts: Option<&impl Serialize>) -> String {
     page.into_string()
 }
 
+/// The name of the program, which leads to the other pages if there are any.
+fn brand(site: &Site) -> Markup {
+    let name = html! { span class="comb" aria-hidden="true" { "⬡" } " waggle" };
+    html! {
+        @match &site.home {
+            Some(home) => a class="brand" href=(home) { (name) },
+            None => span class="brand" { (name) },
+        }
+    }
+}
+
 fn bar(document: &Document) -> Markup {
     html! {
         header class="bar" {
             div class="inner" {
-                span class="brand" { span class="comb" aria-hidden="true" { "⬡" } " waggle" }
+                (brand(&document.site))
                 span class="study" { (document.opening.study) }
                 nav aria-label="Sections" {
                     @for section in &document.sections {

@@ -22,7 +22,9 @@ pub(super) fn policy(style: &str, scripts: &[&str]) -> String {
     policy
 }
 
-fn hash_source(text: &str) -> String {
+/// The source of a script or a style with this text.
+#[must_use]
+pub fn hash_source(text: &str) -> String {
     let digest = digest(&SHA256, text.as_bytes());
     format!("'sha256-{}'", STANDARD.encode(digest))
 }

@@ -67,7 +67,10 @@ impl Render for Field {
         let text = self.text();
         let marked = match &self.mark {
             Mark::Plain => {
-                text.render_to(page);
+                match &self.href {
+                    Some(href) => html! { a href=(href) { (text) } }.render_to(page),
+                    None => text.render_to(page),
+                }
                 html! {}
             }
             Mark::Bad => html! { strong class="bad" { (text) } },

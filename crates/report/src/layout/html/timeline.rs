@@ -36,7 +36,7 @@ struct Axes {
 pub(super) fn timeline(timeline: &Timeline) -> Markup {
     let axes = Axes::new(timeline);
     html! {
-        figure class="chart timeline" {
+        figure class="chart timeline" tabindex="0" {
             figcaption { (timeline.label) (legend(&timeline.lines)) }
             svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(timeline.label) {
                 @for band in &timeline.bands { (band_markup(&axes, band)) }

@@ -2,6 +2,7 @@
 
 pub(crate) mod asked_before;
 pub(crate) mod json;
+pub(crate) mod notes;
 pub mod power;
 pub(crate) mod section;
 pub mod warnings;

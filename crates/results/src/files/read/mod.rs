@@ -12,7 +12,7 @@ use waggle_spec::{StepTimes, TimeKind, Times};
 
 use self::series::{Series, bytes, in_file, refuse_link};
 use crate::{
-    BacklogRow, HistogramLog, IntervalRow, IntervalSums, ProbeInfo, ProbeLogs, ReadError,
+    BacklogRow, HistogramLog, IntervalRow, IntervalSums, Note, ProbeInfo, ProbeLogs, ReadError,
     ResourceRow, RunInfo, StepCounts, StepInfo, SystemMetricRow, TextError, TrialEnd, TrialInfo,
     TrialKey,
     files::{
@@ -22,6 +22,7 @@ use crate::{
             END_TO_END_DELAY, INTERVALS, METRICS, RESOURCES, RUN_FILE, STUDY_FILE, SYSTEM_FILE,
             TRIAL_FILE, TRIALS, folder_name, probe_folder, step_folder, times_file,
         },
+        notes::read_notes,
         parse,
     },
     parallel_map,
@@ -55,6 +56,8 @@ pub struct Run {
     pub system_text: String,
     /// Whether a waggle wrote to it when it was read: trials may follow.
     pub is_being_written: bool,
+    /// What people have noted on it, the oldest first.
+    pub notes: Vec<Note>,
     /// Those that have a result, in the order of execution.
     pub trials: Vec<Trial>,
 }
@@ -133,6 +136,7 @@ impl Run {
             study_text: document(&path.join(STUDY_FILE), limits)?,
             system_text: document(&path.join(SYSTEM_FILE), limits)?,
             is_being_written: folder::is_being_written(path),
+            notes: read_notes(path),
             trials,
             info,
         })

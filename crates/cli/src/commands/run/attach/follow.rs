@@ -47,11 +47,11 @@ const LOST_MAX: u32 = 10;
 /// The pause between two tries is doubled so often.
 const PAUSE_DOUBLINGS_MAX: u32 = 5;
 /// A stream that says nothing for so long is lost; a run that goes on says so every five seconds.
-const SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often requests of the user are looked at.
 const REQUEST_INTERVAL: Duration = Duration::from_millis(50);
 /// Lines that may wait to be shown.
-const LINES_MAX: usize = 64;
+pub(super) const LINES_MAX: usize = 64;
 /// At so many requests to stop the view ends, whatever the run does.
 const STOPS_MAX: u32 = 3;
 
@@ -230,7 +230,7 @@ struct Followed {
     heard: Instant,
 }
 
-enum Input {
+pub(super) enum Input {
     Line(Vec<u8>),
     Lost,
 }
@@ -310,7 +310,7 @@ impl Followed {
     }
 }
 
-fn read_lines(from: impl Read, lines: &SyncSender<Input>) {
+pub(super) fn read_lines(from: impl Read, lines: &SyncSender<Input>) {
     let mut from = BufReader::new(from);
     loop {
         let mut bytes = Vec::new();

@@ -4,6 +4,7 @@
 pub(super) mod follow;
 mod raw;
 pub(super) mod screen;
+pub(crate) mod watch;
 
 use std::{
     io::ErrorKind,

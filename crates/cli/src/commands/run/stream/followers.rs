@@ -65,6 +65,7 @@ pub(super) fn serve(
             follower.write(hub);
         }
         followers.retain(|follower| !follower.is_gone);
+        hub.measuring.set_followers(followers.len());
         if news.is_over {
             let end = *deadline.get_or_insert_with(|| Instant::now() + END_TIMEOUT);
             let mut followers = followers.iter();

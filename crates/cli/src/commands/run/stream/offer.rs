@@ -12,6 +12,7 @@ use std::{
 
 use waggle_load::Interval;
 use waggle_results::PhaseName;
+use waggle_system::host::measuring::Measuring;
 
 use super::{
     ended,
@@ -28,11 +29,20 @@ use crate::{
 /// Shorter intervals are merged to this length.
 const INTERVAL_MIN: Duration = Duration::from_millis(250);
 
+/// A run that others may follow.
+pub(in crate::commands::run) struct Watched<'a> {
+    pub(in crate::commands::run) run_folder: &'a Path,
+    /// Is told how many do.
+    pub(in crate::commands::run) measuring: Arc<Measuring>,
+}
+
 /// What the run and the thread of its followers share.
 pub(super) struct Hub {
     pub(super) hello: Line,
     study: StudyFacts,
     began: Instant,
+    /// Is told how many follow.
+    pub(super) measuring: Arc<Measuring>,
     state: Mutex<State>,
 }
 
@@ -137,11 +147,12 @@ struct Serving {
 impl Offer {
     /// Nothing is written before the first step: the folder is made with the run.
     pub(in crate::commands::run) fn new(
-        run: &Path,
+        watched: &Watched<'_>,
         study: StudyFacts,
         interrupts: Interrupts,
         began: Instant,
     ) -> Self {
+        let run = watched.run_folder;
         let name = run.file_name().map(|name| name.to_string_lossy());
         let hello = Hello::new(&name.unwrap_or_default(), &study.name);
         Self {
@@ -150,6 +161,7 @@ impl Offer {
                 hello: line(&Message::Hello(hello)),
                 study,
                 began,
+                measuring: Arc::clone(&watched.measuring),
                 state: Mutex::default(),
             }),
             interrupts,

@@ -17,7 +17,7 @@ use waggle_stats::{Evidence, Verdict};
 use super::{
     followers::{FOLLOWERS_MAX, WAITING_MAX},
     message::{Ended, Message, line},
-    offer::Offer,
+    offer::{Offer, Watched},
     replay::{INTERVALS_MAX, NOTES_MAX, Replay},
     socket,
 };
@@ -311,7 +311,11 @@ fn the_state_so_far_is_bounded_and_loses_no_count() {
 /// The offer of a run in a folder that only looks like one.
 fn offer(run: &Path, interrupts: &Interrupts) -> Offer {
     std::fs::write(run.join("run.json"), "{}").unwrap();
-    let mut offer = Offer::new(run, facts(), interrupts.clone(), Instant::now());
+    let watched = Watched {
+        run_folder: run,
+        measuring: Arc::default(),
+    };
+    let mut offer = Offer::new(&watched, facts(), interrupts.clone(), Instant::now());
     assert!(offer.add(&trial_start()).is_none());
     offer
 }

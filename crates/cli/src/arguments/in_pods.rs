@@ -1,9 +1,32 @@
-//! What `waggle __replica` is told.
+//! Arguments of what is run in pods: that of a runner, and those of replicas. Nobody types them.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+/// What `waggle __runner` is told.
+#[derive(Debug, Args)]
+pub(crate) struct Runner {
+    pub(crate) action: RunnerAction,
+    /// Of the pod, for the study and its run
+    pub(crate) folder: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunnerAction {
+    /// Wait for a study, run it, and wait until its folder is fetched
+    Serve,
+    /// Take a study from the standard input
+    Receive,
+    /// Write the stream of the run
+    Attach,
+    /// Write the folder of the run
+    Send,
+    /// The folder was fetched
+    Finish,
+}
+
+/// What `waggle __replica` is told.
 #[derive(Debug, Args)]
 pub(crate) struct Replica {
     pub(crate) action: ReplicaAction,

@@ -1,0 +1,209 @@
+//! Runs that are started from a page: the form, the plan, the queue, the stop, and the comparison with the run before.
+
+use std::fs;
+
+use waggle_testkit::{wait_for, wait_until};
+
+use super::{Served, attribute, live::write_study};
+use crate::workspace::Workspace;
+
+/// `studies/small.yaml`, a study that takes some seconds.
+fn studies(repeat: u32) -> (Workspace, waggle_load::NullServer) {
+    let workspace = Workspace::new();
+    let server = write_study(&workspace, "studies/small.yaml", repeat);
+    fs::write(
+        workspace.path().join("studies/broken.yaml"),
+        "study: broken\n",
+    )
+    .unwrap();
+    fs::write(workspace.path().join("studies/notes.txt"), "no study").unwrap();
+    (workspace, server)
+}
+
+const ALLOWED: [&str; 3] = ["runs", "--allow-run", "studies"];
+
+#[test]
+fn without_leave_nothing_can_be_started() {
+    let (workspace, _server) = studies(1);
+    fs::create_dir(workspace.path().join("runs")).unwrap();
+    let served = Served::start(&workspace, &["runs"]);
+    assert!(!served.page("/").contains("/studies"));
+    let form = "<input type=\"hidden\" name=\"token\" value=\"x\">";
+    for path in [
+        "/studies/start",
+        "/studies/plan",
+        "/queue/stop",
+        "/queue/drop",
+    ] {
+        let answer = served.post(path, form, "study=small.yaml");
+        assert_eq!(answer.status, 403, "{path}");
+        assert!(
+            answer.body.contains("it needs --allow-run"),
+            "{}",
+            answer.body
+        );
+    }
+    for path in ["/studies", "/studies/form?study=small.yaml", "/queue"] {
+        assert_eq!(served.get(path).status, 403, "{path}");
+    }
+}
+
+#[test]
+fn a_study_is_chosen_planned_run_and_run_again_for_a_comparison() {
+    let (workspace, _server) = studies(1);
+    let served = Served::start(&workspace, &ALLOWED);
+    let page = served.page("/studies");
+    assert!(page.contains("/studies/form?study=small%2Eyaml"), "{page}");
+    assert!(
+        page.contains("broken.yaml") && !page.contains("notes.txt"),
+        "{page}"
+    );
+    let form = served.page("/studies/form?study=small.yaml");
+    assert!(
+        form.contains("name=\"factor.connections\"") && form.contains("all 2 levels"),
+        "{form}"
+    );
+    assert_eq!(
+        served.get("/studies/form?study=..%2Fsmall.yaml").status,
+        404
+    );
+    for (body, expected) in [
+        (
+            "study=small.yaml&factor.connections=9",
+            "expected one of its levels 1, 2",
+        ),
+        ("study=small.yaml&parameter.workers=2", "has no parameter"),
+        ("study=small.yaml&runs=/tmp", "there is no field"),
+    ] {
+        let refused = served.post("/studies/plan", &form, body);
+        assert_eq!(refused.status, 400, "{}", refused.body);
+        assert!(refused.body.contains(expected), "{}", refused.body);
+    }
+    let chosen = "study=small.yaml&factor.connections=2&extent=quick";
+    let plan = served.post("/studies/plan", &form, chosen);
+    assert_eq!(plan.status, 200, "{}", plan.body);
+    assert!(
+        plan.body.contains("connections=2") && !plan.body.contains("connections=1"),
+        "{}",
+        plan.body
+    );
+    assert!(
+        !workspace
+            .path()
+            .join("runs")
+            .read_dir()
+            .unwrap()
+            .any(|_| true),
+        "a plan runs nothing"
+    );
+
+    let run = |body: &str, ended: usize| {
+        let started = served.post("/studies/start", &form, body);
+        assert_eq!(
+            (started.status, started.header("location")),
+            (303, Some("/queue"))
+        );
+        wait_for("the run has ended", || {
+            let page = served.page("/queue");
+            (page.matches("exit code").count() >= ended).then_some(page)
+        })
+    };
+    let page = run(chosen, 1);
+    let first = attribute(&page, "href=\"/runs/").replace("%2D", "-");
+    assert!(first.starts_with("small-"), "{page}");
+    let info =
+        fs::read_to_string(workspace.path().join("runs").join(&first).join("run.json")).unwrap();
+    assert!(info.contains("connections=2"), "{info}");
+    let again = attribute(
+        &served.page(&format!("/runs/{first}")),
+        "href=\"/studies/form?",
+    )
+    .replace("&amp;", "&");
+    let form = served.page(&format!("/studies/form?{again}"));
+    assert!(
+        form.contains("value=\"2\" selected") && form.contains("value=\"quick\" selected"),
+        "{form}"
+    );
+    let page = run(&format!("{chosen}&compare_with={first}"), 2);
+    let link = attribute(&page, "href=\"/compare?").replace("&amp;", "&");
+    assert!(
+        link.starts_with(&format!("first={}", first.replace('-', "%2D"))),
+        "{link}"
+    );
+    assert_eq!(served.get(&format!("/compare?{link}")).status, 200);
+}
+
+#[test]
+fn one_runs_one_waits_and_stop_is_as_ctrl_c() {
+    let (workspace, _server) = studies(50);
+    let served = Served::start(&workspace, &ALLOWED);
+    let form = served.page("/studies/form?study=small.yaml");
+    let start = || served.post("/studies/start", &form, "study=small.yaml");
+    assert_eq!(start().status, 303);
+    let pid = wait_for("it runs", || {
+        let page = served.page("/queue");
+        let is_running = page.contains("name=\"pid\"");
+        is_running.then(|| attribute(&page, "name=\"pid\" value=\"").to_owned())
+    });
+    assert_eq!(
+        priority(&pid),
+        priority(&std::process::id().to_string()),
+        "as this test"
+    );
+    assert_eq!(start().status, 303);
+    let third = start();
+    assert_eq!(third.status, 409, "{}", third.body);
+    assert_eq!(served.post("/queue/drop", &form, "").status, 303);
+    assert_eq!(served.post("/queue/stop", &form, "pid=1").status, 409);
+    wait_until("a trial has a result", || {
+        let trials = workspace.path().join("runs").read_dir().unwrap().flatten();
+        let mut trials = trials
+            .filter_map(|run| run.path().join("trials").read_dir().ok())
+            .flatten();
+        trials.any(|trial| {
+            !trial
+                .unwrap()
+                .file_name()
+                .to_string_lossy()
+                .starts_with('.')
+        })
+    });
+    assert_eq!(
+        served
+            .post("/queue/stop", &form, &format!("pid={pid}"))
+            .status,
+        303
+    );
+    let page = wait_for("it has ended", || {
+        let page = served.page("/queue");
+        page.contains("exit code 130").then_some(page)
+    });
+    assert!(page.contains("interrupted; resume with"), "{page}");
+    assert!(!page.contains("badge running"), "what waited was removed");
+}
+
+#[test]
+fn what_stops_the_server_stops_its_run() {
+    let (workspace, _server) = studies(50);
+    let served = Served::start(&workspace, &ALLOWED);
+    let form = served.page("/studies/form?study=small.yaml");
+    assert_eq!(
+        served
+            .post("/studies/start", &form, "study=small.yaml")
+            .status,
+        303
+    );
+    wait_until("it is offered", || workspace.stream_socket().is_some());
+    assert!(served.end().success());
+    assert!(
+        workspace.stream_socket().is_none(),
+        "the run has ended before the server"
+    );
+}
+
+/// The nice value of a process.
+fn priority(pid: &str) -> String {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields = stat.rsplit(')').next().unwrap().split_whitespace();
+    fields.into_iter().nth(16).unwrap().to_owned()
+}

@@ -1,0 +1,159 @@
+//! The list, the page of a run, its report and its notes.
+
+use std::sync::Arc;
+
+use axum::{
+    body::Body,
+    extract::{Path, RawQuery, State as Shared},
+    response::Response,
+};
+use url::form_urlencoded;
+use waggle_results::{NOTE_MAX_LETTERS, Note, read_notes, write_note};
+
+use super::{
+    guard::read_form,
+    reply::{Problem, Reply, see_other},
+    state::{State, on_thread, reading},
+};
+use crate::{
+    launch::order::StudyEntry,
+    pages::{
+        layout::run_address,
+        list::{self, List},
+        run::{self, RunPage},
+    },
+    runs::{
+        query::{Query, run_before},
+        row::{Content, RunFacts},
+        running::RunningRun,
+    },
+};
+
+pub(super) async fn list(
+    Shared(state): Shared<Arc<State>>,
+    RawQuery(query): RawQuery,
+) -> Result<Reply, Problem> {
+    let query = Query::parse(&query.unwrap_or_default());
+    on_thread(&state, move |state| list_page(state, &query)).await
+}
+
+fn list_page(state: &State, query: &Query) -> Result<Reply, Problem> {
+    let (rows, running) = state.rows()?;
+    let is_elsewhere = |run: &RunningRun| {
+        let folder = run.run.as_deref().and_then(std::path::Path::parent);
+        folder != Some(state.folder.as_path())
+    };
+    let elsewhere: Vec<RunningRun> = running.into_iter().filter(is_elsewhere).collect();
+    Ok(Reply::page(list::list(&List {
+        folder: &state.folder.display().to_string(),
+        rows: &rows,
+        query,
+        elsewhere: &elsewhere,
+        may_run: state.may_run(),
+    })))
+}
+
+pub(super) async fn run(
+    Shared(state): Shared<Arc<State>>,
+    Path(name): Path<String>,
+) -> Result<Reply, Problem> {
+    on_thread(&state, move |state| run_page(state, &name)).await
+}
+
+fn run_page(state: &State, name: &str) -> Result<Reply, Problem> {
+    let (rows, _) = state.rows()?;
+    let row = state.row(name)?;
+    let facts = match &row.content {
+        Content::Run(facts) => facts,
+        Content::Refused(why) => return Err(Problem::unreadable(format!("{name}: {why}"))),
+    };
+    let notes = read_notes(&state.folder.join(name));
+    let before = run_before(&rows, &row);
+    let study = study_of(state, facts);
+    Ok(Reply::page(run::run(&RunPage {
+        name,
+        run: facts,
+        notes: &notes,
+        before: before.map(|row| row.name.as_str()),
+        study: study.as_deref(),
+        may_run: state.may_run(),
+        note_token: state.may_note.then_some(state.form_token.as_str()),
+    })))
+}
+
+/// The study of the folder of studies that the run is of: that of the same name, in a file of the same name if there are several.
+fn study_of(state: &State, run: &RunFacts) -> Option<String> {
+    let launching = state.launching.as_ref()?;
+    let entries = (state.backend.studies)(&launching.studies).ok()?;
+    let is_of_run = |entry: &StudyEntry| {
+        let name = entry.content.as_ref().map(|(name, _)| name);
+        name == Ok(&run.study)
+    };
+    let entries = entries.into_iter().filter(is_of_run);
+    let mut files: Vec<String> = entries.map(|entry| entry.file).collect();
+    let file_name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let is_same_file = |file: &String| file_name(file) == file_name(&run.study_file);
+    let same = files.iter().position(is_same_file).unwrap_or(0);
+    (!files.is_empty()).then(|| files.swap_remove(same))
+}
+
+pub(super) async fn report(
+    Shared(state): Shared<Arc<State>>,
+    Path(name): Path<String>,
+) -> Result<Reply, Problem> {
+    reading(&state, move |state| report_page(state, &name)).await
+}
+
+fn report_page(state: &State, name: &str) -> Result<Reply, Problem> {
+    let folder = state.run_folder(name)?;
+    let home = run_address(name, "");
+    let page = (state.backend.report)(&folder, State::site(&home));
+    page.map(Reply::document).map_err(Problem::unreadable)
+}
+
+pub(super) async fn note(
+    Shared(state): Shared<Arc<State>>,
+    Path(name): Path<String>,
+    body: Body,
+) -> Result<Response, Problem> {
+    if !state.may_note {
+        return Err(Problem::refusal(
+            "this server only reads: notes need --allow-notes or --allow-run",
+        ));
+    }
+    let body = read_form(&state, body).await?;
+    let note = read_note(&body)?;
+    on_thread(&state, move |state| add_note(state, &name, &note)).await
+}
+
+fn add_note(state: &State, name: &str, note: &Note) -> Result<Response, Problem> {
+    let folder = state.run_folder(name)?;
+    let written = write_note(&folder, note);
+    written.map_err(|why| Problem::broken(format!("cannot write the note: {why}")))?;
+    state.index.look_again();
+    Ok(see_other(&run_address(name, "#notes")))
+}
+
+fn read_note(body: &[u8]) -> Result<Note, Problem> {
+    let (mut text, mut accepts) = (String::new(), false);
+    for (name, value) in form_urlencoded::parse(body) {
+        match &*name {
+            "text" => text = value.replace("\r\n", "\n").trim().to_owned(),
+            "accept" => accepts = value == "yes",
+            _ => {}
+        }
+    }
+    let letters = text.chars().count();
+    let is_strange = |letter: char| letter.is_control() && letter != '\n';
+    if text.is_empty() || letters > NOTE_MAX_LETTERS || text.contains(is_strange) {
+        return Err(Problem::mistake(format!(
+            "text: expected a note of 1 to {NOTE_MAX_LETTERS} letters, and not {letters}"
+        )));
+    }
+    let now = jiff::Timestamp::now();
+    Ok(Note {
+        written_utc: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        text,
+        accepts,
+    })
+}

@@ -1,0 +1,25 @@
+//! The page that asks for the token.
+
+use maud::html;
+
+use super::layout::{Page, Place, laid_out};
+
+pub(crate) fn login(is_wrong: bool) -> String {
+    laid_out(&Page {
+        title: "Token",
+        place: Place::Other,
+        may_run: false,
+        is_live: false,
+        body: html! {
+            section class="list" {
+                h1 class="short" { "Token" }
+                p class="lead" { "This server can be reached from other machines, so it asks for its token." }
+                @if is_wrong { p class="problem" role="alert" { "This is not the token." } }
+                form method="post" action="/login" class="note-form" {
+                    label { "Token" input type="password" name="token" autocomplete="current-password" required; }
+                    div { button class="main" type="submit" { "Continue" } }
+                }
+            }
+        },
+    })
+}
