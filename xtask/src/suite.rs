@@ -39,7 +39,7 @@ const ALONE: &str = "in_cluster";
 #[derive(Debug)]
 enum Part {
     Program(Program),
-    /// The report in a real browser.
+    /// The report and served pages in a real browser.
     Browser,
     /// The image's recipe and the chart.
     Deploy,
@@ -167,6 +167,7 @@ impl Part {
                 node.args(["--test", "--test-reporter=tap", "tests/browser/"]);
                 let seeded = root.target().join("debug/examples/seeded_report");
                 node.env("WAGGLE_SEEDED_REPORT", seeded);
+                node.env("WAGGLE", root.target().join("debug/waggle"));
                 node
             }
             Self::Deploy => {
