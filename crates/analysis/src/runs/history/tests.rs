@@ -162,6 +162,38 @@ fn a_change_is_called_by_its_direction() {
 }
 
 #[test]
+fn a_note_that_accepts_closes_the_changes_before_it_and_no_later_one() {
+    let course = Course {
+        runs: 40,
+        changes: &[(10, 0.8), (30, 0.8)],
+        slow: &[],
+    };
+    let check = |noted: Option<usize>, accepted: &[bool], outcome| {
+        let mut runs = course.runs(7);
+        if let Some(index) = noted {
+            runs[index].model.notes.push(Note {
+                written_utc: String::new(),
+                text: "new disk".to_owned(),
+                accepts: true,
+            });
+        }
+        let history = history(runs, &SETTINGS).unwrap();
+        let all = history.series().flat_map(|(_, series)| &series.changes);
+        let all: Vec<bool> = all.map(|change| change.is_accepted).collect();
+        assert_eq!(
+            (all.as_slice(), history.outcome()),
+            (accepted, outcome),
+            "{noted:?}"
+        );
+    };
+    check(None, &[false, false], HistoryOutcome::Worse);
+    check(Some(20), &[true, false], HistoryOutcome::Worse);
+    check(Some(39), &[true, true], HistoryOutcome::NoChange);
+    // Before all changes: about one that is placed some runs too late.
+    check(Some(2), &[false, false], HistoryOutcome::Worse);
+}
+
+#[test]
 fn a_change_with_the_kernel_is_undecided_and_one_with_a_version_is_not() {
     let course = Course {
         runs: 30,

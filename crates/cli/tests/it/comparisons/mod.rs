@@ -2,4 +2,4 @@
 
 mod action;
 mod compare;
-mod history;
+pub(crate) mod history;

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::Served;
 use crate::{
-    history::{run_folders, workspace},
+    comparisons::history::{run_folders, workspace},
     workspace::{Workspace, output_text},
 };
 

@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::symlink, path::Path};
 
 use super::{Served, attribute, list_names};
 use crate::{
-    history::{change_info, run_folders, workspace},
+    comparisons::history::{change_info, run_folders, workspace},
     workspace::Workspace,
 };
 
