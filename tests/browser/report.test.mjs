@@ -328,7 +328,7 @@ for (const [study, lines, atLeast] of [['one-factor', false, 9], ['three-factors
     const { context, page, seen } = await open(browser, seeded(study));
     await drawnCharts(page, atLeast);
     assert.equal(await page.locator('#lines').isVisible(), lines, 'lines over factors without curves');
-    assert.equal(await page.locator('#factor-choice select').count(), { 'one-factor': 0, 'three-factors': 3, single: 0, cut: 2, transports: 2 }[study]);
+    assert.equal(await page.locator('#factor-choice select').count(), { 'one-factor': 0, 'three-factors': 3, single: 0, cut: 3, transports: 2 }[study]);
     assert.equal(await overflow(page), 0);
     assertQuiet(seen);
     await context.close();
@@ -388,3 +388,130 @@ test('comparisons: who is ahead is drawn and told, and stands in a table without
   assert.equal(await overflow(without.page), 0);
   await without.context.close();
 });
+
+/** What part of the axis of time is shown; `undefined`: all of it. */
+const shownTime = (page) => page.evaluate(() => (windows.get('time') || {}).x);
+
+test('zoom: by the mouse, the wheel and the keyboard, in all charts over time at once', async () => {
+  const { context, page, seen } = await open(browser, report);
+  const plot = page.locator('#time-rate');
+  await plot.scrollIntoViewIfNeeded();
+  const drag = async (from, to) => {
+    const box = await plot.boundingBox();
+    await page.mouse.move(box.x + box.width * from, box.y + box.height / 2);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * to, box.y + box.height / 2, { steps: 5 });
+    await page.mouse.up();
+  };
+  await drag(0.3, 0.6);
+  const [from, to] = await shownTime(page);
+  assert.ok(from > 0 && to > from, `${from} to ${to}`);
+  await page.waitForFunction(() => ['time-rate', 'time-cpu'].every((id) => drawn.get(id).chart.getOption().xAxis[0].min > 0));
+  await plot.dblclick({ position: { x: 300, y: 90 } });
+  assert.equal(await shownTime(page), undefined, 'a double click shows the whole');
+  const box = await plot.boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.mouse.wheel(0, -100);
+  assert.equal(await shownTime(page), undefined, 'the wheel alone scrolls the page');
+  await plot.scrollIntoViewIfNeeded();
+  const again = await plot.boundingBox();
+  await page.mouse.move(again.x + again.width / 2, again.y + again.height / 2);
+  await page.keyboard.down('Control');
+  await page.mouse.wheel(0, -100);
+  await page.keyboard.up('Control');
+  await page.waitForFunction(() => windows.get('time'));
+  const bar = page.locator('figure:has(#time-rate) .tools');
+  await bar.locator('button').first().focus();
+  await page.keyboard.press('0');
+  assert.equal(await shownTime(page), undefined);
+  await page.keyboard.press('+');
+  const zoomed = await shownTime(page);
+  await page.waitForFunction(() => drawn.get('time-rate').chart.getOption().xAxis[0].min > 0);
+  for (const key of ['ArrowRight', 'ArrowRight', 'ArrowRight', 'Enter']) await page.keyboard.press(key);
+  const moved = await shownTime(page);
+  assert.ok(moved[0] > zoomed[0] && Math.abs((moved[1] - moved[0]) - (zoomed[1] - zoomed[0])) < 1e-6, `${zoomed} to ${moved}`);
+  assertQuiet(seen);
+  await context.close();
+});
+
+test('zoom: two fingers zoom, one moves, and the page still scrolls', async () => {
+  const { context, page, seen } = await open(browser, report, { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true });
+  const plot = page.locator('#time-rate');
+  await plot.scrollIntoViewIfNeeded();
+  const box = await plot.boundingBox();
+  const client = await context.newCDPSession(page);
+  const touch = (type, xs) => client.send('Input.dispatchTouchEvent', {
+    type, touchPoints: xs.map((x, id) => ({ x: box.x + box.width * x, y: box.y + box.height / 2, id })),
+  });
+  await touch('touchStart', [0.45, 0.6]);
+  for (const apart of [0.05, 0.1, 0.15, 0.2]) await touch('touchMove', [0.45 - apart, 0.6 + apart]);
+  await touch('touchEnd', []);
+  await page.waitForFunction(() => windows.get('time'));
+  const [from, to] = await shownTime(page);
+  assert.ok(from > 0 && to > from, `${from} to ${to}`);
+  assert.equal(await plot.evaluate((element) => getComputedStyle(element).touchAction), 'pan-y');
+  assertQuiet(seen);
+  await context.close();
+});
+
+test('pictures: any chart as SVG and PNG, with its title, and no request', async () => {
+  const { context, page, seen } = await open(browser, report, { acceptDownloads: true });
+  for (const id of ['spectrum', 'time-rate', 'heat']) {
+    for (const kind of ['SVG', 'PNG']) {
+      const button = page.locator(`figure:has(#${id}) .tools button[aria-label="Save as ${kind}"]`);
+      const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
+      const bytes = readFileSync(await download.path());
+      assert.ok(download.suggestedFilename().endsWith(`.${kind.toLowerCase()}`));
+      if (kind === 'PNG') {
+        assert.equal(bytes.subarray(1, 4).toString(), 'PNG');
+        assert.ok(bytes.readUInt32BE(16) > 1000 && bytes.length > 10_000, `${id}: ${bytes.length} bytes`);
+      } else {
+        const text = bytes.toString();
+        assert.ok(!text.includes('parsererror') && text.includes('<path'), id);
+        assert.ok(text.includes(await page.textContent(`#${id}-label`).then((label) => label.split(' ')[0])), 'its title is in it');
+      }
+    }
+  }
+  assertQuiet(seen);
+  await context.close();
+});
+
+test('facets: lines, distributions and time series are split, on the same axes', async () => {
+  const { context, page, seen } = await open(browser, seeded('cut'));
+  const grids = (id) => page.evaluate((name) => drawn.get(name).chart.getOption().grid.length, id);
+  await page.locator('#factor-choice label', { hasText: /^facets/ }).locator('select').selectOption({ index: 1 });
+  assert.ok(await grids('lines') > 1);
+  await page.locator('#spectrum-choice select').selectOption({ index: 1 });
+  assert.ok(await grids('spectrum') > 1);
+  const facets = page.locator('#time-choice label', { hasText: /^facets/ }).locator('select');
+  await facets.selectOption({ label: 'a trial of each cell' });
+  assert.ok(await grids('time-rate') > 1);
+  const tops = await page.evaluate(() => drawn.get('time-rate').chart.getOption().yAxis.map((axis) => axis.max));
+  assert.equal(new Set(tops).size, 1, 'all have the same axis');
+  await page.locator('#time-choice label', { hasText: /^facets/ }).locator('select').selectOption({ label: 'none' });
+  assert.equal(await grids('time-rate'), 1);
+  assertQuiet(seen);
+  await context.close();
+});
+
+for (const javaScriptEnabled of [true, false]) {
+  test(`pages of trials: a link leads to one, and back, scripts ${javaScriptEnabled ? 'on' : 'off'}`, async () => {
+    const { context, page, seen } = await open(browser, report, { javaScriptEnabled });
+    const link = page.locator('#table-trials tbody a').first();
+    const id = (await link.getAttribute('href')).slice(1);
+    assert.ok(!(await page.locator(`#${id}`).isVisible()));
+    await link.click();
+    await page.locator(`#${id}`).waitFor({ state: 'visible' });
+    assert.ok(!(await page.locator('#table-trials').isVisible()), 'it is alone');
+    assert.equal(await page.locator('article.page:visible').count(), 1);
+    if (javaScriptEnabled) {
+      await page.waitForFunction((place) => document.getElementById(place).querySelector('#time-rate svg path'), id);
+    }
+    await page.locator(`#${id} .turn a`).first().click();
+    await page.locator('#table-trials').waitFor({ state: 'visible' });
+    assert.ok(!(await page.locator(`#${id}`).isVisible()));
+    if (javaScriptEnabled) assert.equal(await page.locator('section[aria-labelledby=time] #time-rate').count(), 1, 'the charts are back');
+    assertQuiet(seen);
+    await context.close();
+  });
+}

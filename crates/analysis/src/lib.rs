@@ -50,6 +50,7 @@ pub use factors::{
     level_comparison::{
         Ahead, Compared, ComparisonModel, Difference, Found, Lead, Measure, NoSuccess, Without,
     },
+    level_ratios::{LevelRatiosModel, OutcomeRatios},
     ranking::{RankedLevel, RankedOutcome, RankingModel},
     reference::{ReferenceModel, ReferenceValue, level as reference_level},
     shown::Shown,

@@ -1,7 +1,8 @@
 //! Writes the run folder of a made-up study with its report: `cargo run -p waggle-report --example seeded_report FOLDER`.
 //! A second argument picks another study: `ingest` (the default), `shopping`, `pipeline`, `hostile`, `search`, `operating-points`, `writers`,
 //! `transports`, `overload`, `overload-control`, `killed`, `zero`, `refused`, `one-factor`, `three-factors`, `single`, `cut`, `technologies`,
-//! `few-technologies`, `growth`, `cluster`, and `large`: 1,000 trials, for `bench/report`.
+//! `few-technologies`, `growth`, `cluster`, `hundred`: 100 trials, and `large`: 1,000 trials, for
+//! `bench/report`.
 
 #[path = "../tests/report/seeded/mod.rs"]
 mod seeded;
@@ -43,6 +44,16 @@ fn main() -> Result<(), Box<dyn Error>> {
             ],
             10,
         ),
+        "hundred" => Seeded {
+            has_broker: true,
+            ..Seeded::plain(
+                &[
+                    ("connections", &["1", "5", "10", "50", "100"]),
+                    ("pipelining", &["1", "2", "5", "10", "50"]),
+                ],
+                4,
+            )
+        },
         "technologies" => Seeded::technologies(),
         "few-technologies" => Seeded::few_technologies(),
         "growth" => Seeded::growth(),

@@ -27,7 +27,9 @@ pub use layout::{
     site::Site,
 };
 pub use metric_columns::csv;
-pub use parts::factors::effects::csv::effects as effects_csv;
+pub use parts::factors::{
+    effects::csv::effects as effects_csv, level_ratios::csv::ratios as ratios_csv,
+};
 pub use run::{
     checks::{junit, summary},
     json::{report_json, report_schema},

@@ -24,6 +24,7 @@ mod error;
 mod failure;
 mod files;
 mod histograms;
+mod log_tail;
 pub mod private_file;
 mod run;
 mod trial;
@@ -50,6 +51,7 @@ pub use histograms::{
     },
     intermediate_probes::ProbeLogs,
 };
+pub use log_tail::{LogTail, log_tail};
 pub use run::{
     AddedReason, AddedTrial, CellInfo, ComponentInfo, ControlInfo, CoolDownUntilInfo, FeedInfo,
     FlowInfo, Host, NamedText, RecoveryInfo, RunInfo, ScenarioInfo, ScheduleInfo, TrialKey,

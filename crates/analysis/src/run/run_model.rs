@@ -10,7 +10,7 @@ use crate::{
     cell::{
         cell_model::{self, CellModel},
         contention::{self, ContentionModel},
-        outcome::trials_of_cell,
+        outcome::{CellTrials, trials_of_cell},
         threshold::{self, ThresholdOutcome},
     },
     factors::{
@@ -18,6 +18,7 @@ use crate::{
         curves::{self, CurvesModel},
         effects::{self, EffectsModel},
         level_comparison::{self, ComparisonModel},
+        level_ratios::{self, Already, LevelRatiosModel},
         ranking::{self, RankingModel},
         reference::{self, ReferenceModel},
         together::hold_together,
@@ -77,6 +78,8 @@ pub struct Model {
     pub curves: Option<CurvesModel>,
     /// Two levels of a factor against each other, at each level of another; none where something is searched for.
     pub comparisons: Vec<ComparisonModel>,
+    /// Levels of a factor as ratios to its first, cell by cell; none where something is searched for.
+    pub level_ratios: Vec<LevelRatiosModel>,
     /// The levels of each factor that are no numbers from the best to the worst; none where something is searched for.
     pub rankings: Vec<RankingModel>,
     /// Reference results next to the study's own.
@@ -228,6 +231,7 @@ pub(crate) fn of_trials(
         effects: over.effects,
         curves: over.curves,
         comparisons: over.comparisons,
+        level_ratios: over.level_ratios,
         rankings: over.rankings,
         faults: faults::cells(&trials, search.as_ref()),
         answer: answer::answer(info, &cells, &trials, search.as_ref()),
@@ -258,6 +262,7 @@ struct OverFactors {
     effects: Option<EffectsModel>,
     curves: Option<CurvesModel>,
     comparisons: Vec<ComparisonModel>,
+    level_ratios: Vec<LevelRatiosModel>,
     rankings: Vec<RankingModel>,
 }
 
@@ -274,7 +279,14 @@ fn over_factors(
     let mut comparisons = level_comparison::comparisons(info, factors, cells, trials, axis);
     let mut rankings = ranking::rankings(info, factors, cells, trials);
     hold_together(effects.as_mut(), &mut comparisons, &mut rankings);
+    let already = Already {
+        comparisons: &comparisons,
+        effects: effects.as_ref(),
+    };
+    let data = CellTrials { cells, trials };
+    let level_ratios = level_ratios::level_ratios(info, factors, data, already);
     OverFactors {
+        level_ratios,
         effects,
         curves,
         comparisons,

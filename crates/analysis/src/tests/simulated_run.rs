@@ -181,6 +181,7 @@ fn trial(key: TrialKey, cell: &CellInfo, goodput: f64, random: &mut StdRng) -> T
         mean_us: Some(p50),
     };
     TrialModel {
+        logs: Vec::new(),
         info: TrialInfo::new(key, 1, String::new()),
         levels: cell.levels.clone(),
         verdict: Verdict::Valid,

@@ -18,16 +18,33 @@ use crate::{
 const POINTS_IN_ALL: usize = 12_000;
 const POINTS_FEWEST: usize = 40;
 const POINTS_MOST: usize = 400;
+/// The same of the rows of tables, which are read and not looked at, and take more room.
+const ROWS_IN_ALL: usize = 3_000;
+const ROWS_FEWEST: usize = 15;
+const ROWS_MOST: usize = 400;
 
 /// How many points each trial's lines get in a run of so many trials.
-pub(crate) fn points_max(trials: usize) -> usize {
-    (POINTS_IN_ALL / trials.max(1)).clamp(POINTS_FEWEST, POINTS_MOST)
+pub(crate) fn points_max(trials: usize) -> PointsMax {
+    let each = |all: usize| all / trials.max(1);
+    PointsMax {
+        line: each(POINTS_IN_ALL).clamp(POINTS_FEWEST, POINTS_MOST),
+        rows: each(ROWS_IN_ALL).clamp(ROWS_FEWEST, ROWS_MOST),
+    }
+}
+
+/// Most points of one trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PointsMax {
+    line: usize,
+    rows: usize,
 }
 
 /// A trial over time. Seconds count from the start of the load.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Series {
     pub points: Vec<SeriesPoint>,
+    /// The same in fewer, longer stretches, for a table; empty: as many as `points`.
+    pub longer: Vec<SeriesPoint>,
     pub cpu: Vec<CpuSeries>,
     /// (seconds, records accepted by then and not yet visible)
     pub backlog: Vec<(f64, f64)>,
@@ -64,13 +81,30 @@ pub struct CpuSeries {
     pub points: Vec<(f64, f64)>,
 }
 
-pub(crate) fn series(view: &TrialView<'_>, counted: Counted, points_max: usize) -> Series {
+impl Series {
+    /// The rows of a table.
+    #[must_use]
+    pub fn rows(&self) -> &[SeriesPoint] {
+        match self.longer.is_empty() {
+            true => &self.points,
+            false => &self.longer,
+        }
+    }
+}
+
+pub(crate) fn series(view: &TrialView<'_>, counted: Counted, most: PointsMax) -> Series {
     let TrialView {
         trial, accepted, ..
     } = view;
-    let merge = trial.intervals.len().div_ceil(points_max).max(1);
+    let points_max = most.line;
+    let [merge, merge_more] =
+        [points_max, most.rows].map(|most| trial.intervals.len().div_ceil(most).max(1));
     Series {
         points: points(trial, merge, counted),
+        longer: match merge_more > merge {
+            true => points(trial, merge_more, counted),
+            false => Vec::new(),
+        },
         cpu: cpu(trial, points_max),
         backlog: backlog(accepted, &trial.backlog, points_max),
         intermediate_probes: intermediate_probes(view, points_max),

@@ -2,7 +2,7 @@
 
 use waggle_metrics::Metric;
 use waggle_results::{
-    ClientInfo, CountsRow, GeneratorInfo, MachineInfo, NetworkCounts, PhaseName, RunInfo,
+    ClientInfo, CountsRow, GeneratorInfo, LogTail, MachineInfo, NetworkCounts, PhaseName, RunInfo,
     SessionCounts, Trial, TrialEnd, TrialInfo,
 };
 use waggle_spec::{LoadRole, TimeKind, Times};
@@ -59,6 +59,8 @@ pub struct TrialModel {
     /// The loads that are not the measured one, in the order of the study.
     pub side_loads: Vec<TrialSideLoad>,
     pub series: Series,
+    /// The ends of the components' logs, by name.
+    pub logs: Vec<LogTail>,
     /// Throughput of the second half of the measured phase ÷ that of the first, as a logarithm.
     pub half_change: Option<f64>,
     /// Length of an interval.
@@ -259,6 +261,7 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
             .chain(findings.remarks.into_iter().map(TrialRemark::Found))
             .collect(),
         faults: outage::of_trial(trial),
+        logs: trial.logs.clone(),
         side_loads: side_load::of_trial(&trial.info),
         series: series::series(&view, counted, series::points_max(info.order.len())),
         half_change,

@@ -74,7 +74,7 @@ pub(crate) enum Command {
     /// Send a load to one URL, like wrk or oha, with the checks of a trial
     #[command(after_long_help = exit_codes_help(&exit::OF_LOAD))]
     Load(Box<Load>),
-    /// Write report.html, report.md, report.json, tables.csv and effects.csv again from the files of a run
+    /// Write report.html, report.md, report.json, tables.csv, effects.csv and ratios.csv again from the files of a run
     Report(Report),
     /// Compare two runs of a study, or two folders of runs: the ratio of each metric in each cell, judged by a margin
     #[command(after_long_help = exit_codes_help(&exit::OF_COMPARE))]

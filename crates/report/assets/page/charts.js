@@ -1,7 +1,7 @@
 'use strict';
 /* What all charts share: making, redrawing for theme, width and paper, axes, tooltips. */
 
-const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", Arial, sans-serif';
+const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', Arial, sans-serif";
 /** Drawing sizes on paper, in CSS pixels; scaled to what the sheet leaves, so that letters come out as in the tables. */
 const PAPER = { wide: 800, half: 384, tall: 290, low: 190 };
 
@@ -14,17 +14,24 @@ function draw(id, build) {
   if (!element) return;
   let entry = drawn.get(id);
   if (!entry) {
-    entry = { chart: echarts.init(element, null, { renderer: 'svg' }), element };
+    entry = { id, chart: echarts.init(element, null, { renderer: 'svg' }), element };
     drawn.set(id, entry);
     new ResizeObserver(() => { if (!printing) entry.chart.resize(); }).observe(element);
+    addTools(entry);
   }
   entry.build = build;
   redraw(entry);
 }
 
-function redraw(entry) {
+/** The whole option of a chart in the present colours, with what is zoomed into. */
+function optionOf(entry) {
   const look = colours();
-  entry.chart.setOption({ ...base(look), ...entry.build(look) }, { notMerge: true });
+  return { ...base(look), ...withWindow(entry, entry.build(look)) };
+}
+
+function redraw(entry) {
+  entry.chart.setOption(optionOf(entry), { notMerge: true });
+  showTools(entry);
 }
 
 function redrawAll() {
@@ -72,7 +79,7 @@ function axis(look, extra) {
 
 function legend(look, extra) {
   return {
-    type: 'plain', top: 2, left: 0, width: printing || isNarrow() ? '99%' : '92%', padding: [4, 5], icon: 'roundRect', itemWidth: 14, itemHeight: 4,
+    type: 'plain', top: 2, left: 0, width: '99%', padding: [4, 5], icon: 'roundRect', itemWidth: 14, itemHeight: 4,
     textStyle: { color: look.soft, fontSize: 12 }, pageTextStyle: { color: look.soft },
     pageIconColor: look.ink, pageIconInactiveColor: look.faint, ...extra,
   };
@@ -87,14 +94,6 @@ function belowLegend(id, names, hasName) {
 
 /** A phone's width, where charts leave out what does not fit. */
 const isNarrow = () => !printing && innerWidth < 560;
-
-/** Saving as an SVG file, in the corner; not on paper. */
-function tools(look, name) {
-  return {
-    show: !printing && !isNarrow(), right: 0, top: -4, itemSize: 13, iconStyle: { borderColor: look.faint },
-    feature: { saveAsImage: { name, title: 'save as SVG', type: 'svg', backgroundColor: look.card } },
-  };
-}
 
 /** Powers of ten around positive values, so that a log axis has at least two ticks. */
 function decades(values) {

@@ -14,6 +14,8 @@ function make(tag, properties, ...children) {
 }
 
 let printing = false;
+/** While a chart is made into a picture, which has its legend in it. */
+let picturing = false;
 
 function isDark() {
   if (printing) return false;

@@ -21,6 +21,7 @@ drawComparisons();
 effectsChoice();
 stepChoice();
 timeChoice();
+prepareTrials();
 if (model.reference) referenceChoice();
 if (model.search && model.search.cells.some((search) => search.steps.length)) searchChoice();
 else if (byId('search-levels')) byId('search-levels').closest('figure').hidden = true;

@@ -12,7 +12,7 @@ const SIZES = {
 /** The text of a field without what is in smaller letters. */
 function mainText(field) {
   const copy = field.cloneNode(true);
-  copy.querySelectorAll('.range, .sr, svg').forEach((part) => part.remove());
+  copy.querySelectorAll('small, .sr, svg').forEach((part) => part.remove());
   return copy.textContent.trim();
 }
 
@@ -25,9 +25,9 @@ function numberIn(text) {
 }
 
 /** What a field is sorted by: a number if the column is one of numbers. */
-function sortKey(field) {
+function sortKey(field, isNumber) {
   const text = mainText(field);
-  if (!field.classList.contains('n')) return text;
+  if (!isNumber) return text;
   return text === '' ? 0 : numberIn(text);
 }
 
@@ -48,7 +48,7 @@ function sortBy(table, written, place) {
     else head.removeAttribute('aria-sort');
   });
   const direction = next === 'descending' ? -1 : 1;
-  const keyed = written.map((row) => ({ row, key: next === 'none' ? null : sortKey(row.cells[place]) }));
+  const keyed = written.map((row) => ({ row, key: next === 'none' ? null : sortKey(row.cells[place], heads[place].classList.contains('n')) }));
   if (next !== 'none') keyed.sort((a, b) => compareKeys(a.key, b.key, direction));
   table.tBodies[0].append(...keyed.map((one) => one.row));
 }
@@ -85,6 +85,7 @@ function makeSearchable(table) {
 }
 
 function prepareTables() {
+  document.querySelectorAll('.thin > .sr').forEach((reason) => { reason.parentElement.title = reason.textContent.trim().slice(1, -1); });
   document.querySelectorAll('.scroll > table').forEach((table) => {
     const body = table.tBodies[0];
     if (!body || body.rows.length < 3) return;

@@ -117,7 +117,7 @@ fn changes(model: &CompareModel) -> Option<Section> {
         let (name, _) = words::change(change);
         blocks.push(Block::Heading(format!("The {name}")));
         blocks.push(Block::File {
-            label: "Difference of lines",
+            label: "Difference of lines".into(),
             text: difference(&change.first, &change.second),
         });
     }

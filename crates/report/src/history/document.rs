@@ -140,7 +140,7 @@ fn runs(model: &HistoryModel, site: &Site) -> Section {
             heading: format!("The {name} since {}", run.name),
         });
         blocks.push(Block::File {
-            label: "Difference of lines",
+            label: "Difference of lines".into(),
             text: difference(&change.first, &change.second),
         });
     }

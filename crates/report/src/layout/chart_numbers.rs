@@ -53,14 +53,6 @@ pub(crate) fn ends(estimate: Option<&Estimate>) -> [Option<f64>; 3] {
     [point, low, high].map(|value| value.map(round_to))
 }
 
-/// A line as points of (seconds, number).
-pub(crate) fn line(points: &[(f64, f64)]) -> Vec<[f64; 2]> {
-    points
-        .iter()
-        .map(|(time, value)| [instant(*time), round_to(*value)])
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::{instant, round_to};

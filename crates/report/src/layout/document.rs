@@ -1,5 +1,7 @@
 //! The report as plain values: the answer, then sections of blocks. The page and Markdown lay out the same one.
 
+use std::borrow::Cow;
+
 use super::{
     site::Site,
     table::{Field, Table},
@@ -81,9 +83,29 @@ pub(crate) enum Block {
     Failure(Failure),
     /// A file, word for word.
     File {
-        label: &'static str,
+        label: Cow<'static, str>,
         text: String,
     },
+    /// What is read by itself; on the page only.
+    Page(Page),
+}
+
+/// Shown alone once a link leads to it.
+pub(crate) struct Page {
+    /// Unique; where links lead.
+    pub(crate) id: String,
+    pub(crate) title: String,
+    /// As a label.
+    pub(crate) verdict: String,
+    /// The one before and the one after, each with its title; both the other way round lead here.
+    pub(crate) neighbours: [Option<PageLink>; 2],
+    pub(crate) blocks: Vec<Block>,
+}
+
+/// The place of a page, and its title.
+pub(crate) struct PageLink {
+    pub(crate) id: String,
+    pub(crate) title: String,
 }
 
 /// Elements that the page's scripts fill; hidden without scripts.
@@ -128,10 +150,8 @@ pub(crate) enum Fold {
     Legend,
     /// What a chart draws.
     Same,
-    /// Every trial over time.
+    /// A trial over time.
     Series,
-    /// One of these trials.
-    Trial,
     /// All metrics.
     Every,
 }

@@ -81,7 +81,7 @@ fn blocks(out: &mut String, blocks: &[Block], above: Option<&str>) {
             Block::Folded(folded) => self::blocks(out, &folded.blocks, above),
             Block::Failure(content) => failure(out, content),
             Block::File { text, .. } => write_fenced(out, "yaml", text),
-            Block::Drawn(_) | Block::Timeline(_) | Block::PageOnly(_) => {}
+            Block::Drawn(_) | Block::Timeline(_) | Block::PageOnly(_) | Block::Page(_) => {}
         }
     }
 }

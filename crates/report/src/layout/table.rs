@@ -256,11 +256,12 @@ impl Field {
     }
 
     pub(crate) fn estimate(estimate: Option<&Estimate>, unit: Unit) -> Self {
-        estimate.map_or_else(Self::empty, |estimate| Self {
-            value: Value::Estimate {
-                estimate: *estimate,
-                unit,
-            },
+        let value = estimate.map(|estimate| Value::Estimate {
+            estimate: *estimate,
+            unit,
+        });
+        value.map_or_else(Self::empty, |value| Self {
+            value,
             ..Self::empty()
         })
     }

@@ -16,6 +16,8 @@ use waggle_analysis::{Model, own_unit};
 /// All data of the page.
 #[derive(Serialize)]
 pub(crate) struct Charts<'a> {
+    /// Its name.
+    study: &'a str,
     counted: &'static str,
     factors: Vec<effects::chart::Factor<'a>>,
     /// The cells fill a map of the factors' levels.
@@ -49,6 +51,7 @@ impl<'a> Charts<'a> {
         let cells = model.cells.iter();
         let mapped = map::mapped_metrics(model);
         Self {
+            study: &model.info.study,
             counted: labels::counted_word(model.counted),
             factors: factors.collect(),
             map: map::is_map(model),

@@ -9,11 +9,11 @@ use crate::{
     parts::{
         capacity::{operating_points, search},
         cells::{best_and_worst, left_out, overview, percentiles},
-        factors::{ab_comparisons, curves, effects, ranking, reference},
+        factors::{ab_comparisons, curves, effects, level_ratios, ranking, reference},
         load::{background, clients, inspected_answers, preparation, steps},
         method, opening,
         over_time::{faults, recovery, time},
-        reliability::{drift, trials, verdicts},
+        reliability::{drift, trial_pages, trials, verdicts},
         system::{bottlenecks, delivery, placement, resources},
     },
 };
@@ -27,9 +27,15 @@ pub(crate) fn document(model: &Model) -> Document {
         method::section::section(model),
         method::section::study(model),
     ];
+    let pages = trial_pages::section::section(model);
     Document {
         opening: opening::section::opening(model),
-        sections: rest.into_iter().chain([trials]).chain(method).collect(),
+        sections: rest
+            .into_iter()
+            .chain([trials])
+            .chain(method)
+            .chain(pages)
+            .collect(),
         version: model.info.waggle_version.clone(),
         site: Site::default(),
     }
@@ -53,6 +59,7 @@ fn sections(model: &Model) -> Vec<Section> {
         curves::section::section(model),
         ab_comparisons::section::section(model),
         effects::section::section(model),
+        level_ratios::section::section(model),
         reference::section::section(model),
         Some(percentiles::section::section(model)),
         inspected_answers::section::section(model),

@@ -15,7 +15,7 @@ use crate::{
             left_out::json::LeftOut,
             overview::json::{Cell, cell},
         },
-        factors::{effects, growth, laws},
+        factors::{effects, growth, laws, level_ratios},
         opening::{
             self,
             json::{AskedBefore, Power, asked_before, power},
@@ -69,6 +69,10 @@ pub(crate) struct Report<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(default)]
     effects: Vec<effects::json::Effect<'a>>,
+    /// Each level of a factor as a ratio to its first, cell by cell; empty where effects or comparisons show that already.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    level_ratios: Vec<level_ratios::json::CellRatio<'a>>,
     /// Names of the metrics that the study asks about.
     asks: Vec<String>,
     cells: Vec<Cell<'a>>,
@@ -174,6 +178,7 @@ impl<'a> Report<'a> {
             notes: model.notes.iter().map(opening::notes::Note::new).collect(),
             factors: model.factors.iter().map(factor).collect(),
             effects: effects::json::effects(model),
+            level_ratios: level_ratios::json::level_ratios(model),
             asks: headline(info).iter().map(NamedMetric::column).collect(),
             cells: model
                 .cells

@@ -12,7 +12,7 @@ use super::{document::document, json::report_json, pages, parallel::run_both};
 use crate::{
     layout::{document::Document, markdown},
     metric_columns,
-    parts::factors::effects,
+    parts::factors::{effects, level_ratios},
 };
 use waggle_analysis::{Model, model};
 
@@ -27,6 +27,8 @@ pub struct Written {
     pub json: PathBuf,
     /// If the cells form a complete grid of two or more factors.
     pub effects: Option<PathBuf>,
+    /// If the levels of a factor are compared cell by cell.
+    pub ratios: Option<PathBuf>,
 }
 
 /// Why there is no report.
@@ -38,7 +40,8 @@ pub enum ReportError {
     Write { path: PathBuf, problem: io::Error },
 }
 
-/// Reads a run and writes `report.html`, `report.md`, `tables.csv`, `report.json` and, if it has effects, `effects.csv` into its folder.
+/// Reads a run and writes `report.html`, `report.md`, `tables.csv`, `report.json` and, if it has them, `effects.csv` and `ratios.csv` into its
+/// folder.
 ///
 /// # Errors
 /// If the run cannot be read, or a file cannot be written.
@@ -53,6 +56,7 @@ pub fn write_all(run_folder: &Path) -> Result<Written, ReportError> {
             .effects
             .as_ref()
             .map(|_| run_folder.join("effects.csv")),
+        ratios: (!model.level_ratios.is_empty()).then(|| run_folder.join("ratios.csv")),
         model,
     };
     // The page takes as long as all the others.
@@ -71,6 +75,12 @@ fn put_others(written: &Written, document: &Document) -> Result<(), ReportError>
     put(&written.json, &report_json(&written.model))?;
     if let (Some(path), Some(effects)) = (&written.effects, &written.model.effects) {
         put(path, &effects::csv::effects(effects))?;
+    }
+    if let Some(path) = &written.ratios {
+        put(
+            path,
+            &level_ratios::csv::ratios(&written.model.level_ratios),
+        )?;
     }
     Ok(())
 }

@@ -4,10 +4,11 @@ use std::collections::HashSet;
 
 use waggle_analysis::Model;
 use waggle_metrics::{CATALOGUE, NamedMetric, Row, Subject, resolve};
-use waggle_report::{csv, html};
+use waggle_report::csv;
 use waggle_spec::{LoadRole, Reference, ReferenceRow};
 
 use crate::{
+    html,
     seeded::{Seeded, Wrong, reference::column},
     seeded_model,
 };
@@ -292,7 +293,9 @@ fn the_map_offers_what_the_cells_have() {
             2,
         )
     }));
-    let (_, from) = page.split_once("id=\"model\">").unwrap();
+    let (_, from) = page
+        .split_once("id=\"model\" data-packed=\"zlib base64\">")
+        .unwrap();
     let (text, _) = from.split_once("</script>").unwrap();
     let charts: serde_json::Value = serde_json::from_str(text).unwrap();
     let metrics = charts["metrics"].as_array().unwrap();

@@ -9,10 +9,11 @@ use waggle_stats::Verdict;
 
 use crate::{
     catalogue::fields,
+    html,
     seeded::{Cluster, Seeded, Wrong},
     seeded_model,
 };
-use waggle_report::{csv, effects_csv, html, markdown, report_json, terminal};
+use waggle_report::{csv, effects_csv, markdown, report_json, terminal};
 
 pub(crate) fn check(written: &str, golden: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -517,13 +518,13 @@ fn hostile_texts() {
     let model = seeded_model(&Seeded::hostile());
     check(&csv(&model), "hostile.csv");
     check(&markdown(&model), "hostile.md");
-    let page = html(&model);
+    let page = waggle_report::html(&model);
     // Ours and the charts' are all there are: no text of the study opened or closed a script.
     let scripts = page.matches("<script").count();
     assert_eq!(scripts, page.matches("</script>").count());
     assert_eq!(
         scripts,
-        html(&seeded_model(&Seeded::plain(&[], 1)))
+        waggle_report::html(&seeded_model(&Seeded::plain(&[], 1)))
             .matches("<script")
             .count()
     );
@@ -539,4 +540,48 @@ fn methodology_has_the_range_of_repetitions() {
     let text = markdown(&model);
     assert!(text.contains("3 to 8 repetitions on"), "{text}");
     assert!(text.contains("trials added: 0"), "{text}");
+}
+
+/// The page of each trial: where links lead, what the trial said, and the ends of its logs within what all of them may take.
+#[test]
+fn each_trial_has_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    Seeded {
+        has_broker: true,
+        ..Seeded::plain(&[("connections", &["10", "50"])], 2)
+    }
+    .write(&run);
+    let trials = fs::read_dir(run.join("trials")).unwrap();
+    for trial in trials {
+        let logs = trial.unwrap().path().join("logs");
+        let long = format!("<b>started</b>\n{}\nlast line\n", "x".repeat(500));
+        fs::write(logs.join("gateway-0.log"), long).unwrap();
+        fs::write(logs.join("quiet.log"), "\n").unwrap();
+    }
+    let page = html(&waggle_analysis::model(
+        &waggle_results::Run::read(&run).unwrap(),
+    ));
+    let ids = ["c01-r1", "c01-r2", "c02-r1", "c02-r2"].map(|place| format!("trial-{place}"));
+    for id in &ids {
+        assert!(page.contains(&format!("<article class=\"page\" id=\"{id}\"")));
+        assert!(page.contains(&format!("href=\"#{id}\"")), "{id}");
+    }
+    let (_, first) = page.split_once(&format!("id=\"{}\"", ids[0])).unwrap();
+    let (first, _) = first.split_once("</article>").unwrap();
+    assert!(first.contains("End of gateway-0.log") && !first.contains("quiet.log"));
+    assert!(first.contains("&lt;b&gt;started") && first.contains("last line"));
+    assert!(!first.contains(&"x".repeat(201)), "a line is cut");
+    assert!(first.contains("Time series as a table") && first.contains("what the system said"));
+    assert!(!first.contains("previous:") && first.contains(&format!("#{}", ids[1])));
+}
+
+/// With room for trials that are twenty times as long.
+#[test]
+fn a_page_of_a_hundred_trials_is_below_two_megabytes() {
+    let levels: Vec<String> = (1..=25).map(|level| level.to_string()).collect();
+    let levels: Vec<&str> = levels.iter().map(String::as_str).collect();
+    let model = seeded_model(&Seeded::plain(&[("connections", &levels)], 4));
+    let page = waggle_report::html(&model);
+    assert!(page.len() < 1_200_000, "{} bytes", page.len());
 }

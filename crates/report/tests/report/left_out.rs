@@ -1,10 +1,10 @@
 //! Cells that were left out, wherever a report has them.
 
 use waggle_analysis::{CellGroup, Conclusion, LeftOutGroup};
-use waggle_report::{html, junit, markdown, report_json, summary, terminal, wording};
+use waggle_report::{junit, markdown, report_json, summary, terminal, wording};
 use waggle_results::{ArtifactInfo, LeftOutInfo, LeftOutReason};
 
-use crate::{golden::check, seeded::Seeded, seeded_model};
+use crate::{golden::check, html, seeded::Seeded, seeded_model};
 
 #[test]
 fn cells_that_were_left_out() {

@@ -5,7 +5,7 @@ use ring::digest::{SHA256, digest};
 
 use waggle_report::html;
 
-use crate::{seeded::Seeded, seeded_model};
+use crate::{seeded::Seeded, seeded_model, unpacked_text};
 
 /// The values of a directive.
 fn directive<'a>(page: &'a str, name: &str) -> Vec<&'a str> {
@@ -46,9 +46,18 @@ fn each_script_and_the_style_have_their_hashes_in_the_policy() {
     // What is no script, such as the charts' data, no policy is asked for.
     let (data, scripts): (Vec<_>, Vec<_>) = elements(&page, "script")
         .into_iter()
-        .partition(|(attributes, _)| attributes.contains("type=\"application/json\""));
-    assert_eq!(data.len(), 1);
-    let hashes: Vec<String> = scripts.iter().map(|(_, text)| hash_source(text)).collect();
+        .partition(|(attributes, _)| attributes.contains("type=\"text/plain\""));
+    // What the first script unpacks and runs is named as well.
+    let unpacked = data
+        .iter()
+        .filter(|(attributes, _)| attributes.contains("id=\"packed-"));
+    let unpacked = unpacked.map(|(_, packed)| unpacked_text(packed));
+    let texts = scripts
+        .iter()
+        .map(|(_, text)| (*text).to_owned())
+        .chain(unpacked);
+    let hashes: Vec<String> = texts.map(|text| hash_source(&text)).collect();
+    assert_eq!((data.len(), scripts.len(), hashes.len()), (3, 1, 3));
     assert_eq!(directive(&page, "script-src"), hashes);
     let styles = elements(&page, "style");
     let hashes: Vec<String> = styles.iter().map(|(_, text)| hash_source(text)).collect();

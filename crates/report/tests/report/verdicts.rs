@@ -534,5 +534,5 @@ fn nothing_that_ran_is_nothing_to_say() {
         answer::sentences(&model),
         ["No trial was completed, so the study has no answer."]
     );
-    assert!(waggle_report::html(&model).contains("not run"));
+    assert!(crate::html(&model).contains("not run"));
 }

@@ -3,7 +3,9 @@
 use maud::{Markup, html};
 
 use super::{phrases::unbroken, table, timeline};
-use crate::layout::document::{Block, Chart, Drawn, Failure, Fold, Folded, Section, Term};
+use crate::layout::document::{
+    Block, Chart, Drawn, Failure, Fold, Folded, Page, PageLink, Section, Term,
+};
 
 pub(super) fn section(section: &Section) -> Markup {
     html! {
@@ -30,6 +32,7 @@ fn block(block: &Block) -> Markup {
         Block::Folded(folded) => self::folded_markup(folded),
         Block::PageOnly(blocks) => html! { @for one in blocks { (self::block(one)) } },
         Block::Failure(content) => failure(content),
+        Block::Page(content) => page(content),
         Block::File { label, text } => html! {
             pre tabindex="0" aria-label=(label) { (text.trim_end()) }
         },
@@ -112,13 +115,34 @@ fn folded_markup(folded: &Folded) -> Markup {
         Fold::Same => Some("same"),
         Fold::Series => Some("series"),
         Fold::Every => Some("every"),
-        Fold::Trial => None,
     };
     html! {
         details class=[class] {
             summary { (folded.summary) }
             @for one in &folded.blocks { (block(one)) }
         }
+    }
+}
+
+/// Alone on the screen once a link leads to it, by the style.
+fn page(page: &Page) -> Markup {
+    let [before, after] = &page.neighbours;
+    html! {
+        article class="page" id=(page.id) tabindex="-1" aria-labelledby={ (page.id) "-title" } {
+            p class="turn" {
+                a href="#trials" { "← All trials" }
+                (turn("previous", before.as_ref()))
+                (turn("next", after.as_ref()))
+            }
+            h3 id={ (page.id) "-title" } role="heading" aria-level="1" { (page.title) " " (table::badge(&page.verdict)) }
+            @for one in &page.blocks { (block(one)) }
+        }
+    }
+}
+
+fn turn(word: &str, link: Option<&PageLink>) -> Markup {
+    html! {
+        @if let Some(link) = link { " " a href={ "#" (link.id) } { (word) ": " (link.title) } }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod inlined;
+mod packed;
 mod phrases;
 mod policy;
 mod table;
@@ -29,7 +30,7 @@ pub(crate) fn plain_page(document: &Document) -> String {
 
 fn laid_out(document: &Document, charts: Option<&impl Serialize>) -> String {
     let scripts: &[&str] = match charts {
-        Some(_) => &inlined::SCRIPTS,
+        Some(_) => &[inlined::LOADER, inlined::LIBRARY, &inlined::OWN_SCRIPTS],
         None => &[],
     };
     let page = html! {
@@ -58,8 +59,10 @@ fn laid_out(document: &Document, charts: Option<&impl Serialize>) -> String {
                     }
                 }
                 @if let Some(charts) = charts {
-                    script type="application/json" id="model" { (inlined::json(charts)) }
-                    @for script in scripts { script { (PreEscaped(script)) } }
+                    (packed::element("model", &packed::compress(&inlined::json(charts))))
+                    (packed::element("packed-library", &packed::LIBRARY))
+                    (packed::element("packed-scripts", &packed::OWN_SCRIPTS))
+                    script { (PreEscaped(inlined::LOADER)) }
                 }
             }
         }

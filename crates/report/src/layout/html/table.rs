@@ -2,6 +2,7 @@
 
 use maud::{Markup, Render, html};
 
+use super::inlined;
 use crate::layout::table::{Align, Field, Mark, Table, Whisker};
 
 /// A table of so many columns is printed on a sheet in landscape.
@@ -14,29 +15,38 @@ pub(super) fn table(table: &Table) -> Markup {
     let (rows, last) = table.rows.split_at(table.rows.len() - summary);
     let is_wide = table.heads.len() >= WIDE_FROM;
     let is_long = table.rows.len() >= LONG_FROM;
+    let numbers = table.heads.iter().filter(|head| head.align == Align::Right);
+    let is_of_numbers = 2 * numbers.count() > table.heads.len();
+    let usual = if is_of_numbers {
+        Align::Right
+    } else {
+        Align::Left
+    };
     html! {
         div.scroll.wide-table[is_wide].long-table[is_long] role="region" aria-label=(table.caption) tabindex="0" {
-            table id=[table.id.map(|id| format!("table-{id}"))] {
+            table.num[is_of_numbers] id=[table.id.map(|id| format!("table-{id}"))] {
                 caption { (table.caption) }
                 thead {
                     tr {
                         @for head in &table.heads { th scope="col" class=[class(head.align)] { (name(&head.text)) } }
                     }
                 }
-                tbody { @for row in rows { (self::row(table, row)) } }
-                @for row in last { tfoot { (self::row(table, row)) } }
+                tbody { @for row in rows { (self::row(table, row, usual)) } }
+                @for row in last { tfoot { (self::row(table, row, usual)) } }
             }
         }
         "\n"
     }
 }
 
-fn row(table: &Table, row: &[Field]) -> Markup {
+/// Most of a large page is fields of tables, so that their markup is as short as HTML allows: the next tag ends a field and a row, and
+/// only a field on the less usual side says so.
+fn row(table: &Table, row: &[Field], usual: Align) -> Markup {
     html! {
-        tr {
-            @for (one, head) in row.iter().zip(&table.heads) {
-                td class=[class(head.align)] { (one) }
-            }
+        (inlined::ROW)
+        @for (one, head) in row.iter().zip(&table.heads) {
+            @if head.align == usual { (inlined::FIELD) } @else { (inlined::OTHER_FIELD) }
+            (one)
         }
         "\n"
     }
@@ -81,12 +91,12 @@ impl Render for Field {
             | Mark::Lag(reason)
             | Mark::Chance(reason)
             | Mark::Alone(reason) => html! {
-                span class="thin" title=(reason) { (text) span class="sr" { " (" (reason) ")" } }
+                span class="thin" { (text) span class="sr" { " (" (reason) ")" } }
             },
         };
         marked.render_to(page);
         if let Some(aside) = self.side_note() {
-            html! { " " small class="range" { (aside) } }.render_to(page);
+            html! { " " small { (aside) } }.render_to(page);
         }
         if let Some(drawn) = &self.whisker {
             whisker(drawn).render_to(page);

@@ -6,5 +6,6 @@ pub(crate) mod curves;
 pub(crate) mod effects;
 pub(crate) mod growth;
 pub(crate) mod laws;
+pub(crate) mod level_ratios;
 pub(crate) mod ranking;
 pub(crate) mod reference;

@@ -28,7 +28,7 @@ pub(crate) fn section(model: &Model) -> Section {
 /// The text of the study file, and of the scenario file if there is one.
 pub(crate) fn study(model: &Model) -> Section {
     let mut blocks = vec![Block::File {
-        label: "Study file",
+        label: "Study file".into(),
         text: model.study_text.clone(),
     }];
     let scenario = model.info.scenario.as_ref();
@@ -36,7 +36,7 @@ pub(crate) fn study(model: &Model) -> Section {
         blocks.extend([
             Block::Heading(file.name.clone()),
             Block::File {
-                label: "Scenario file",
+                label: "Scenario file".into(),
                 text: file.text.clone(),
             },
         ]);

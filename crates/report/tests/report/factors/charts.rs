@@ -1,8 +1,7 @@
 //! How many charts a factor of numbers makes if further factors vary, and which lines are in which.
 
-use crate::{seeded::Seeded, seeded_model};
+use crate::{html, seeded::Seeded, seeded_model};
 use waggle_analysis::CurvesModel;
-use waggle_report::html;
 
 /// The levels of a line, and those of its chart.
 fn line_places(curves: &CurvesModel) -> Vec<(String, String)> {

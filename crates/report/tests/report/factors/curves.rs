@@ -6,11 +6,12 @@ use waggle_analysis::{
     Ahead, Compared, ComparisonModel, Curve, CurvePoint, CurvesModel, Found, Measure, Model,
     Without,
 };
-use waggle_report::{html, markdown, wording};
+use waggle_report::{markdown, wording};
 use waggle_results::FailureKind;
 use waggle_spec::{Reference, ReferenceRow};
 
 use crate::{
+    html,
     seeded::{Seeded, Wrong, reference::column},
     seeded_model,
 };

@@ -2,9 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-use crate::{seeded::Seeded, seeded_model};
+use crate::{html, seeded::Seeded, seeded_model};
 use waggle_analysis::{Law, Model};
-use waggle_report::{html, markdown, report_json, report_schema, wording::laws};
+use waggle_report::{markdown, report_json, report_schema, wording::laws};
 use waggle_stats::LawGrowth;
 
 fn one_factor() -> Model {

@@ -12,19 +12,20 @@ use waggle_spec::{StepTimes, TimeKind, Times};
 
 use self::series::{Series, bytes, in_file, refuse_link};
 use crate::{
-    BacklogRow, HistogramLog, IntervalRow, IntervalSums, Note, ProbeInfo, ProbeLogs, ReadError,
-    ResourceRow, RunInfo, StepCounts, StepInfo, SystemMetricRow, TextError, TrialEnd, TrialInfo,
-    TrialKey,
+    BacklogRow, HistogramLog, IntervalRow, IntervalSums, LogTail, Note, ProbeInfo, ProbeLogs,
+    ReadError, ResourceRow, RunInfo, StepCounts, StepInfo, SystemMetricRow, TextError, TrialEnd,
+    TrialInfo, TrialKey,
     files::{
         folder,
         names::{
             ARRIVAL_DELAY, BACKLOG, DELIVERY_DELAY, EARLIEST_DELAY, EARLIEST_END_TO_END_DELAY,
-            END_TO_END_DELAY, INTERVALS, METRICS, RESOURCES, RUN_FILE, STUDY_FILE, SYSTEM_FILE,
-            TRIAL_FILE, TRIALS, folder_name, probe_folder, step_folder, times_file,
+            END_TO_END_DELAY, INTERVALS, LOGS, METRICS, RESOURCES, RUN_FILE, STUDY_FILE,
+            SYSTEM_FILE, TRIAL_FILE, TRIALS, folder_name, probe_folder, step_folder, times_file,
         },
         notes::read_notes,
         parse,
     },
+    log_tail::log_tails,
     parallel_map,
 };
 
@@ -88,6 +89,8 @@ pub struct Trial {
     pub metrics: Vec<SystemMetricRow>,
     /// In the order of [`TrialInfo::steps`].
     pub steps: Vec<StepTimes<HistogramLog>>,
+    /// The ends of the components' logs, by name.
+    pub logs: Vec<LogTail>,
 }
 
 impl Run {
@@ -348,6 +351,7 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
         end_to_end_delay: series.delay(END_TO_END_DELAY)?,
         earliest_end_to_end_delay: series.delay(EARLIEST_END_TO_END_DELAY)?,
         arrival_delay: series.delay(ARRIVAL_DELAY)?,
+        logs: log_tails(&folder.join(LOGS)),
         intervals,
         path: folder,
     })

@@ -12,12 +12,12 @@ use std::{
 
 use futures_util::future::join_all;
 use tokio::time::{Instant, timeout};
-use waggle_results::{PodInfo, ReplicaPod};
+use waggle_results::{PodInfo, ReplicaPod, log_tail};
 use waggle_study::{Component, Limits};
 
 use crate::{
     components::{
-        driver::{Failure, Setup, env::replicas, log::tail, ports::Ports, program::Programs},
+        driver::{Failure, Setup, env::replicas, ports::Ports, program::Programs},
         replica::{Opener, RemoteReplica, fetch_folder, send_folder},
     },
     problem::Problem,
@@ -255,6 +255,6 @@ async fn connect(made: &MadeReplica, setup: Setup<'_>) -> Result<RemoteReplica, 
     let connected = RemoteReplica::connect(opener, &log, setup.deadline).await;
     connected.map_err(|why| Failure {
         reason: format!("{replica} could not be reached in its pod: {why}"),
-        log_tail: tail(&log).unwrap_or_default(),
+        log_tail: log_tail(&log).unwrap_or_default(),
     })
 }

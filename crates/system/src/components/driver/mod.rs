@@ -121,7 +121,7 @@ pub struct LimitReading {
 
 /// The last lines of a log; empty if it cannot be read.
 pub fn log_tail(log: &Path) -> Vec<String> {
-    log::tail(log).unwrap_or_default()
+    waggle_results::log_tail(log).unwrap_or_default()
 }
 
 /// Brings a system up for one trial after another.

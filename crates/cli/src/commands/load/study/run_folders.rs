@@ -25,7 +25,7 @@ const SAVED_BODY: &str = "body.kept";
 /// File name of a scenario in a run folder.
 pub(in crate::commands::load) const SCENARIO: &str = "scenario.yaml";
 /// Reserved names in the folder of a saved run: files of the run, of its report, and those above.
-const RESERVED_NAMES: [&str; 15] = [
+const RESERVED_NAMES: [&str; 16] = [
     ".lock",
     ".system",
     "run.json",
@@ -38,6 +38,7 @@ const RESERVED_NAMES: [&str; 15] = [
     "report.json",
     "tables.csv",
     "effects.csv",
+    "ratios.csv",
     BODY,
     RECORDS,
     SCENARIO,

@@ -11,6 +11,7 @@ use waggle_analysis::Model;
 pub(crate) fn section(model: &Model) -> Section {
     let note = imported::missing_lines(&model.info).map(|text| Block::Note(text.to_owned()));
     let blocks = vec![
+        Block::choice("spectrum-choice"),
         Block::Drawn(Drawn::Cells),
         Block::wide(
             "spectrum",
@@ -25,6 +26,7 @@ pub(crate) fn section(model: &Model) -> Section {
         blocks: note
             .into_iter()
             .chain(blocks)
+            .chain(Block::tables(table::typical_and_together(model)))
             .chain(Block::tables(stalls::table::stalls(model)))
             .collect(),
         ..Section::new("percentiles", "Response time distribution")

@@ -2,4 +2,4 @@
 
 pub(crate) mod chart;
 pub(crate) mod section;
-mod table;
+pub(crate) mod table;

@@ -1,12 +1,10 @@
-//! Time series of every trial, as charts and as tables.
+//! Time series of every trial as charts. Their tables are in the pages of the trials.
 
-use super::table;
 use crate::{
-    layout::document::{Block, Fold, Folded, Section},
-    words::{format, imported, labels, names::name_of},
+    layout::document::{Block, Section},
+    words::{imported, labels},
 };
-use waggle_analysis::{Model, TrialModel};
-use waggle_results::parallel_map;
+use waggle_analysis::Model;
 
 pub(crate) fn section(model: &Model) -> Section {
     let note = imported::missing_lines(&model.info);
@@ -41,44 +39,10 @@ pub(crate) fn section(model: &Model) -> Section {
         let label = format!("{}: {}", metric.name, metric.summary);
         Block::wide(format!("time-metric-{place}"), label)
     }));
-    // A thousand trials are a thousand tables.
-    let trials = parallel_map(&model.trials, |trial| over_time(model, trial));
-    blocks.push(Block::PageOnly(vec![Block::Folded(Folded {
-        what: Fold::Series,
-        summary: "As tables, trial by trial".to_owned(),
-        blocks: trials.into_iter().flatten().collect(),
-    })]));
     Section {
-        lead: "Seconds count from the start of the load. The warm-up is part of the charts but of no metric.",
+        lead: "Seconds count from the start of the load. The warm-up is part of the charts but of no metric. Each trial’s page has its numbers \
+               over time as a table.",
         blocks,
         ..Section::new("time", "Time series")
     }
-}
-
-/// `None` if the trial has no series.
-fn over_time(model: &Model, trial: &TrialModel) -> Option<Block> {
-    let title = format!(
-        "{}, repetition {} ({})",
-        name_of(model, trial.info.key.cell),
-        trial.info.key.repetition,
-        labels::verdict(trial.verdict)
-    );
-    let table = table::over_time(model, trial, &title)?;
-    Some(Block::Folded(Folded {
-        what: Fold::Trial,
-        summary: title,
-        blocks: vec![Block::Note(phases(trial)), Block::Table(table)],
-    }))
-}
-
-fn phases(trial: &TrialModel) -> String {
-    let spans = trial.info.phases.iter().map(|phase| {
-        format!(
-            "{} {} to {} s",
-            labels::phase(phase.phase),
-            format::three_digits(phase.start_s),
-            format::three_digits(phase.end_s)
-        )
-    });
-    spans.collect::<Vec<_>>().join(" · ")
 }

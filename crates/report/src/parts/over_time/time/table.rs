@@ -8,6 +8,9 @@ use crate::{
 
 use waggle_analysis::{Model, TrialModel, unit_of_metric};
 
+/// Most rows of samples after the load.
+const LATER_MOST: usize = 30;
+
 /// A row for each interval of load, then one for each later sample while the system drained; `None` if the trial has no series.
 pub(crate) fn over_time(model: &Model, trial: &TrialModel, title: &str) -> Option<Table> {
     let series = &trial.series;
@@ -47,12 +50,12 @@ pub(crate) fn over_time(model: &Model, trial: &TrialModel, title: &str) -> Optio
 fn rows(model: &Model, trial: &TrialModel) -> Vec<Vec<Field>> {
     let series = &trial.series;
     let load_end = series
-        .points
+        .rows()
         .last()
         .map_or(f64::NEG_INFINITY, |point| point.end_s);
     let mut rows: Vec<Vec<Field>> = Vec::new();
     let mut samples = Samples::new(model, trial);
-    for point in &series.points {
+    for point in series.rows() {
         let time = |us: Option<f64>| us.map_or_else(|| NONE.to_owned(), |us| Unit::Time.show(us));
         let figures = [
             format!("{:.2}", point.end_s),
@@ -91,7 +94,11 @@ fn sample_times_after_load(trial: &TrialModel, load_end: f64) -> Vec<f64> {
         .collect();
     later.sort_by(f64::total_cmp);
     later.dedup();
-    later
+    let keep_every = later.len().div_ceil(LATER_MOST).max(1);
+    // The last one stays.
+    let mut kept: Vec<f64> = later.into_iter().rev().step_by(keep_every).collect();
+    kept.reverse();
+    kept
 }
 
 /// Samples of each component, of the backlogs and of the metrics of the system, from one instant on.

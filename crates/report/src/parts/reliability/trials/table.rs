@@ -12,6 +12,7 @@ use crate::{
         capacity::search::words::level,
         columns::{per_second, place},
         over_time::faults,
+        reliability::trial_pages::section::anchor,
     },
     words::{
         format::{self, Unit},
@@ -47,6 +48,7 @@ pub(crate) fn trials(model: &Model) -> Table {
     columns.extend([
         Column::numbers("position", |(_, trial): &Row<'_>| {
             Field::plain(trial.info.position.to_string())
+                .with_href(Some(format!("#{}", anchor(trial.info.key))))
         }),
         Column::words("verdict", |(_, trial): &Row<'_>| {
             Field::verdict(labels::verdict(trial.verdict))

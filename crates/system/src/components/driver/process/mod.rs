@@ -20,7 +20,7 @@ use tokio::{
     sync::watch,
     time::{Instant, sleep},
 };
-use waggle_results::ReplicaPod;
+use waggle_results::{ReplicaPod, log_tail};
 use waggle_study::{Component, System};
 
 use self::started_by::StartedBy;
@@ -35,7 +35,6 @@ use crate::{
             env::{ReplicaEnv, replicas},
             external,
             idle_check::IdleCheck,
-            log::tail,
             ports::Ports,
             program::Programs,
             ready,
@@ -537,7 +536,7 @@ impl Driver for ProcessDriver {
         let mut running = running.iter();
         let process = running.find(|running| running.child.replica == replica);
         process
-            .and_then(|running| tail(&running.child.log).ok())
+            .and_then(|running| log_tail(&running.child.log).ok())
             .unwrap_or_default()
     }
 

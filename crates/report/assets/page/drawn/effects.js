@@ -53,7 +53,6 @@ function effectOption(outcome) {
     );
     return {
       grid: { left: 20, right: 24, top: 8, bottom: 28, containLabel: true },
-      toolbox: tools(look, 'effects'),
       tooltip: tooltip(look, { trigger: 'item' }, (point) => (point.data && point.data.row ? tellLevel(point.data.row) : null)),
       yAxis: axis(look, {
         type: 'category', data: rows.map((row) => `${row.factor.name}${isNarrow() ? '\n' : ' '}${row.level}`), splitLine: { show: false },

@@ -50,7 +50,6 @@ function comparedOption(comparison, outcome, id) {
     const connecting = lines.length > 1 ? groups.map((group) => through(group.points, group.colour)) : [through(outcome.points, look.faint)];
     return {
       grid: { left: 8, right: 18, top: belowLegend(id, groups.map((group) => group.name), true), bottom: 26, containLabel: true },
-      toolbox: tools(look, `compared-${outcome.name}`),
       legend: legend(look, { data: groups.map((group) => ({ name: group.name, icon: group.symbol || 'circle' })), itemHeight: 9 }),
       tooltip: tooltip(look, { trigger: 'item' }, (one) => (one.data && one.data.point ? tellCompared(comparison, outcome, one.data.point) : null)),
       xAxis: overAxis(look, over, 0),

@@ -50,18 +50,39 @@ function colourTicks(look) {
   });
 }
 
+/** The factor whose levels have a chart each. */
+const spectrumView = { facet: null };
+const SPECTRUM_FACETS = { least: 230, top: 44 };
+
 function spectrumOption(look) {
   if (!printing) colourTicks(look);
   const cells = model.cells.filter((cell) => chosenCells.has(cell.cell));
-  const lines = cells.map((cell) => {
+  const lineOf = (cell) => {
     const place = chosenCells.get(cell.cell);
     return {
       name: cell.label + (cell.believed ? '' : ` (${cell.verdict})`), spectrum: cell.spectrum, color: look.series[place % look.series.length],
       type: dashOf(place, look), opacity: cell.believed ? 1 : 0.65,
     };
-  });
+  };
   // On the screen the ticks above carry the colours.
-  return spectrumLines(look, lines, { file: 'percentiles', legend: printing });
+  const whole = spectrumLines(look, cells.map(lineOf), { legend: printing || picturing });
+  if (spectrumView.facet === null) return whole;
+  const factor = model.factors[spectrumView.facet];
+  const panels = factor.levels.map((level, place) => ({
+    title: `${factor.name} ${level}`, series: cells.filter((cell) => cell.levels[spectrumView.facet] === place).map(lineOf).map(spectrumSeries),
+  }));
+  const xAxis = { ...whole.xAxis, name: '', axisLabel: { ...whole.xAxis.axisLabel, fontSize: 10.5 } };
+  const option = facetOption('spectrum', look, panels, { ...SPECTRUM_FACETS, xAxis, yAxis: whole.yAxis });
+  return { ...option, legend: { ...whole.legend, show: printing || picturing }, tooltip: whole.tooltip };
+}
+
+/** A line of a distribution. */
+function spectrumSeries(line) {
+  return {
+    type: 'line', name: line.name, showSymbol: false, symbol: 'circle', symbolSize: 6, color: line.color,
+    lineStyle: { width: 2, type: line.type, opacity: line.opacity },
+    data: line.spectrum.map(([quantile, us]) => [nines(quantile), Math.max(us, 1), quantile]),
+  };
 }
 
 /** The chart of some lines, each with its name, spectrum and look. */
@@ -72,7 +93,6 @@ function spectrumLines(look, lines, view) {
   ticks.sort((a, b) => a - b);
   return {
     grid: { left: 8, right: 18, top: view.legend ? 62 : 28, bottom: 28, containLabel: true },
-    toolbox: tools(look, view.file),
     legend: legend(look, { show: view.legend }),
     tooltip: tooltip(look, { trigger: 'axis', axisPointer: { type: 'line', lineStyle: { color: look.faint } } }, (hovered) => {
       const shown = hovered.filter((line) => line.seriesType === 'line');
@@ -87,15 +107,26 @@ function spectrumLines(look, lines, view) {
       type: 'log', ...decades(lines.flatMap((line) => line.spectrum.map((point) => point[1]))),
       axisLabel: { formatter: (value) => short(timeOf(value)) },
     }),
-    series: lines.map((line) => ({
-      type: 'line', name: line.name, showSymbol: false, symbol: 'circle', symbolSize: 6, color: line.color,
-      lineStyle: { width: 2, type: line.type, opacity: line.opacity },
-      data: line.spectrum.map(([quantile, us]) => [nines(quantile), Math.max(us, 1), quantile]),
-    })),
+    series: lines.map(spectrumSeries),
   };
 }
 
+/** A chart for each level of a factor, if one likes. */
+function spectrumFacets() {
+  const box = byId('spectrum-choice');
+  const splits = facetFactors(() => true);
+  if (!box || !splits.length) return;
+  box.replaceChildren(facetChooser([['none', null], ...splits], spectrumView.facet, (to) => {
+    spectrumView.facet = to;
+    windows.delete('spectrum');
+    byId('spectrum').style.height = to === null ? '' : `${facetsHeight('spectrum', model.factors[to].levels.length, SPECTRUM_FACETS)}px`;
+    spectrumFacets();
+    draw('spectrum', spectrumOption);
+  }));
+}
+
 function spectrumChoice() {
+  spectrumFacets();
   const box = byId('spectrum-cells');
   firstCells().forEach(choose);
   model.cells.filter((cell) => cell.spectrum.length).forEach((cell) => {

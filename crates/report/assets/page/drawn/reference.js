@@ -21,7 +21,6 @@ function referenceOption(look) {
   const intervals = rows.map((row, at) => [at, of(row)[2], of(row)[3]]).filter((line) => line[1] !== null && (!wide || line[1] > 0));
   return {
     grid: { left: 24, right: 24, top: 60, bottom: 10, containLabel: true },
-    toolbox: tools(look, 'reference'),
     legend: legend(look, { data: ['reference', 'this study'], itemHeight: 10 }),
     tooltip: tooltip(look, { trigger: 'item' }, (point) => {
       const row = point.data && point.data.row;

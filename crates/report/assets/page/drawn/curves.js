@@ -44,7 +44,7 @@ function overAxis(look, over, chosen, reach = -Infinity) {
     type: log ? 'log' : 'value', ...named, name: over.factor + scale,
     min: log ? low / pad : low - pad, max: log ? high * pad : high + pad,
     axisTick: { show: false, customValues: at },
-    axisLabel: { customValues: at, formatter: (value) => over.levels[nearest(value)] },
+    axisLabel: { customValues: at, keepTicks: true, formatter: (value) => over.levels[nearest(value)] },
   });
 }
 
@@ -154,7 +154,6 @@ function curveOption(chart, panel, id) {
     const listed = [...names, ...(hasReference ? [{ name: 'reference', icon: REFERENCE_MARK, itemStyle: { color: look.soft } }] : [])];
     return {
       grid: { left: 8, right: 18, top: belowLegend(id, listed.length > 1 ? [...names, ...(hasReference ? ['reference'] : [])] : [], log), bottom: 26, containLabel: true },
-      toolbox: tools(look, chart.name),
       legend: legend(look, { show: listed.length > 1, data: listed, itemHeight: hasReference ? 8 : 4, icon: undefined }),
       tooltip: tooltip(look, { trigger: 'item' }, (one) => (one.data && one.data.point ? tellCurve(chart, one.data.point) : null)),
       xAxis: overAxis(look, over, curvesView.x, lawReach(chart)),
@@ -181,7 +180,6 @@ function kindsOption(look) {
   const top = (place) => KINDS.legend + Math.floor(place / columns) * KINDS.line;
   const found = (line, level) => kinds.shares.find((one) => one[0] === line && one[1] === level);
   return {
-    toolbox: tools(look, 'failures'),
     legend: legend(look, { data: kinds.names }),
     tooltip: tooltip(look, { trigger: 'item' }, (one) => [[[lines[one.data.line].name, `${over.factor} ${one.name}`].filter(Boolean).join(', ')], [one.seriesName, share(one.value)]]),
     title: lines.map((line, place) => ({

@@ -13,6 +13,8 @@ const view = {
   across: 0,
   along: model.factors.length > 1 ? 1 : null,
   held: model.factors.map(() => 0),
+  /** The factor whose levels have a chart each in place of the lines. */
+  facet: null,
 };
 
 /** Most columns of the heat map whose numbers can be read. */
@@ -40,8 +42,6 @@ function heldText(shown) {
   const held = model.factors.flatMap((factor, place) => (shown.includes(place) || factor.levels.length < 2 ? [] : [` at ${factor.name} ${levelOf(place, view.held[place])}`]));
   return held.join(',');
 }
-
-const cellsInView = () => cellsAt([view.across, view.along]);
 
 /** The factors along the x axis of the heat map: with many levels all that the y axis does not have, if their combinations fit. */
 function mapFactors() {
@@ -141,7 +141,6 @@ function heatMap(look) {
   const nameGap = 26 + 15 * (across.length - 1);
   return {
     grid: { left: along === null || model.multiples ? 8 : 26, right: 8, top: 32, ...(along === null ? { height: 110 } : { bottom: nameGap }), containLabel: true },
-    toolbox: tools(look, view.metric.id + '-map'),
     tooltip: tooltip(look, { trigger: 'item' }, (one) => tellCell(cells[one.data[2]])),
     xAxis: axis(look, {
       type: 'category', data: names, name: across.map((factor) => model.factors[factor].name).join(', below it '),
@@ -182,31 +181,54 @@ function pointOf(cell, x) {
   return { value: [x, valueOf(cell)], cell, symbol: believed ? 'circle' : 'emptyDiamond', symbolSize: believed ? 7 : 10 };
 }
 
-function factorLines(look) {
-  const cells = cellsInView();
-  const along = view.along;
-  const groups = along === null ? [null] : model.factors[along].levels.map((_, place) => place);
-  const series = groups.flatMap((group, place) => {
-    const own = cells.filter((cell) => group === null || cell.levels[along] === group).filter((cell) => valueOf(cell) !== null);
-    own.sort((a, b) => a.levels[view.across] - b.levels[view.across]);
-    const name = group === null ? view.metric.name : `${model.factors[along].name} ${levelOf(along, group)}`;
-    const colour = look.series[place % look.series.length];
-    const ends = own.filter((cell) => numberOf(cell).length === 3).map((cell) => [cell.levels[view.across], ...numberOf(cell).slice(1)]);
-    return [
-      { type: 'line', name, color: colour, data: own.map((cell) => pointOf(cell, cell.levels[view.across])), lineStyle: { width: 2, type: place < 8 ? 'solid' : 'dashed' } },
-      whiskers(ends, colour, name, false),
-    ];
+/** A line over the levels of the x axis, with its intervals; smaller in facets. */
+function levelSeries(cells, name, colour, isSmall, type = 'solid') {
+  const own = [...cells].sort((a, b) => a.levels[view.across] - b.levels[view.across]);
+  const ends = own.filter((cell) => numberOf(cell).length === 3).map((cell) => [cell.levels[view.across], ...numberOf(cell).slice(1)]);
+  const point = (cell) => ({ ...pointOf(cell, cell.levels[view.across]), ...(isSmall ? { symbolSize: cell.believed ? 5 : 7 } : {}) });
+  return [
+    { type: 'line', name, color: colour, data: own.map(point), lineStyle: { width: isSmall ? 1.6 : 2, type } },
+    whiskers(ends, colour, name, false),
+  ];
+}
+
+/** The levels that have a line each, and the series of some cells. */
+const lineGroups = () => (view.along === null || view.along === view.facet ? [null] : model.factors[view.along].levels.map((_, place) => place));
+const lineName = (group) => (group === null ? view.metric.name : `${model.factors[view.along].name} ${levelOf(view.along, group)}`);
+
+function seriesOfLines(cells, look, isSmall) {
+  return lineGroups().flatMap((group, place) => {
+    const own = cells.filter((cell) => (group === null || cell.levels[view.along] === group) && valueOf(cell) !== null);
+    return levelSeries(own, lineName(group), look.series[place % look.series.length], isSmall, place < 8 ? 'solid' : 'dashed');
   });
-  return {
-    grid: { left: 8, right: 16, top: groups.length > 1 ? 56 : 34, bottom: 26, containLabel: true },
-    toolbox: tools(look, view.metric.id + '-lines'),
-    legend: legend(look, { show: groups.length > 1, type: groups.length > 8 && !printing ? 'scroll' : 'plain', data: groups.map((_, place) => series[place * 2].name) }),
+}
+
+/** Below the legend. */
+const LINE_FACETS = { least: 190, top: 40 };
+
+function factorLines(look) {
+  const groups = lineGroups();
+  const cells = cellsAt([view.across, view.along, view.facet]);
+  const xAxis = axis(look, {
+    type: 'category', data: model.factors[view.across].levels, name: model.factors[view.across].name, nameLocation: 'middle', nameGap: 26, splitLine: { show: false },
+  });
+  const shared = {
+    legend: legend(look, { show: groups.length > 1, type: groups.length > 8 && !printing ? 'scroll' : 'plain', data: groups.map(lineName) }),
     tooltip: tooltip(look, { trigger: 'item' }, (one) => (one.data.cell ? tellCell(one.data.cell) : null)),
-    xAxis: axis(look, {
-      type: 'category', data: model.factors[view.across].levels, name: model.factors[view.across].name, nameLocation: 'middle', nameGap: 26, splitLine: { show: false },
-    }),
+  };
+  if (view.facet !== null) {
+    const factor = model.factors[view.facet];
+    const panels = factor.levels.map((level, place) => ({
+      title: `${factor.name} ${level}`, series: seriesOfLines(cells.filter((cell) => cell.levels[view.facet] === place), look, true),
+    }));
+    return { ...facetOption('lines', look, panels, { ...LINE_FACETS, xAxis: { ...xAxis, name: '' }, yAxis: sharedAxis(look, cells).axis }), ...shared };
+  }
+  return {
+    ...shared,
+    grid: { left: 8, right: 16, top: groups.length > 1 ? 56 : 34, bottom: 26, containLabel: true },
+    xAxis,
     yAxis: valueAxis(look, cells, true),
-    series,
+    series: seriesOfLines(cells, look, false),
   };
 }
 
@@ -215,7 +237,6 @@ function bars(look) {
   const ends = cells.flatMap((cell, place) => (numberOf(cell) && numberOf(cell).length === 3 ? [[place, ...numberOf(cell).slice(1)]] : []));
   return {
     grid: { left: 16, right: 20, top: 24, bottom: 30, containLabel: true },
-    toolbox: tools(look, view.metric.id),
     tooltip: tooltip(look, { trigger: 'item' }, (one) => (one.data.cell ? tellCell(one.data.cell) : null)),
     yAxis: axis(look, { type: 'category', data: cells.map((cell) => cell.label), splitLine: { show: false }, axisLabel: { width: 180, overflow: 'truncate' } }),
     xAxis: { ...valueAxis(look, cells, false), type: 'value', min: 0, max: undefined },
@@ -234,6 +255,8 @@ function bars(look) {
 }
 
 function drawFactors() {
+  // What was zoomed into was another chart.
+  ['heat', 'lines', 'multiples'].forEach((id) => windows.delete(id));
   const grid = isGrid();
   const pair = byId('metric-panel');
   const row = grid && view.along === null;
@@ -247,7 +270,11 @@ function drawFactors() {
     if (row) byId('heat').style.height = '190px';
     if (model.multiples) byId('heat').style.height = `${110 + 32 * model.factors[view.along].levels.length}px`;
     draw('heat', heatMap);
-    if (lines) draw('lines', factorLines);
+    if (lines) {
+      const height = view.facet === null ? '' : `${facetsHeight('lines', model.factors[view.facet].levels.length, LINE_FACETS)}px`;
+      lines.style.height = height;
+      draw('lines', factorLines);
+    }
     drawMultiples();
     return;
   }
@@ -304,13 +331,17 @@ function factorChoice() {
     view[which] = to;
     again();
   };
-  const isShown = (place) => model.multiples && (mapFactors().includes(place) && place === colourFactor());
+  const splits = byId('lines') ? facetFactors((place) => place !== view.across) : [];
+  if (!splits.some(([, place]) => place === view.facet)) view.facet = null;
+  const facet = splits.length ? [facetChooser([['none', null], ...splits], view.facet, (to) => { view.facet = to; again(); })] : [];
+  const isShown = (place) => place === view.facet || model.multiples && (mapFactors().includes(place) && place === colourFactor());
   const held = model.factors.flatMap((factor, place) => (isHeld(place) && factor.levels.length > 1 && !isShown(place)
     ? [chooser(factor.name, factor.levels, view.held[place], (to) => { view.held[place] = to; again(); })]
     : []));
   box.replaceChildren(
     chooser('x axis', names, view.across, swapWith('across', 'along')),
     chooser('y axis', names, view.along, swapWith('along', 'across')),
+    ...facet,
     ...held,
   );
 }

@@ -38,7 +38,6 @@ function searchOption(look) {
   };
   return {
     grid: { left: 8, right: 24, top: 46, bottom: 28, containLabel: true },
-    toolbox: tools(look, 'search'),
     legend: legend(look, { show: model.search.cells.length > 1, icon: 'circle', itemHeight: 10 }),
     tooltip: tooltip(look, { trigger: 'item' }, (point) => {
       const step = point.data && point.data.step;

@@ -8,7 +8,7 @@ function stepOption(look) {
   const lines = steps.map((step, place) => ({
     name: step.name, spectrum: step.spectrum, color: look.series[place % look.series.length], type: dashOf(place, look), opacity: 1,
   }));
-  return spectrumLines(look, lines, { file: 'steps', legend: true });
+  return spectrumLines(look, lines, { legend: true });
 }
 
 /** The cell whose steps are shown, if there are several. */

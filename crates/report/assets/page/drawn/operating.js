@@ -105,7 +105,6 @@ function operatingOption(point, id) {
     });
     return {
       ...option,
-      toolbox: tools(look, id),
       tooltip: tooltip(look, { trigger: 'item' }, (one) => (one.data && one.data.row ? tellPoint(point, one.data.panel, one.data.row) : null)),
     };
   };

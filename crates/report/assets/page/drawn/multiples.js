@@ -4,9 +4,6 @@
 
 /** More colours cannot be told apart. */
 const MOST_COLOURS = 8;
-/** Pixels of one chart, and of what is around it. */
-const PANEL = { height: 118, title: 20, labels: 22, gap: 14, left: 52, right: 10 };
-
 /** The factor whose levels are colours: the first one that is on no axis and has few levels. */
 function colourFactor() {
   const place = model.factors.findIndex((factor, other) => other !== view.across && other !== view.along
@@ -14,19 +11,8 @@ function colourFactor() {
   return place < 0 ? null : place;
 }
 
-/** Charts in a row. */
-function panelColumns() {
-  if (printing) return 4;
-  const width = byId('multiples').clientWidth || 900;
-  return Math.max(1, Math.min(5, Math.floor(width / 165)));
-}
-
-const panelTop = (row, top) => top + row * (PANEL.title + PANEL.height + PANEL.labels + PANEL.gap);
-
-function multiplesHeight() {
-  const rows = Math.ceil(model.factors[view.along].levels.length / panelColumns());
-  return panelTop(rows, 44);
-}
+/** Where the first row of charts begins, below the legend. */
+const MULTIPLES = { least: 165, top: 44 };
 
 /** The value axis that all charts share. */
 function sharedAxis(look, cells) {
@@ -54,40 +40,17 @@ function niceTop(values) {
 function multiples(look) {
   const colour = colourFactor();
   const cells = cellsAt([view.along, view.across, colour]);
-  const columns = panelColumns();
-  const width = printing ? PAPER.wide : byId('multiples').clientWidth || 900;
-  const each = (width - PANEL.left - PANEL.right) / columns;
   const shared = sharedAxis(look, cells);
   const levels = model.factors[view.along].levels;
   const groups = colour === null ? [null] : model.factors[colour].levels.map((_, place) => place);
   const nameOf = (group) => (group === null ? view.metric.name : `${model.factors[colour].name} ${levelOf(colour, group)}`);
-  const option = { grid: [], title: [], xAxis: [], yAxis: [], series: [] };
-  levels.forEach((level, panel) => {
-    const [row, column] = [Math.floor(panel / columns), panel % columns];
-    const left = PANEL.left + column * each;
-    const top = panelTop(row, 44);
-    option.title.push({ text: level, left, top, padding: 0, textStyle: { fontSize: 12, fontWeight: 600, color: look.ink, width: each - 14, overflow: 'truncate' } });
-    option.grid.push({ left, top: top + PANEL.title, width: each - PANEL.gap, height: PANEL.height });
-    option.xAxis.push(axis(look, {
-      type: 'category', gridIndex: panel, data: model.factors[view.across].levels, splitLine: { show: false }, axisLabel: { fontSize: 10.5 },
-    }));
-    option.yAxis.push({ ...shared.axis, gridIndex: panel, axisLabel: { ...shared.axis.axisLabel, show: column === 0 } });
-    groups.forEach((group, place) => {
-      const own = cells.filter((cell) => cell.levels[view.along] === panel && (group === null || cell.levels[colour] === group) && valueOf(cell) !== null);
-      own.sort((a, b) => a.levels[view.across] - b.levels[view.across]);
-      const tint = look.series[place % look.series.length];
-      const ends = own.filter((cell) => numberOf(cell).length === 3).map((cell) => [cell.levels[view.across], ...numberOf(cell).slice(1)]);
-      const axes = { xAxisIndex: panel, yAxisIndex: panel };
-      const points = own.map((cell) => ({ ...pointOf(cell, cell.levels[view.across]), symbolSize: cell.believed ? 5 : 7 }));
-      option.series.push(
-        { type: 'line', name: nameOf(group), color: tint, data: points, lineStyle: { width: 1.6 }, ...axes },
-        { ...whiskers(ends, tint, nameOf(group), false), ...axes },
-      );
-    });
+  const seriesOf = (panel) => groups.flatMap((group, place) => {
+    const own = cells.filter((cell) => cell.levels[view.along] === panel && (group === null || cell.levels[colour] === group) && valueOf(cell) !== null);
+    return levelSeries(own, nameOf(group), look.series[place % look.series.length], true);
   });
+  const xAxis = axis(look, { type: 'category', data: model.factors[view.across].levels, splitLine: { show: false }, axisLabel: { fontSize: 10.5 } });
   return {
-    ...option,
-    toolbox: tools(look, view.metric.id + '-multiples'),
+    ...facetOption('multiples', look, levels.map((title, panel) => ({ title, series: seriesOf(panel) })), { ...MULTIPLES, xAxis, yAxis: shared.axis }),
     legend: legend(look, { show: groups.length > 1, data: groups.map(nameOf) }),
     tooltip: tooltip(look, { trigger: 'item' }, (one) => (one.data.cell ? tellCell(one.data.cell) : null)),
   };
@@ -101,6 +64,6 @@ function drawMultiples() {
   const shared = sharedAxis(colours(), cellsAt([view.along, view.across, colour]));
   byId('multiples-label').textContent = `${view.metric.label}${shared.isLog ? ' (log scale)' : ''} over ${model.factors[view.across].name}, `
     + `a chart for each ${model.factors[view.along].name}${held}; with 95 % intervals; hollow: not reliable`;
-  box.style.height = `${multiplesHeight()}px`;
+  box.style.height = `${facetsHeight('multiples', model.factors[view.along].levels.length, MULTIPLES)}px`;
   draw('multiples', multiples);
 }

@@ -1,0 +1,5 @@
+//! Each trial by itself.
+
+mod facts;
+mod logs;
+pub(crate) mod section;
