@@ -155,13 +155,7 @@ fn run_once(
     for line in left_out::lines(&loaded, &left_out) {
         print(&line);
     }
-    measuring.set_run(&folder);
-    // Who follows a run in a pod is elsewhere.
-    let told = here.is_none().then(|| Arc::clone(measuring));
-    let watched = Watched {
-        run_folder: &folder,
-        measuring: told.unwrap_or_default(),
-    };
+    let watched = tell_others(&folder, measuring, here.is_some());
     let screen = Screen::new(arguments, &loaded.study, &watched, interrupts)?;
     let system_name = loaded.system.name.clone();
     let study_source = loaded.study_source.clone();
@@ -190,6 +184,16 @@ fn run_once(
         exit: exit?,
         folder,
     })
+}
+
+/// Tells others where the run is. Who follows a run in a pod is elsewhere, and does not count.
+fn tell_others<'a>(folder: &'a Path, measuring: &Arc<Measuring>, is_in_pod: bool) -> Watched<'a> {
+    measuring.set_run(folder);
+    let counting = (!is_in_pod).then(|| Arc::clone(measuring));
+    Watched {
+        run_folder: folder,
+        measuring: counting.unwrap_or_default(),
+    }
 }
 
 #[cfg(feature = "cluster")]
