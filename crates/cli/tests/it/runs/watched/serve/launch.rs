@@ -48,6 +48,22 @@ fn without_leave_nothing_can_be_started() {
     }
 }
 
+/// Orders that name what the study does not have.
+fn check_mistakes(served: &Served, form: &str) {
+    for (body, expected) in [
+        (
+            "study=small.yaml&factor.connections=9",
+            "expected one of its levels 1, 2",
+        ),
+        ("study=small.yaml&parameter.workers=2", "has no parameter"),
+        ("study=small.yaml&runs=/tmp", "there is no field"),
+    ] {
+        let refused = served.post("/studies/plan", form, body);
+        assert_eq!(refused.status, 400, "{}", refused.body);
+        assert!(refused.body.contains(expected), "{}", refused.body);
+    }
+}
+
 #[test]
 fn a_study_is_chosen_planned_run_and_run_again_for_a_comparison() {
     let (workspace, _server) = studies(1);
@@ -67,18 +83,7 @@ fn a_study_is_chosen_planned_run_and_run_again_for_a_comparison() {
         served.get("/studies/form?study=..%2Fsmall.yaml").status,
         404
     );
-    for (body, expected) in [
-        (
-            "study=small.yaml&factor.connections=9",
-            "expected one of its levels 1, 2",
-        ),
-        ("study=small.yaml&parameter.workers=2", "has no parameter"),
-        ("study=small.yaml&runs=/tmp", "there is no field"),
-    ] {
-        let refused = served.post("/studies/plan", &form, body);
-        assert_eq!(refused.status, 400, "{}", refused.body);
-        assert!(refused.body.contains(expected), "{}", refused.body);
-    }
+    check_mistakes(&served, &form);
     let chosen = "study=small.yaml&factor.connections=2&extent=quick";
     let plan = served.post("/studies/plan", &form, chosen);
     assert_eq!(plan.status, 200, "{}", plan.body);
