@@ -8,6 +8,7 @@ mod pipes;
 mod saved;
 mod scenario;
 mod secure;
+mod verdicts;
 
 use std::{
     io::{BufRead, BufReader},
