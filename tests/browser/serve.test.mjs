@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 
 import { launch } from './open.mjs';
 import { Folder, end, serve, target } from './served.mjs';
@@ -23,7 +24,7 @@ let loaded;
 before(async () => {
   browser = await launch();
   folder = new Folder(TIMES);
-  loaded = await target(folder);
+  loaded = await target(folder, { measure: '6s' });
   served = await serve(folder, '--allow-run', 'studies');
 });
 
@@ -129,14 +130,19 @@ test('a change of the history leads to its runs, and a note that accepts it clos
   await context.close();
 });
 
+/** Loads the page again, twice a second, until something is there. */
+async function reloadUntilShown(page, wanted) {
+  for (let count = 0; await wanted.count() === 0; count += 1) {
+    assert.ok(count < 360, `${wanted} is not there after three minutes`);
+    await setTimeout(500);
+    await page.reload();
+  }
+}
+
 test('a run of the command line is seen live to its end', async () => {
   const run = folder.spawn('run', 'studies/small.yaml', '--quiet');
   const { context, page, seen } = await open('/');
-  await page.waitForFunction(async () => {
-    const text = await (await fetch('/')).text();
-    return text.includes('badge running');
-  }, undefined, { polling: 500 });
-  await page.reload();
+  await reloadUntilShown(page, page.locator('.badge.running'));
   await page.locator('tr', { hasText: 'running' }).locator('td.name > a').click();
   await page.getByRole('link', { name: 'Live view' }).click();
   await page.waitForSelector('#live-cells');
@@ -166,9 +172,8 @@ test('a study is planned, started, watched, stopped, and run again', async () =>
   assert.deepEqual(await violations(page), []);
   await page.getByRole('button', { name: 'Start' }).click();
   await page.waitForURL(`${served.url}/queue`);
-  const ended = () => page.waitForFunction(async () => (await (await fetch('/queue')).text()).includes('exit code'), undefined, { polling: 500 });
-  await ended();
-  await page.reload();
+  const ended = (how) => page.getByRole('heading', { name: how });
+  await reloadUntilShown(page, ended(/exit code/));
   await page.getByRole('link', { name: /^Run small-/ }).first().click();
   await page.getByRole('link', { name: 'Run again and compare' }).click();
   assert.equal(await page.getByLabel('connections').inputValue(), '2');
@@ -176,10 +181,10 @@ test('a study is planned, started, watched, stopped, and run again', async () =>
   await page.getByRole('button', { name: 'Show the plan' }).click();
   await page.getByRole('button', { name: 'Start' }).click();
   const stop = page.getByRole('button', { name: 'Stop' });
-  while (await stop.count() === 0) await page.reload();
+  await reloadUntilShown(page, stop);
   assert.deepEqual(await violations(page), []);
   await stop.click();
-  await page.waitForFunction(async () => (await (await fetch('/queue')).text()).includes('exit code 130'), undefined, { polling: 500 });
+  await reloadUntilShown(page, ended(/exit code 130/));
   assert.deepEqual(seen, []);
   await context.close();
 });

@@ -200,7 +200,7 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::{os::unix::fs::symlink, time::SystemTime};
 
     use super::*;
 
@@ -252,6 +252,10 @@ mod tests {
         let around = tempfile::tempdir().unwrap();
         let (runs, file) = (around.path().join("runs"), around.path().join("c/index"));
         fs::create_dir_all(runs.join("a")).unwrap();
+        // What has just changed is not kept in the file.
+        let before = SystemTime::now() - Duration::from_secs(3_600);
+        let folder = fs::File::open(runs.join("a")).unwrap();
+        folder.set_modified(before).unwrap();
         let index = || Index::new(&runs, Some(file.clone()));
         let first = reasons(&index());
         assert!(file.is_file());
