@@ -1,8 +1,9 @@
 // waggle serve in a real browser: the list, a run that goes on, comparisons, histories and notes; light, dark, on a phone, by keyboard.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 
@@ -24,7 +25,7 @@ let loaded;
 before(async () => {
   browser = await launch();
   folder = new Folder(TIMES);
-  loaded = await target(folder, { measure: '6s' });
+  loaded = await target(folder, { repeat: 50 });
   served = await serve(folder, '--allow-run', 'studies');
 });
 
@@ -144,6 +145,8 @@ test('a run of the command line is seen live to its end', async () => {
   const { context, page, seen } = await open('/');
   await reloadUntilShown(page, page.locator('.badge.running'));
   await page.locator('tr', { hasText: 'running' }).locator('td.name > a').click();
+  await page.waitForURL(/\/runs\//);
+  const trials = join(folder.path, 'runs', decodeURIComponent(new URL(page.url()).pathname.split('/').at(-1)), 'trials');
   await page.getByRole('link', { name: 'Live view' }).click();
   await page.waitForSelector('#live-cells');
   assert.equal(await page.locator('#live-cells tbody tr').count(), 2);
@@ -151,8 +154,16 @@ test('a run of the command line is seen live to its end', async () => {
   assert.deepEqual(await violations(page), []);
   const before = await page.locator('.live-head').first().textContent();
   await page.waitForFunction((text) => document.querySelector('.live-head')?.textContent !== text, before);
+  // The second trial that ends from now on began while it was followed.
+  const ended = () => (existsSync(trials) ? readdirSync(trials).filter((entry) => !entry.startsWith('.')).length : 0);
+  const wanted = ended() + 2;
+  for (let count = 0; ended() < wanted; count += 1) {
+    assert.ok(count < 360, 'no trial ends within three minutes');
+    await setTimeout(500);
+  }
+  run.kill('SIGINT');
   await page.waitForSelector('html[data-ended=true]');
-  assert.match(await page.locator('#live').textContent(), /Ended with exit code \d/);
+  assert.match(await page.locator('#live').textContent(), /Ended with exit code 130/);
   assert.equal(await page.locator('#live-status').textContent(), 'The run has ended.');
   await end(run);
   await page.locator('.eyebrow a').click();

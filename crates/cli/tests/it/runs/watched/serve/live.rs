@@ -4,11 +4,13 @@ use std::{
     fs,
     io::{BufRead, BufReader, Write},
     net::TcpStream,
+    path::Path,
     process::{Child, Stdio},
 };
 
+use rustix::process::{Pid, Signal, kill_process};
 use waggle_load::NullServer;
-use waggle_testkit::wait_for;
+use waggle_testkit::{wait_for, wait_until};
 
 use super::Served;
 use crate::workspace::{Workspace, output_text};
@@ -40,8 +42,23 @@ fn start_run(workspace: &Workspace, runs: &str) -> Child {
     command.spawn().unwrap()
 }
 
-/// The events of a page, until the run has ended: how often each came, and the last text.
-fn read_events(served: &Served, path: &str) -> (Vec<String>, String) {
+/// Interrupts a run as Ctrl-C does.
+fn interrupt(run: &Child) {
+    let pid = i32::try_from(run.id()).ok().and_then(Pid::from_raw);
+    kill_process(pid.unwrap(), Signal::INT).unwrap();
+}
+
+/// Trials of a run that have ended.
+fn ended_trials(run: &Path) -> usize {
+    let entries = fs::read_dir(run.join("trials")).into_iter().flatten();
+    let names = entries.flatten().map(|entry| entry.file_name());
+    names
+        .filter(|name| !name.as_encoded_bytes().starts_with(b"."))
+        .count()
+}
+
+/// The events of a page, each told to `take`, until the run has ended: their names, and the last text.
+fn read_events(served: &Served, path: &str, mut take: impl FnMut(&str)) -> (Vec<String>, String) {
     let mut stream = TcpStream::connect(served.address).unwrap();
     let host = served.address;
     write!(
@@ -53,6 +70,7 @@ fn read_events(served: &Served, path: &str) -> (Vec<String>, String) {
     for line in BufReader::new(stream).lines() {
         let line = line.unwrap();
         if let Some(name) = line.strip_prefix("event: ") {
+            take(name);
             names.push(name.to_owned());
             last.clear();
         } else if let Some(data) = line.strip_prefix("data: ") {
@@ -65,7 +83,8 @@ fn read_events(served: &Served, path: &str) -> (Vec<String>, String) {
 #[test]
 fn a_run_of_the_command_line_is_shown_to_its_end_and_says_that_it_was_watched() {
     let workspace = Workspace::new();
-    let _server = write_study(&workspace, "small.yaml", 1);
+    // It goes on until it is interrupted.
+    let _server = write_study(&workspace, "small.yaml", 50);
     fs::create_dir(workspace.path().join("runs")).unwrap();
     let served = Served::start(&workspace, &["runs"]);
     let run = start_run(&workspace, "runs");
@@ -90,7 +109,18 @@ fn a_run_of_the_command_line_is_shown_to_its_end_and_says_that_it_was_watched() 
         by_process.contains("data-events=\"/runs/small%2D"),
         "{by_process}"
     );
-    let (names, last) = read_events(&served, &format!("/runs/{live}/events"));
+    let folder = workspace.path().join("runs").join(&live);
+    let (mut states, mut wanted) = (0, None);
+    let (names, last) = read_events(&served, &format!("/runs/{live}/events"), |name| {
+        states += usize::from(name == "state");
+        let ended = ended_trials(&folder);
+        // The second that ends from now on began while it was followed.
+        let wanted = wanted.get_or_insert(ended + 2);
+        if states >= 2 && ended >= *wanted {
+            interrupt(&run);
+            *wanted = usize::MAX;
+        }
+    });
     assert_eq!(
         names.last().map(String::as_str),
         Some("ended"),
@@ -100,10 +130,9 @@ fn a_run_of_the_command_line_is_shown_to_its_end_and_says_that_it_was_watched() 
         names.iter().filter(|name| *name == "state").count() >= 2,
         "{names:?}"
     );
-    assert!(last.contains("Ended with exit code"), "{last}");
+    assert!(last.contains("Ended with exit code 130"), "{last}");
     let output = run.wait_with_output().unwrap();
-    assert!(output.status.code().is_some(), "{}", output_text(&output));
-    let folder = workspace.path().join("runs").join(&live);
+    assert_eq!(output.status.code(), Some(130), "{}", output_text(&output));
     let report = served.page(&format!("/runs/{live}/report"));
     let remark = "one process on this machine followed the run meanwhile";
     assert!(
@@ -121,7 +150,7 @@ fn a_run_of_the_command_line_is_shown_to_its_end_and_says_that_it_was_watched() 
 #[test]
 fn a_run_in_another_folder_is_found_and_one_that_nobody_looks_at_is_not_followed() {
     let workspace = Workspace::new();
-    let _server = write_study(&workspace, "small.yaml", 1);
+    let _server = write_study(&workspace, "small.yaml", 50);
     fs::create_dir(workspace.path().join("runs")).unwrap();
     let served = Served::start(&workspace, &["runs"]);
     let run = start_run(&workspace, "elsewhere");
@@ -131,11 +160,15 @@ fn a_run_in_another_folder_is_found_and_one_that_nobody_looks_at_is_not_followed
         served.page("/").contains(&link).then_some(())
     });
     assert_eq!(super::list_names(&served.page("/")), [""; 0]);
-    let output = run.wait_with_output().unwrap();
-    assert!(output.status.code().is_some(), "{}", output_text(&output));
     let folder = fs::read_dir(workspace.path().join("elsewhere")).unwrap();
     let folder = folder.flatten().next().unwrap().path();
-    let report = fs::read_to_string(folder.join("report.html")).unwrap();
+    wait_until("a trial has ended", || ended_trials(&folder) > 0);
+    interrupt(&run);
+    let output = run.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", output_text(&output));
+    let reported = workspace.output(&["report", folder.to_str().unwrap()]);
+    let report = fs::read_to_string(folder.join("report.html"));
+    let report = report.unwrap_or_else(|why| panic!("{why}: {}", output_text(&reported)));
     assert!(
         !report.contains("followed the run"),
         "the list alone follows nothing"
