@@ -129,7 +129,7 @@ fn chunked_bodies_are_decoded() {
     check("1000000000000000\r\n", "400");
     check("15\r\n", "413");
     check("14\r\n01234567890123456789\r\n1\r\n", "413");
-    let long = "x".repeat(200);
+    let long = "x".repeat(LIMITS.head_max_bytes + 1);
     check(&format!("1;{long}\r\na\r\n0\r\n\r\n"), "431");
     check(&format!("0\r\nA: b\r\nC: {long}\r\n\r\n"), "431");
 }
