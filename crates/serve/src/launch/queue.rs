@@ -38,6 +38,8 @@ pub struct Queue {
 #[derive(Debug, Default)]
 struct State {
     waiting: VecDeque<Order>,
+    /// From when a run is taken until it has ended; it is running a little later.
+    is_working: bool,
     running: Option<Running>,
     ended: VecDeque<EndedRun>,
     is_closed: bool,
@@ -110,7 +112,7 @@ impl Queue {
                 Ok(child) => self.run(order, child),
             };
             let mut state = self.lock();
-            state.running = None;
+            (state.running, state.is_working) = (None, false);
             state.ended.push_front(ended);
             state.ended.truncate(ENDED_MAX);
         }
@@ -131,14 +133,11 @@ impl Queue {
     /// Others wait already.
     pub(crate) fn add(&self, order: Order) -> Result<(), Reason> {
         let mut state = self.lock();
-        if state.waiting.len() >= WAITING_MAX && state.running.is_some() {
+        // One that finds nothing going on is taken at once.
+        let most = WAITING_MAX + usize::from(!state.is_working);
+        if state.waiting.len() >= most {
             return Err(Reason::new(
                 "a run goes on and another one waits: expected that one of them ends or is stopped first",
-            ));
-        }
-        if state.waiting.len() > WAITING_MAX {
-            return Err(Reason::new(
-                "runs wait already: expected that they start first",
             ));
         }
         state.waiting.push_back(order);
@@ -189,6 +188,7 @@ impl Queue {
                 return None;
             }
             if let Some(order) = state.waiting.pop_front() {
+                state.is_working = true;
                 return Some(order);
             }
             state = self

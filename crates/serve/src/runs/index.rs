@@ -127,8 +127,9 @@ impl Index {
         let mut is_changed = false;
         let mut entries = HashMap::with_capacity(names.len());
         for (name, looked) in names.into_iter().zip(looked) {
+            let before = state.entries.remove(&name);
             let entry = match looked {
-                None => state.entries.remove(&name),
+                None => before,
                 Some((stamp, content)) => {
                     let is_settled = stamp.is_settled(SETTLED);
                     is_changed |= is_settled;
@@ -139,6 +140,7 @@ impl Index {
             };
             entries.extend(entry.map(|entry| (name, entry)));
         }
+        // Those that are left are not in the folder any more.
         is_changed |= !state.entries.is_empty();
         state.entries = entries;
         if is_changed {
@@ -200,7 +202,10 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use std::{os::unix::fs::symlink, time::SystemTime};
+    use std::{
+        os::unix::fs::{MetadataExt, symlink},
+        time::SystemTime,
+    };
 
     use super::*;
 
@@ -268,5 +273,27 @@ mod tests {
         let kept = index();
         fs::rename(runs.join("a"), runs.join("b")).unwrap();
         assert_eq!(reasons(&kept)[0].0, "b");
+    }
+
+    #[test]
+    fn the_file_is_not_written_again_while_an_entry_changes() {
+        let around = tempfile::tempdir().unwrap();
+        let (runs, file) = (around.path().join("runs"), around.path().join("index"));
+        fs::create_dir_all(runs.join("a")).unwrap();
+        let folder = fs::File::open(runs.join("a")).unwrap();
+        let before = SystemTime::now() - Duration::from_secs(3_600);
+        folder.set_modified(before).unwrap();
+        let index = Index::new(&runs, Some(file.clone()));
+        reasons(&index);
+        let inode = || fs::metadata(&file).unwrap().ino();
+        let written = inode();
+        // As the folder of a run that goes on; later than the test, so that it is never settled.
+        folder
+            .set_modified(SystemTime::now() + Duration::from_secs(3_600))
+            .unwrap();
+        for _ in 0..3 {
+            reasons(&index);
+        }
+        assert_eq!(inode(), written);
     }
 }
