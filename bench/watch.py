@@ -1,0 +1,163 @@
+"""What somebody who looks at a trial costs it: python3 bench/watch.py WAGGLE NULL_SERVER CHROMIUM FOLDER ROUNDS RATE SECONDS."""
+
+import http.client
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from ratios import ratio
+
+KINDS = ["nobody", "a reader elsewhere", "a browser here"]
+METRICS = {"p50 µs": "response_time_p50_us", "p99 µs": "response_time_p99_us", "lag p99 µs": "generator_lag_p99_us",
+           "generator, CPU µs/request": "generator_cpu_us_per_request"}
+SERVE, WATCHED = "waggle serve, CPU ms/s", "states shown"
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+START_TIMEOUT_S = 20
+BROWSER_FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync",
+                 "--disable-component-update"]
+
+
+def main():
+    waggle, null_server, chromium, work, rounds, rate, seconds = sys.argv[1:]
+    bench = Bench(waggle, chromium, Path(work), float(seconds))
+    server = subprocess.Popen([null_server, "127.0.0.1:0"], stdout=subprocess.PIPE, text=True)
+    try:
+        bench.write_study(server.stdout.readline().strip(), int(rate))
+        with Served(bench) as served:
+            for number in range(int(rounds)):
+                # None of them is always first.
+                turn = number % len(KINDS)
+                for kind in KINDS[turn:] + KINDS[:turn]:
+                    bench.run_trial(served, kind)
+    finally:
+        server.kill()
+        server.wait()
+    bench.show()
+
+
+class Bench:
+    def __init__(self, waggle, chromium, work, seconds):
+        self.waggle, self.chromium, self.work, self.seconds = waggle, chromium, work, seconds
+        self.environment = {**os.environ, "XDG_CACHE_HOME": str(work / "cache"), "XDG_STATE_HOME": str(work / "state")}
+        self.runs = work / "runs"
+        self.runs.mkdir()
+        self.figures = {kind: [] for kind in KINDS}
+
+    def write_study(self, address, rate):
+        (self.work / "watched.yaml").write_text(f"""study: watched
+question: What does somebody who looks cost?
+system: {{ url: "http://{address}" }}
+load: {{ model: open, rate: {rate}/s, arrivals: uniform, connections: 50, request: {{ name: root, get: / }} }}
+schedule: {{ warm_up: 1s, measure: {self.seconds}s, repeat: 1 }}
+""")
+
+    def run_trial(self, served, kind):
+        before = set(self.runs.iterdir())
+        command = [self.waggle, "run", "watched.yaml", "--runs", "runs"]
+        pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+        process = subprocess.Popen(command, cwd=self.work, env=self.environment, text=True, **pipes)
+        cpu_s, viewer = served.cpu_s(), None
+        if kind != KINDS[0]:
+            name = self.new_run(before)
+            viewer = Reader(served, name) if kind == KINDS[1] else Browser(self, served, name)
+        errors = process.communicate(timeout=120 + self.seconds)[1]
+        cpu_s = served.cpu_s() - cpu_s
+        states = viewer.end() if viewer else 0
+        # A verdict that is not valid has a code of its own: two programs may be more than the machine has CPUs.
+        [run] = set(self.runs.iterdir()) - before
+        report = json.loads((run / "report.json").read_text()) if (run / "report.json").exists() else sys.exit(errors)
+        metrics = report["cells"][0]["metrics"]
+        row = {label: metrics[key]["point"] for label, key in METRICS.items()} | {SERVE: 1000 * cpu_s / self.seconds, WATCHED: states}
+        self.figures[kind].append(row)
+        print(f"{kind:20}", *(f"{label} {value:.1f} " for label, value in row.items()), sep="  ", flush=True)
+
+    def new_run(self, before):
+        until = time.monotonic() + START_TIMEOUT_S
+        while time.monotonic() < until:
+            # The folder of a run has a study as soon as it can be followed.
+            for run in set(self.runs.iterdir()) - before:
+                return run.name
+            time.sleep(0.02)
+        sys.exit("no run has begun")
+
+    def show(self):
+        print()
+        for kind, rows in self.figures.items():
+            print(f"{kind:20}", *(f"{label} {statistics.median(row[label] for row in rows):.1f} " for label in rows[0]), sep="  ")
+        for kind in KINDS[1:]:
+            for label in METRICS:
+                pairs = [(row[label], base[label]) for row, base in zip(self.figures[kind], self.figures[KINDS[0]])]
+                print(f"{kind} ÷ nobody, {label}: {ratio(pairs)}")
+
+
+class Served:
+    def __init__(self, bench):
+        command = [bench.waggle, "serve", "runs", "--listen", "127.0.0.1:0"]
+        self.process = subprocess.Popen(command, cwd=bench.work, env=bench.environment, stderr=subprocess.PIPE, text=True)
+        self.address = self.process.stderr.readline().split("http://")[1].split("/")[0]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait()
+        self.process.stderr.close()
+
+    def cpu_s(self):
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
+
+
+class Reader:
+    """What a browser on another machine is to this one: it reads the events until the run has ended."""
+
+    def __init__(self, served, name):
+        self.states = 0
+        self.connection = http.client.HTTPConnection(served.address, timeout=START_TIMEOUT_S)
+        self.thread = threading.Thread(target=self.read, args=[f"/runs/{name}/events"])
+        self.thread.start()
+
+    def read(self, path):
+        until = time.monotonic() + START_TIMEOUT_S
+        while time.monotonic() < until:
+            self.connection.request("GET", path)
+            answer = self.connection.getresponse()
+            if answer.status == 200:
+                break
+            answer.read()
+            time.sleep(0.1)
+        for line in answer:
+            self.states += line.startswith(b"data:")
+
+    def end(self):
+        self.thread.join(START_TIMEOUT_S)
+        self.connection.close()
+        assert self.states > 1, f"{self.states} states were shown"
+        return self.states
+
+
+class Browser:
+    """Chromium, without a window, at the live page."""
+
+    def __init__(self, bench, served, name):
+        self.served, self.name = served, name
+        profile = bench.work / "profile"
+        address = f"http://{served.address}/runs/{name}/live"
+        command = [bench.chromium, *BROWSER_FLAGS, f"--user-data-dir={profile}", "--remote-debugging-port=0", address]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+
+    def end(self):
+        assert self.process.poll() is None, "the browser ended early"
+        os.killpg(self.process.pid, signal.SIGTERM)
+        self.process.wait()
+        return float("nan")
+
+
+main()
