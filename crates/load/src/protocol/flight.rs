@@ -9,6 +9,8 @@ pub(crate) struct Flight {
     pub(crate) sent: u64,
     /// Its number in the request outcomes.
     pub(crate) index: u64,
+    /// The number of its session on the connection; 0 over HTTP/1.1, which has one there.
+    pub(crate) lane: u32,
     pub(crate) is_head: bool,
 }
 

@@ -1,7 +1,7 @@
 //! *What*: the bytes of the next request, copied from the prepared ones, with its stamps.
 
 use super::{
-    frames::PreparedFrames,
+    frames::{Frames, PreparedFrames},
     prepared::{KEY_DIGITS, Prepared, Slot, Stamp, TIME_DIGITS, UUID_LENGTH, key_of},
     uuid::uuid,
 };
@@ -82,6 +82,12 @@ impl Writer {
         self.requests.frames.as_ref()
     }
 
+    /// The frames of the request at a place, if it has that form.
+    #[inline(always)]
+    pub(crate) fn frames_at(&self, place: usize) -> Option<&Frames> {
+        self.requests.frames.as_ref()?.get(place)
+    }
+
     /// The place of the next request.
     #[inline(always)]
     pub(crate) fn take_place(&mut self) -> usize {
@@ -155,9 +161,12 @@ impl Writer {
         };
         let start = out.len();
         out.extend_from_slice(&frames.bytes);
-        frames.number(&mut out[start..], stream);
-        let records = requests.prepared[place].records;
-        stamps.write(&mut out[start..], &frames.slots, records, number);
+        let copied = &mut out[start..];
+        frames.number(copied, stream);
+        if !frames.slots.is_empty() {
+            let records = requests.prepared[place].records;
+            stamps.write(copied, &frames.slots, records, number);
+        }
     }
 }
 

@@ -40,6 +40,8 @@ pub(crate) struct Session {
     pub(crate) tries: u32,
     /// The request that is due or in flight, or the last one.
     pub(crate) request: usize,
+    /// Random values that were drawn before its text.
+    drawn: u64,
     pub(crate) memory: Memory,
     jar: Jar,
     /// Of the last request.
@@ -62,6 +64,8 @@ pub(crate) enum SessionState {
     },
     /// An answer is pending.
     Waiting,
+    /// The server has not processed the request; it is sent again over the next connection.
+    Unprocessed,
 }
 
 /// The values in the texts of a session.
@@ -143,6 +147,7 @@ impl Session {
             due: 0,
             tries: 0,
             request: 0,
+            drawn: 0,
             memory: Memory {
                 session: 0,
                 user,
@@ -179,7 +184,7 @@ impl Session {
         }
     }
 
-    /// Appends the request to `out`. `unix`: nanoseconds since 1970.
+    /// Appends the request to `out`; one that was not processed with the same text as before. `unix`: nanoseconds since 1970.
     pub(crate) fn write(
         &mut self,
         request: &RequestProgram,
@@ -187,6 +192,10 @@ impl Session {
         unix: u64,
         out: &mut Vec<u8>,
     ) {
+        match self.state {
+            SessionState::Unprocessed => self.memory.random.drawn = self.drawn,
+            _ => self.drawn = self.memory.random.drawn,
+        }
         let Surroundings {
             feeds,
             hosts,

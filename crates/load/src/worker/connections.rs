@@ -4,7 +4,12 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use rustix::io::Errno;
 
-use super::{Worker, answers::Ending, limits::TICK_NS};
+use super::{
+    Worker,
+    answers::Ending,
+    judge::{Failed, Place},
+    limits::TICK_NS,
+};
 use crate::{
     failure::{Failure, HandshakeFailure},
     protocol::{connection::Phase, flight::Flight},
@@ -189,18 +194,39 @@ impl Worker {
 
     /// Ends overdue requests that wait for a new connection.
     fn end_waiting(&mut self, id: u32) {
-        let timeout = self.request_timeout(self.place(id).session);
+        let first = self.place(id).session;
+        let (limit, seen) = (self.limits.request_timeout, self.seen);
         let connection = &mut self.connections[id as usize];
-        if connection.phase == Phase::Open || connection.flight.is_empty() {
+        let is_waiting = connection.phase != Phase::Open || connection.has_streams();
+        if !is_waiting || connection.flight.is_empty() {
             return;
         }
+        let sessions = self.judge.sessions.as_deref();
+        let timeout = |flight: &Flight| {
+            sessions.map_or(limit, |sessions| sessions.timeout(first + flight.lane))
+        };
+        let waiting = std::mem::take(&mut connection.flight);
+        let (overdue, rest): (Vec<_>, _) = waiting
+            .into_iter()
+            .partition(|flight| flight.sent.saturating_add(timeout(flight)) <= seen);
+        connection.flight = rest.into();
         let now = self.judge.clock.now();
         self.judge.recorder.advance(now);
-        let is_overdue = |flight: &mut Flight| flight.sent.saturating_add(timeout) <= self.seen;
-        while let Some(flight) = connection.flight.pop_front_if(is_overdue) {
-            let failed = Err(Failure::TimedOut);
-            self.judge.note(flight, failed, now);
-            self.judge.pacer.on_request_end(id, now, failed);
+        for flight in overdue {
+            let place = Place {
+                connection: id,
+                session: first + flight.lane,
+            };
+            let failed = Failed {
+                failure: Failure::TimedOut,
+                text: String::new(),
+                done: now,
+            };
+            if let Some(sessions) = &mut self.judge.sessions {
+                sessions.stop_awaiting_connection(place.session);
+            }
+            self.judge.take_failure(place, flight, failed);
+            self.connections[id as usize].wake(flight.lane);
         }
     }
 

@@ -5,10 +5,7 @@ use std::sync::atomic::Ordering;
 use super::Worker;
 use crate::{
     job::partition::Due,
-    protocol::{
-        connection::{Connection, Sent},
-        flight::Flight,
-    },
+    protocol::{connection::Sent, flight::Flight},
     recording::request_outcomes::NO_RECORD,
 };
 
@@ -176,13 +173,12 @@ impl Worker {
                 due,
                 sent: now,
                 index,
+                lane: 0,
                 is_head,
             });
-            self.judge.recorder.lag(now.saturating_sub(possible(
-                connection,
-                due,
-                self.judge.recorder.due(),
-            )));
+            let by = self.judge.recorder.due();
+            let lag = now.saturating_sub(possible(connection.room_since, due, by));
+            self.judge.recorder.lag(lag);
             requests += 1;
         }
         self.note_written(requests, now);
@@ -203,11 +199,11 @@ impl Worker {
     }
 }
 
-/// Since when a request could have been sent.
+/// Since when a request could have been sent over a connection that has had room since `room_since`.
 #[inline]
-pub(super) fn possible(connection: &Connection, due: u64, by: Due) -> u64 {
+pub(super) fn possible(room_since: u64, due: u64, by: Due) -> u64 {
     match by {
-        Due::AtSending => connection.room_since,
-        Due::AfterPause | Due::BySchedule => connection.room_since.max(due),
+        Due::AtSending => room_since,
+        Due::AfterPause | Due::BySchedule => room_since.max(due),
     }
 }

@@ -2,11 +2,14 @@
 
 use waggle_wire::{
     http1::answer::{Answer, ReadError},
-    http2::client::{Event, Why},
+    http2::client::{Event, WholeAnswer, Why},
 };
 
 use super::judge::{Begun, Complete, Failed, Judge, Place};
-use crate::{failure::Failure, protocol::http2::Session};
+use crate::{
+    failure::Failure,
+    protocol::{flight::Flight, http2::Session},
+};
 
 pub(super) struct StreamAnswers<'w> {
     pub(super) judge: &'w mut Judge,
@@ -21,6 +24,50 @@ pub(super) struct StreamAnswers<'w> {
 }
 
 impl<'w> StreamAnswers<'w> {
+    /// Takes an answer that has arrived as a whole.
+    #[inline(always)]
+    pub(super) fn take_answer<const HEADS: bool>(&mut self, answer: WholeAnswer<'w>) {
+        let WholeAnswer {
+            slot,
+            status,
+            bytes,
+        } = answer;
+        if bytes.len() as u64 > self.http2.body_max_bytes() {
+            return self.take_too_long(slot);
+        }
+        let (stream, head) = self.http2.stream_and_head(slot);
+        let Some(flight) = stream.flight.take() else {
+            return;
+        };
+        let place = Place {
+            connection: self.id,
+            session: self.id * self.lanes + flight.lane,
+        };
+        let head = if HEADS { head } else { &[] };
+        let state = &mut stream.kept.state;
+        if HEADS && let Some(inspection) = &mut state.inspection {
+            inspection.note_arrival(self.done);
+        }
+        if !bytes.is_empty() {
+            let begun = Begun { status, head };
+            self.judge.take_body::<HEADS>(state, place, begun, bytes);
+        }
+        let complete = Complete {
+            answer: Answer {
+                status,
+                keep_alive: true,
+            },
+            head,
+            body: Some(bytes),
+            flight,
+            done: self.done,
+        };
+        self.judge.take_whole::<HEADS>(state, place, complete);
+        if HEADS {
+            self.http2.wake(flight.lane);
+        }
+    }
+
     /// Takes an event; false: the request of that slot is to be sent again. `HEADS`: there are sessions, or answers are inspected.
     #[inline(always)]
     pub(super) fn take<const HEADS: bool>(
@@ -41,7 +88,10 @@ impl<'w> StreamAnswers<'w> {
                 bytes,
                 is_whole,
             } => {
-                let place = self.place(slot);
+                let place = match HEADS {
+                    true => self.place_of_slot(slot),
+                    false => self.place(0),
+                };
                 let stream = self.http2.stream(slot);
                 let is_first = stream.received == 0;
                 stream.received += bytes.len() as u64;
@@ -72,18 +122,26 @@ impl<'w> StreamAnswers<'w> {
             Event::Failed {
                 why: Why::NotProcessed,
                 ..
-            } if self.judge.sessions.is_none() && !self.http2.is_blamed() => return false,
+            } if !self.http2.is_blamed() => return false,
             Event::Failed { slot, why } => self.take_failure(slot, why),
         }
         true
     }
 
+    /// The place of a request of a session.
     #[inline]
-    fn place(&mut self, slot: usize) -> Place {
+    fn place(&self, lane: u32) -> Place {
         Place {
             connection: self.id,
-            session: self.id * self.lanes + self.http2.stream(slot).lane,
+            session: self.id * self.lanes + lane,
         }
+    }
+
+    /// The place of the request in a slot.
+    #[inline]
+    fn place_of_slot(&mut self, slot: usize) -> Place {
+        let flight = self.http2.stream(slot).flight;
+        self.place(flight.map_or(0, |flight| flight.lane))
     }
 
     /// An answer is complete.
@@ -92,11 +150,11 @@ impl<'w> StreamAnswers<'w> {
         if HEADS {
             self.http2.begin_answer(slot, self.done);
         }
-        let place = self.place(slot);
-        let stream = self.http2.stream(slot);
-        let Some(flight) = stream.flight.take() else {
+        let Some(flight) = self.http2.stream(slot).flight.take() else {
             return;
         };
+        let place = self.place(flight.lane);
+        let stream = self.http2.stream(slot);
         let kept = &mut *stream.kept;
         let complete = Complete {
             answer: Answer {
@@ -112,7 +170,7 @@ impl<'w> StreamAnswers<'w> {
             .take_whole::<HEADS>(&mut kept.state, place, complete);
         if HEADS {
             kept.head.clear();
-            self.http2.wake_lane(slot);
+            self.http2.wake(flight.lane);
         }
     }
 
@@ -129,32 +187,39 @@ impl<'w> StreamAnswers<'w> {
     fn take_failure(&mut self, slot: usize, why: Why) {
         let (failure, text) = match why {
             Why::Malformed(problem) => (Failure::Malformed, problem.to_owned()),
-            Why::Reset(_) | Why::NotProcessed if self.http2.is_blamed() => {
-                (Failure::Protocol, String::new())
-            }
+            Why::Reset(_) if self.http2.is_blamed() => (Failure::Protocol, String::new()),
+            // If it is not blamed, the request is sent again.
+            Why::NotProcessed => (Failure::Protocol, String::new()),
             Why::Reset(code) => {
                 let text = format!("the server reset the stream: {code}");
                 (Failure::Reset, text)
             }
-            Why::NotProcessed => (
-                Failure::Reset,
-                "the server closed the connection and did not process it".to_owned(),
-            ),
         };
         self.fail(slot, failure, text);
     }
 
     fn fail(&mut self, slot: usize, failure: Failure, text: String) {
-        let place = self.place(slot);
         let Some(flight) = self.http2.end_stream(slot) else {
             return;
         };
+        let place = self.place(flight.lane);
         let failed = Failed {
             failure,
             text,
             done: self.done,
         };
         self.judge.take_failure(place, flight, failed);
-        self.http2.wake_lane(slot);
+        self.http2.wake(flight.lane);
+    }
+
+    /// The request in a slot, which the server has not processed: it is sent again over the next connection.
+    #[cold]
+    pub(super) fn take_back(&mut self, slot: usize) -> Option<Flight> {
+        let flight = self.http2.end_stream(slot)?;
+        let place = self.place(flight.lane);
+        if let Some(sessions) = &mut self.judge.sessions {
+            sessions.await_connection(place.session);
+        }
+        Some(flight)
     }
 }

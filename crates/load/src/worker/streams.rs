@@ -91,6 +91,12 @@ impl Worker {
         let mut input = &self.input[..length];
         let pending = plain.len();
         loop {
+            if let Some(answer) = answers.http2.client.next_answer(&mut input) {
+                answers.take_answer::<HEADS>(answer);
+                connection.has_answered = true;
+                connection.room_since = self.seen;
+                continue;
+            }
             let event = match answers.http2.client.next(&mut input, plain) {
                 Ok(Some(event)) => event,
                 Ok(None) => break,
@@ -106,8 +112,7 @@ impl Worker {
             if answers.take::<HEADS>(event, plain) {
                 connection.room_since = self.seen;
             } else if let Event::Failed { slot, .. } = event {
-                // It is sent again over the next connection.
-                connection.flight.extend(answers.http2.end_stream(slot));
+                connection.flight.extend(answers.take_back(slot));
             }
         }
         *control_bytes += plain.len() - pending;
@@ -160,8 +165,15 @@ impl Worker {
         if is_resending && !self.resend_streams(id) {
             return 0;
         }
-        let lanes = self.lanes();
         let mut requests = 0;
+        if self.judge.sessions.is_none() {
+            while let Some(flight) = self.write_prepared(id, most, now, &mut requests) {
+                self.refuse(id, flight);
+            }
+            self.note_written(requests, now);
+            return requests;
+        }
+        let lanes = self.lanes();
         while requests < most
             && self.connections[id as usize].streams_free() > 0
             && !(self.closes && self.connections[id as usize].is_used())
@@ -174,15 +186,70 @@ impl Worker {
         requests
     }
 
-    /// Writes the next request of a connection, or of a session on it; false if it cannot be sent, and has ended.
+    /// Writes prepared requests until there are `most`, and counts them. The flight of one that cannot be sent is returned at once.
+    #[inline]
+    fn write_prepared(
+        &mut self,
+        id: u32,
+        most: usize,
+        now: u64,
+        requests: &mut usize,
+    ) -> Option<Flight> {
+        let connection = &mut self.connections[id as usize];
+        let room = match self.closes && connection.is_used() {
+            true => 0,
+            false if self.closes => connection.streams_free().min(1),
+            false => connection.streams_free(),
+        };
+        let left = self.max_requests.min(self.max_tracked_requests);
+        let left = usize::try_from(left.saturating_sub(self.sent)).unwrap_or(usize::MAX);
+        let most = most.min(*requests + room.min(left));
+        let (by, room_since) = (self.judge.recorder.due(), connection.room_since);
+        let unix = self.judge.clock.unix(now);
+        let stack = connection.stack.as_deref_mut()?;
+        let http2 = stack.http2.as_mut()?;
+        while *requests < most
+            && stack.plain.len() < OUT_BYTES
+            && let Some(due) = self.judge.pacer.take(id, now)
+        {
+            if http2.client.in_flight() == 0 {
+                // A server without pending answers is not silent.
+                stack.heard = now;
+            }
+            let writer = &mut self.writer;
+            let place = writer.take_place();
+            let flight = Flight {
+                due,
+                sent: now,
+                index: self.sent,
+                lane: 0,
+                is_head: writer.is_head(place),
+            };
+            self.sent += 1;
+            let sending = Sending { flight, unix };
+            let sent = http2.send_prepared(writer, place, sending, &mut stack.plain);
+            if let Some(account) = &mut self.judge.account {
+                account.send();
+            }
+            let lag = now.saturating_sub(possible(room_since, due, by));
+            self.judge.recorder.lag(lag);
+            if sent.is_err() {
+                return Some(flight);
+            }
+            *requests += 1;
+        }
+        None
+    }
+
+    /// Writes the next request of a session; false if it cannot be sent, and has ended.
     #[inline]
     fn write_stream(&mut self, id: u32, lane: u32, due: u64, now: u64) -> bool {
         let session = self.place(id).session + lane;
-        let number = self.sent;
         self.sent += 1;
         let unix = self.judge.clock.unix(now);
         let connection = &mut self.connections[id as usize];
-        let lag = now.saturating_sub(possible(connection, due, self.judge.recorder.due()));
+        let by = self.judge.recorder.due();
+        let lag = now.saturating_sub(possible(connection.room_since, due, by));
         let Some(ProtocolStack {
             http2: Some(http2),
             plain,
@@ -196,35 +263,20 @@ impl Worker {
             // A server without pending answers is not silent.
             *heard = now;
         }
-        let (flight, sent) = match &mut self.judge.sessions {
-            Some(sessions) => {
-                self.out.clear();
-                let (is_head, index) =
-                    sessions.append(&mut self.out, session, unix, &mut self.judge.recorder);
-                let flight = Flight {
-                    due,
-                    sent: now,
-                    index,
-                    is_head,
-                };
-                let sending = Sending { flight, unix, lane };
-                let sent = http2.send_text(&self.out, Indexed::Few, sending, plain);
-                (flight, sent)
-            }
-            None => {
-                let writer = &mut self.writer;
-                let place = writer.take_place();
-                let flight = Flight {
-                    due,
-                    sent: now,
-                    index: number,
-                    is_head: writer.is_head(place),
-                };
-                let sending = Sending { flight, unix, lane };
-                let sent = http2.send_prepared(writer, place, sending, plain);
-                (flight, sent)
-            }
+        let sessions = self.judge.sessions.as_mut();
+        let sessions = sessions.expect("prepared requests are written elsewhere");
+        self.out.clear();
+        let (is_head, index) =
+            sessions.append(&mut self.out, session, unix, &mut self.judge.recorder);
+        let flight = Flight {
+            due,
+            sent: now,
+            index,
+            lane,
+            is_head,
         };
+        let sending = Sending { flight, unix };
+        let sent = http2.send_text(&self.out, Indexed::Few, sending, plain);
         if let Some(account) = &mut self.judge.account
             && flight.index != NO_RECORD
         {
@@ -232,7 +284,7 @@ impl Worker {
         }
         self.judge.recorder.lag(lag);
         if sent.is_err() {
-            self.refuse(id, lane, flight);
+            self.refuse(id, flight);
         }
         sent.is_ok()
     }
@@ -263,10 +315,10 @@ impl Worker {
 
     /// A request cannot be translated: it ends without an answer.
     #[cold]
-    fn refuse(&mut self, id: u32, lane: u32, flight: Flight) {
+    fn refuse(&mut self, id: u32, flight: Flight) {
         let place = Place {
             connection: id,
-            session: self.place(id).session + lane,
+            session: self.place(id).session + flight.lane,
         };
         let done = flight.sent;
         self.judge.recorder.record_sent(1, done);
@@ -282,23 +334,29 @@ impl Worker {
     /// keep their instants. Returns whether all of them are sent.
     #[cold]
     pub(super) fn resend_streams(&mut self, id: u32) -> bool {
+        let lanes = self.lanes();
         let mut resent = 0;
         let connection = &mut self.connections[id as usize];
         while connection.streams_free() > 0
             && let Some(flight) = connection.flight.pop_front()
         {
-            let unix = self.judge.clock.unix(flight.sent);
-            let place = self.writer.place(flight.index);
             let Some((http2, plain, _)) = streams_of(&mut connection.stack) else {
                 break;
             };
-            let sending = Sending {
-                flight,
-                unix,
-                lane: 0,
-            };
+            let unix = self.judge.clock.unix(flight.sent);
+            let sending = Sending { flight, unix };
             // It was sent before, so it can be translated.
-            let _ = http2.send_prepared(&mut self.writer, place, sending, plain);
+            let _ = match &mut self.judge.sessions {
+                Some(sessions) => {
+                    self.out.clear();
+                    sessions.append_again(&mut self.out, id * lanes + flight.lane, unix);
+                    http2.send_text(&self.out, Indexed::Few, sending, plain)
+                }
+                None => {
+                    let place = self.writer.place(flight.index);
+                    http2.send_prepared(&mut self.writer, place, sending, plain)
+                }
+            };
             resent += 1;
         }
         self.judge.recorder.record_resent(resent);
@@ -308,19 +366,13 @@ impl Worker {
     }
 
     /// Fails the requests that are in flight on streams of a connection that has ended.
-    pub(super) fn fail_streams(
-        &mut self,
-        streams: &[(Flight, u32)],
-        id: u32,
-        ending: Ending,
-        now: u64,
-    ) {
+    pub(super) fn fail_streams(&mut self, streams: &[Flight], id: u32, ending: Ending, now: u64) {
         if streams.is_empty() && self.connections[id as usize].flight.is_empty() {
             self.note_end_without_requests(id, ending, now);
         }
         let first = self.place(id).session;
-        for &(flight, lane) in streams {
-            let session = first + lane;
+        for &flight in streams {
+            let session = first + flight.lane;
             let timeout = self.request_timeout(session);
             let is_overdue = now.saturating_sub(flight.sent) >= timeout;
             let failure = failure_at_end(ending, is_overdue);
@@ -348,24 +400,23 @@ impl Worker {
         let Some(http2) = &mut stack.http2 else {
             return;
         };
-        let longest = http2.flights().map(|(_, lane)| timeout(lane)).max();
+        let longest = http2.flights().map(|flight| timeout(flight.lane)).max();
         let is_silent = longest.is_some_and(|longest| heard.saturating_add(longest) <= seen);
         if is_silent || is_deaf {
             // Nothing was received or accepted for that long: the connection does not answer.
             return self.end(id, Ending::Overdue, self.judge.clock.now());
         }
-        let is_overdue =
-            |flight: &Flight, lane: u32| flight.sent.saturating_add(timeout(lane)) <= seen;
+        let is_overdue = |flight: &Flight| flight.sent.saturating_add(timeout(flight.lane)) <= seen;
         let overdue = http2.cancel(is_overdue, &mut stack.plain);
         if overdue.is_empty() {
             return;
         }
         let now = self.judge.clock.now();
         self.judge.recorder.advance(now);
-        for (flight, lane) in overdue {
+        for flight in overdue {
             let place = Place {
                 connection: id,
-                session: first + lane,
+                session: first + flight.lane,
             };
             let failed = Failed {
                 failure: Failure::TimedOut,
@@ -376,7 +427,7 @@ impl Worker {
             if self.judge.sessions.is_some()
                 && let Some((http2, _, _)) = streams_of(&mut self.connections[id as usize].stack)
             {
-                http2.wake(lane);
+                http2.wake(flight.lane);
             }
         }
         self.send_stack(id);

@@ -86,6 +86,12 @@ impl Reader {
             && self.open.is_none()
     }
 
+    /// Whether the next byte begins a frame, and nothing that was handed out is kept.
+    #[inline]
+    pub(super) fn is_at_frame(&self) -> bool {
+        self.partial.is_empty() && !self.is_handed_out && self.data.is_none() && self.open.is_none()
+    }
+
     /// Consumes bytes of `input` up to the next piece; `None` if it needs more bytes.
     ///
     /// # Errors

@@ -60,8 +60,6 @@ pub(crate) struct Session {
 pub(crate) struct Stream {
     /// `None`: there is no request.
     pub(crate) flight: Option<Flight>,
-    /// The number of its session on the connection.
-    pub(crate) lane: u32,
     /// Bytes of the body so far.
     pub(crate) received: u64,
     pub(crate) kept: Box<KeptAnswer>,
@@ -88,8 +86,6 @@ pub(crate) struct Sending {
     pub(crate) flight: Flight,
     /// When it is sent, in nanoseconds since 1970.
     pub(crate) unix: u64,
-    /// The number of its session on the connection.
-    pub(crate) lane: u32,
 }
 
 impl Session {
@@ -138,6 +134,12 @@ impl Session {
         &mut self.streams[slot]
     }
 
+    /// The request in a slot, and the head of the answer that was read last, if heads are needed.
+    #[inline]
+    pub(crate) fn stream_and_head(&mut self, slot: usize) -> (&mut Stream, &[u8]) {
+        (&mut self.streams[slot], self.client.fields())
+    }
+
     /// The next session that may have something to send: one that was woken, or one that has ended and may begin again.
     pub(crate) fn next_lane(&mut self) -> Option<Lane> {
         let awake = self.awake.pop().map(Lane::Awake);
@@ -159,11 +161,6 @@ impl Session {
     /// Whether a session may begin.
     pub(crate) fn has_waiting_lane(&self) -> bool {
         !self.idle.is_empty() || !self.awake.is_empty()
-    }
-
-    /// The request in a slot has ended; its session may have something to send.
-    pub(crate) fn wake_lane(&mut self, slot: usize) {
-        self.wake(self.streams[slot].lane);
     }
 
     /// Bytes of an answer have arrived: keeps its head, if it is not kept already.
@@ -198,16 +195,31 @@ impl Session {
             unix: sending.unix,
         };
         if self.prepared_at == Some(self.client.encoder().changes())
-            && let Some(frames) = writer.frames().and_then(|frames| frames.get(place))
+            && let Some(frames) = writer.frames_at(place)
+            && self.client.takes_body(frames.body_bytes)
         {
-            let body_bytes = frames.body_bytes;
-            if self.client.takes_body(body_bytes) {
-                let begun = self.client.begin(sending.flight.is_head, body_bytes);
-                writer.append_frames(place, begun.stream, out, number);
-                self.note(begun.slot, sending);
-                return Ok(());
-            }
+            let begun = self.client.begin(sending.flight.is_head, frames.body_bytes);
+            writer.append_frames(place, begun.stream, out, number);
+            self.note(begun.slot, sending);
+            return Ok(());
         }
+        self.translate_prepared(writer, place, sending, out)
+    }
+
+    /// Sends the prepared request at a place of the writer's, if it is not one that is prepared as frames for this state of the server's
+    /// table, or its body does not go with it.
+    #[inline(never)]
+    fn translate_prepared(
+        &mut self,
+        writer: &mut Writer,
+        place: usize,
+        sending: Sending,
+        out: &mut Vec<u8>,
+    ) -> Result<(), RequestError> {
+        let number = Number {
+            index: sending.flight.index,
+            unix: sending.unix,
+        };
         let mut text = std::mem::take(&mut self.text);
         text.clear();
         writer.append_at(place, &mut text, number);
@@ -262,7 +274,6 @@ impl Session {
         }
         let stream = &mut self.streams[slot];
         stream.flight = Some(sending.flight);
-        stream.lane = sending.lane;
         stream.received = 0;
     }
 
@@ -270,7 +281,6 @@ impl Session {
     fn add_stream(&mut self) {
         self.streams.push(Stream {
             flight: None,
-            lane: 0,
             received: 0,
             kept: Box::new(KeptAnswer {
                 state: AnswerState::new(self.settings.is_inspected),
@@ -279,20 +289,17 @@ impl Session {
         });
     }
 
-    /// Gives up the requests for which `is_overdue` holds: their flights and the numbers of their sessions.
+    /// Gives up the requests for which `is_overdue` holds.
     pub(crate) fn cancel(
         &mut self,
-        is_overdue: impl Fn(&Flight, u32) -> bool,
+        is_overdue: impl Fn(&Flight) -> bool,
         out: &mut Vec<u8>,
-    ) -> Vec<(Flight, u32)> {
+    ) -> Vec<Flight> {
         let mut given_up = Vec::new();
         for slot in 0..self.streams.len() {
             let stream = &mut self.streams[slot];
-            let overdue = stream
-                .flight
-                .take_if(|flight| is_overdue(flight, stream.lane));
-            if let Some(flight) = overdue {
-                given_up.push((flight, stream.lane));
+            if let Some(flight) = stream.flight.take_if(|flight| is_overdue(flight)) {
+                given_up.push(flight);
                 stream.kept.reset();
                 self.client.cancel(slot, out);
             }
@@ -300,10 +307,9 @@ impl Session {
         given_up
     }
 
-    /// The requests in flight, with the numbers of their sessions.
-    pub(crate) fn flights(&self) -> impl Iterator<Item = (Flight, u32)> {
-        let streams = self.streams.iter();
-        streams.filter_map(|stream| stream.flight.map(|flight| (flight, stream.lane)))
+    /// The requests in flight.
+    pub(crate) fn flights(&self) -> impl Iterator<Item = Flight> {
+        self.streams.iter().filter_map(|stream| stream.flight)
     }
 }
 

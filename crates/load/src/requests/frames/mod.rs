@@ -79,7 +79,9 @@ impl Frames {
     #[inline]
     pub(crate) fn number(&self, copied: &mut [u8], stream: u32) {
         for &place in &self.streams {
-            copied[place..place + 4].copy_from_slice(&stream.to_be_bytes());
+            if let Some((number, _)) = copied[place..].split_first_chunk_mut() {
+                *number = stream.to_be_bytes();
+            }
         }
     }
 }

@@ -1,9 +1,11 @@
 //! What frames with parts of answers mean.
 
-use super::{Event, STREAM_MAX, State, Why, head::Meaning, streams::Phase};
+use super::{Event, STREAM_MAX, State, WholeAnswer, Why, head::Meaning, streams::Phase};
 use crate::http2::{
     error::{ConnectionError, ErrorCode, broken},
-    frame::{self, WINDOW_INITIAL},
+    frame::{
+        self, END_HEADERS, END_STREAM, HEAD_BYTES, Head, Kind, PAYLOAD_MIN_BYTES, WINDOW_INITIAL,
+    },
 };
 
 /// A piece of a DATA frame.
@@ -25,6 +27,56 @@ impl State {
         self.streams.close(slot);
         let why = Why::NotProcessed;
         Some(Event::Failed { slot, why })
+    }
+
+    /// Takes the answer with which the input begins, if it is one of those for which nothing has to be decoded, told to the server or
+    /// kept: the head of the last answer, and no body or one frame of it. Also returns its length.
+    #[inline(always)]
+    pub(super) fn whole_answer<'a>(&mut self, input: &'a [u8]) -> Option<(WholeAnswer<'a>, usize)> {
+        let head = Head::read(input)?;
+        let is_head = head.kind == Kind::HEADERS && head.flags & !END_STREAM == END_HEADERS;
+        if !is_head || head.length > PAYLOAD_MIN_BYTES {
+            return None;
+        }
+        let (block, rest) = input[HEAD_BYTES..].split_at_checked(head.length)?;
+        let meaning = self.heads.repeated_meaning(block)?;
+        let (status, content_length) = (meaning.status, meaning.content_length);
+        let body = match head.has_flag(END_STREAM) {
+            true => None,
+            false => Some(last_data(head.stream, rest)?),
+        };
+        let bytes = body.unwrap_or_default();
+        let slot = self.streams.slot_of(head.stream)?;
+        let request = &self.streams[slot];
+        let is_bodiless = request.is_head || matches!(status, 204 | 304);
+        let length = if is_bodiless { Some(0) } else { content_length };
+        let flow = bytes.len() as i64;
+        let window = self.receive_window - flow;
+        let is_usual = request.phase == Phase::Head
+            && !request.is_sending()
+            && length.is_none_or(|length| length == bytes.len() as u64)
+            && flow <= request.receive_window
+            && window >= self.whole_window() / 2;
+        if !is_usual {
+            return None;
+        }
+        self.receive_window = window;
+        self.flood.reset();
+        self.streams.close(slot);
+        let data_bytes = body.map_or(0, |bytes| HEAD_BYTES + bytes.len());
+        let length = HEAD_BYTES + head.length + data_bytes;
+        let answer = WholeAnswer {
+            slot,
+            status,
+            bytes,
+        };
+        Some((answer, length))
+    }
+
+    /// The receive window of the connection when it is widest.
+    #[inline]
+    fn whole_window(&self) -> i64 {
+        i64::from(self.options.connection_window).max(WINDOW_INITIAL)
     }
 
     /// Takes the head or the trailers of an answer.
@@ -164,7 +216,7 @@ impl State {
     #[inline]
     fn count_received(&mut self, flow: usize, out: &mut Vec<u8>) -> Result<(), ConnectionError> {
         self.receive_window -= flow as i64;
-        let whole = i64::from(self.options.connection_window).max(WINDOW_INITIAL);
+        let whole = self.whole_window();
         if self.receive_window < 0 {
             return Err(broken(
                 ErrorCode::FLOW_CONTROL_ERROR,
@@ -221,4 +273,15 @@ impl State {
             "a frame on a stream that was never opened",
         ))
     }
+}
+
+/// The bytes of the DATA frame with which the input begins, if it is the last one of its stream and has no padding.
+#[inline(always)]
+fn last_data(stream: u32, input: &[u8]) -> Option<&[u8]> {
+    let head = Head::read(input)?;
+    let is_last = head.kind == Kind::DATA && head.flags == END_STREAM && head.stream == stream;
+    if !is_last || head.length > PAYLOAD_MIN_BYTES {
+        return None;
+    }
+    input[HEAD_BYTES..].get(..head.length)
 }

@@ -63,13 +63,22 @@ impl AnswerHeads {
     /// The meaning of a block that is the head of an answer.
     #[inline]
     pub(super) fn read(&mut self, block: &[u8]) -> Result<Meaning, ConnectionError> {
-        let is_last = self.last_changes == self.decoder.changes()
-            && !block.is_empty()
-            && self.last_block == block;
-        if is_last {
-            return Ok(self.last);
+        match self.is_last(block) {
+            true => Ok(self.last),
+            false => self.decode(block),
         }
-        self.decode(block)
+    }
+
+    /// The meaning of a block that is the last one again, and the head of an answer that is final.
+    #[inline]
+    pub(super) fn repeated_meaning(&self, block: &[u8]) -> Option<&Meaning> {
+        let is_final = self.last.problem.is_none() && self.last.status >= 200;
+        (is_final && self.is_last(block)).then_some(&self.last)
+    }
+
+    #[inline]
+    fn is_last(&self, block: &[u8]) -> bool {
+        self.last_changes == self.decoder.changes() && !block.is_empty() && self.last_block == block
     }
 
     fn decode(&mut self, block: &[u8]) -> Result<Meaning, ConnectionError> {

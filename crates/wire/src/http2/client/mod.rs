@@ -61,6 +61,15 @@ pub enum Event<'a> {
     Failed { slot: usize, why: Why },
 }
 
+/// An answer that has arrived as a whole; the slot is free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WholeAnswer<'a> {
+    pub slot: usize,
+    pub status: u16,
+    /// Its body.
+    pub bytes: &'a [u8],
+}
+
 /// Why a request failed, and its connection did not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
@@ -164,7 +173,8 @@ impl Client {
         }
         let theirs = state.streams_max.unwrap_or(0) as usize;
         let most = theirs.min(state.options.streams_max);
-        most.saturating_sub(state.streams.in_flight())
+        let numbers = (STREAM_MAX - state.next_stream) as usize / 2 + 1;
+        most.saturating_sub(state.streams.in_flight()).min(numbers)
     }
 
     /// Whether a request was begun.
@@ -222,7 +232,7 @@ impl Client {
     }
 
     /// Begins a request, whose frames the caller writes. There must be room.
-    #[inline]
+    #[inline(always)]
     pub fn begin(&mut self, is_head: bool, body_bytes: usize) -> Begun {
         let takes_body = self.takes_body(body_bytes);
         let state = &mut self.state;
@@ -265,6 +275,18 @@ impl Client {
     /// Tells the server of its error.
     pub fn blame(&self, error: ConnectionError, out: &mut Vec<u8>) {
         frame::put_go_away(out, 0, error.code, error.problem);
+    }
+
+    /// Consumes an answer, if `input` begins with a whole one that has the same head as the one before it, as most answers do. `None`:
+    /// [`Self::next`] takes what is there. Where that gives several events, this is one step.
+    #[inline(always)]
+    pub fn next_answer<'a>(&mut self, input: &mut &'a [u8]) -> Option<WholeAnswer<'a>> {
+        if !self.reader.is_at_frame() || self.state.sweep.is_some() {
+            return None;
+        }
+        let (answer, length) = self.state.whole_answer(input)?;
+        *input = &input[length..];
+        Some(answer)
     }
 
     /// Consumes bytes of `input` up to the next event; `None` if it needs more bytes. Frames for the server are appended to `out`.

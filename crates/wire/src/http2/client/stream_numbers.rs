@@ -1,81 +1,67 @@
-//! Which slot a stream's number has: a table with open addressing.
+//! Which slot a stream's number has. Numbers go up one by one and streams mostly end in that order: each number has one place, and only
+//! if an older stream is still there, the younger one is kept aside.
 
-/// Places between two numbers that follow each other: with free places between them, a number is removed without a look at the others.
-const STRIDE: usize = 3;
-
-/// Marks a free place.
-const NONE: u32 = 0;
+/// Marks a free place. The number of a stream has 31 bits.
+const NONE: u32 = u32::MAX;
 
 #[derive(Debug)]
 pub(super) struct StreamNumbers {
-    /// Number and slot; at most a quarter is in use.
+    /// Number and slot, by the lowest bits of the number.
     places: Box<[(u32, u32)]>,
-    mask: usize,
+    /// Those whose place is taken.
+    others: Vec<(u32, u32)>,
 }
 
 impl StreamNumbers {
     /// For at most `most` numbers at a time.
     pub(super) fn new(most: usize) -> Self {
-        let length = (most.max(1) * 4).next_power_of_two();
+        let length = (most.max(1) * 2).next_power_of_two();
         Self {
             places: vec![(NONE, 0); length].into_boxed_slice(),
-            mask: length - 1,
+            others: Vec::with_capacity(most),
         }
     }
 
     #[inline]
-    fn home(&self, number: u32) -> usize {
-        ((number >> 1) as usize * STRIDE) & self.mask
+    fn place(&self, number: u32) -> usize {
+        (number >> 1) as usize & (self.places.len() - 1)
     }
 
     #[inline]
     pub(super) fn slot_of(&self, number: u32) -> Option<usize> {
-        self.place_of(number)
-            .map(|place| self.places[place].1 as usize)
-    }
-
-    #[inline]
-    fn place_of(&self, number: u32) -> Option<usize> {
-        let mut place = self.home(number);
-        loop {
-            match self.places[place].0 {
-                NONE => return None,
-                other if other == number => return Some(place),
-                _ => place = (place + 1) & self.mask,
-            }
+        let (other, slot) = self.places[self.place(number)];
+        match other == number {
+            true => Some(slot as usize),
+            false => self.slot_aside(number),
         }
     }
 
-    /// Adds a number that is not in the table. There must be room.
+    #[cold]
+    fn slot_aside(&self, number: u32) -> Option<usize> {
+        let mut others = self.others.iter();
+        let other = others.find(|(other, _)| *other == number);
+        other.map(|(_, slot)| *slot as usize)
+    }
+
+    /// Adds a number that is not in the table.
     #[inline]
     pub(super) fn insert(&mut self, number: u32, slot: usize) {
-        let mut place = self.home(number);
-        while self.places[place].0 != NONE {
-            place = (place + 1) & self.mask;
+        let place = self.place(number);
+        let place = &mut self.places[place];
+        match place.0 {
+            NONE => *place = (number, slot as u32),
+            _ => self.others.push((number, slot as u32)),
         }
-        self.places[place] = (number, slot as u32);
     }
 
     #[inline]
     pub(super) fn remove(&mut self, number: u32) {
-        let Some(mut hole) = self.place_of(number) else {
-            return;
-        };
-        // Those behind it that would not be reached any more move up.
-        let mut place = hole;
-        loop {
-            place = (place + 1) & self.mask;
-            let (other, slot) = self.places[place];
-            if other == NONE {
-                break;
-            }
-            let from_home = place.wrapping_sub(self.home(other)) & self.mask;
-            if from_home >= place.wrapping_sub(hole) & self.mask {
-                self.places[hole] = (other, slot);
-                hole = place;
-            }
+        let place = self.place(number);
+        let place = &mut self.places[place];
+        match place.0 == number {
+            true => place.0 = NONE,
+            false => self.others.retain(|(other, _)| *other != number),
         }
-        self.places[hole].0 = NONE;
     }
 }
 

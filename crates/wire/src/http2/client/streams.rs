@@ -133,7 +133,7 @@ impl Streams {
     }
 
     /// Frees a slot; returns the number of its stream.
-    #[inline]
+    #[inline(always)]
     pub(super) fn close(&mut self, slot: usize) -> u32 {
         let request = &mut self.slots[slot];
         request.phase = Phase::Free;
@@ -213,6 +213,7 @@ impl Streams {
         }
     }
 
+    #[cold]
     fn forget_body(&mut self, slot: usize) {
         let request = &mut self.slots[slot];
         request.is_sending = false;

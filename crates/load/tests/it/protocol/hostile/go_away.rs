@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use waggle_load::{Failure, RequestOutcome, key_of};
+use waggle_load::{Failure, Job, RequestOutcome, StepRequest, What, key_of};
 use waggle_testkit::frames::{
     FrameServer, FrameSocket, Request,
     block::STATUS_200,
@@ -15,7 +15,10 @@ use waggle_testkit::frames::{
 };
 
 use super::{Counted, await_close, hostile_job, keyed_put, ok};
-use crate::support::{requests, run};
+use crate::support::{
+    requests, run,
+    scenarios::{flow, request, scenario, step, text},
+};
 
 const REQUESTS: u64 = 200;
 const IN_FLIGHT: usize = 8;
@@ -202,6 +205,81 @@ fn a_server_that_goes_away_at_once_is_tried_again() {
         (counted.sent, counted.succeeded, counted.connects),
         (super::REQUESTS, super::REQUESTS, 2)
     );
+}
+
+/// Sessions of two steps, each of whose requests has a body that no other one has.
+fn session_job(server: &FrameServer) -> Job {
+    let put = |number| {
+        request(StepRequest {
+            body: text("{{session}} {{random.uuid}}"),
+            ..step(number, "PUT /")
+        })
+    };
+    let scenario = scenario(2, vec![flow("two", 1, vec![put(0), put(1)])], Vec::new());
+    let mut job = hostile_job(server, IN_FLIGHT);
+    job.what = What::Scenario(Arc::new(scenario));
+    job.max_requests = Some(REQUESTS);
+    job.max_tracked_requests = None;
+    job
+}
+
+#[test]
+fn requests_of_sessions_are_sent_again_as_they_were_and_the_sessions_go_on() {
+    const LEAVING: u64 = 3;
+    let processed = Processed::default();
+    let theirs = processed.clone();
+    let unprocessed = Arc::new(Mutex::new(Vec::new()));
+    let left = Arc::clone(&unprocessed);
+    let server = FrameServer::start(move |socket| {
+        socket.send_settings(&[]);
+        if socket.connection < LEAVING {
+            let requests = socket.next_requests(IN_FLIGHT);
+            let (first, others) = requests.split_at(3);
+            socket.send(&go_away(first[2].stream, NO_ERROR));
+            left.lock()
+                .unwrap()
+                .extend(others.iter().map(|request| request.body.clone()));
+            theirs.answer_all(socket, first);
+            return await_close(socket);
+        }
+        while let Some(request) = socket.next_request() {
+            theirs.answer(socket, &request);
+        }
+    });
+    let ended = run(session_job(&server));
+    ended.check_sums_of_streams(IN_FLIGHT as u64);
+    let counts = ended.counts();
+    assert_eq!((counts.sent, counts.succeeded), (REQUESTS, REQUESTS));
+    assert_eq!(
+        (counts.resent, counts.connects),
+        (5 * LEAVING, LEAVING + 1),
+        "{counts:?}"
+    );
+    assert_eq!(counts.sessions.failed, 0, "{:?}", counts.sessions);
+    let processed = processed.0.lock().unwrap();
+    assert_eq!(processed.len() as u64, REQUESTS);
+    assert!(processed.values().all(|times| *times == 1));
+    let unprocessed = unprocessed.lock().unwrap();
+    assert!(unprocessed.iter().all(|body| processed.contains_key(body)));
+}
+
+#[test]
+fn sessions_do_not_wait_for_a_server_that_always_goes_away_longer_than_their_timeout() {
+    let server = FrameServer::start(|socket| {
+        socket.send_settings(&[]);
+        if socket.next_request().is_some() {
+            socket.send(&go_away(0, NO_ERROR));
+        }
+        await_close(socket);
+    });
+    let mut job = session_job(&server);
+    job.max_requests = Some(IN_FLIGHT as u64);
+    job.limits.request_timeout = Duration::from_millis(500);
+    let ended = run(job);
+    ended.check_sums_of_streams(IN_FLIGHT as u64);
+    let lost = IN_FLIGHT as u64;
+    assert_eq!(ended.failures(), [(Failure::TimedOut, lost)]);
+    assert_eq!(ended.counts().sessions.failed, lost);
 }
 
 /// The first connection waits for eight requests and then does `leave`: how those count.

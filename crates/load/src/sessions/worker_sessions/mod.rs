@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use waggle_spec::OnFailure;
 
+mod connection_ends;
+
 use super::{
     compile::{ScenarioError, compile},
     feeds::{Feeds, RowUser},
@@ -23,7 +25,7 @@ use crate::{
     machine::clock::whole_nanoseconds,
     pacing::pacer::{Pacer, pause},
     random::stream::RandomStream,
-    recording::recorder::{Instants, Recorder},
+    recording::recorder::Recorder,
     scenario::{
         kept::Kept,
         mismatch::{FirstMismatches, Mismatch},
@@ -214,7 +216,9 @@ impl Sessions {
                         self.resume(id, until, pacer, recorder);
                     }
                 }
-                SessionState::Pausing { .. } | SessionState::Waiting => return None,
+                SessionState::Pausing { .. }
+                | SessionState::Waiting
+                | SessionState::Unprocessed => return None,
             }
         }
     }
@@ -425,57 +429,6 @@ impl Sessions {
         recorder.sessions().retries += 1;
         self.sessions[id as usize].state = SessionState::Pausing { until };
         self.pauses.add(until, id);
-    }
-
-    /// A request will not be answered: records that for its step. Its connection is about to be lost.
-    pub(crate) fn handle_failure(
-        &self,
-        id: u32,
-        failure: Failure,
-        instants: Instants,
-        recorder: &mut Recorder,
-    ) {
-        recorder.step_ended(self.step(id), Err(failure), instants);
-    }
-
-    /// The connection is closed, as both sides expected: the session continues on the next one, unless an answer was pending.
-    pub(crate) fn handle_agreed_close(
-        &mut self,
-        id: u32,
-        now: u64,
-        pacer: &mut Pacer,
-        recorder: &mut Recorder,
-    ) {
-        if self.sessions[id as usize].state == SessionState::Waiting {
-            return self.handle_lost_connection(id, now, pacer, recorder);
-        }
-        self.sessions[id as usize].forget_answer();
-    }
-
-    /// The connection is closed unexpectedly, or with an answer pending.
-    pub(crate) fn handle_lost_connection(
-        &mut self,
-        id: u32,
-        now: u64,
-        pacer: &mut Pacer,
-        recorder: &mut Recorder,
-    ) {
-        let session = &mut self.sessions[id as usize];
-        let retries = self.retries.as_ref();
-        let pause = retries.and_then(|retries| retries.pause_after(Failure::Reset, session.tries));
-        let ends = match session.state {
-            SessionState::Idle => false,
-            SessionState::Waiting => true,
-            // Only a session that can repeat a request outlives the end of its connection.
-            SessionState::Ready { .. } | SessionState::Pausing { .. } => retries.is_none(),
-        };
-        session.forget_answer();
-        if let (true, Some(pause)) = (ends, pause) {
-            self.repeat(id, now.saturating_add(pause), recorder);
-        } else if ends {
-            recorder.sessions().failed += 1;
-            self.end(id, now, pacer, recorder);
-        }
     }
 
     /// The load has ended: the due requests of sessions that have sent nothing will not be sent.
