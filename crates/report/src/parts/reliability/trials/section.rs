@@ -18,14 +18,12 @@ pub(crate) fn section(model: &Model) -> Section {
         link: None,
         blocks: vec![
             Block::Table(table::trials(model)),
-            Block::PageOnly(vec![
-                Block::Sentences(remarks.collect()),
-                Block::Folded(Folded {
-                    what: Fold::Every,
-                    summary: "All metrics of every trial (as in tables.csv)".to_owned(),
-                    blocks: vec![Block::Table(metric_columns::table(model))],
-                }),
-            ]),
+            Block::Sentences(remarks.collect()),
+            Block::PageOnly(vec![Block::Folded(Folded {
+                what: Fold::Every,
+                summary: "All metrics of every trial (as in tables.csv)".to_owned(),
+                blocks: vec![Block::Table(metric_columns::table(model))],
+            })]),
         ],
         ..Section::new("trials", "Trials")
     }

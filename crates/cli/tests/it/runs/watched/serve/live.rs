@@ -139,6 +139,8 @@ fn a_run_of_the_command_line_is_shown_to_its_end_and_says_that_it_was_watched() 
         report.contains(remark),
         "the report says that it was watched"
     );
+    let text = fs::read_to_string(folder.join("report.md")).unwrap();
+    assert!(text.contains(remark), "{text}");
     assert!(!folder.join("events.sock").exists());
     // What has ended is shown as ended.
     let page = served.page(&format!("/runs/{live}/live"));
