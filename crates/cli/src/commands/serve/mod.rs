@@ -1,9 +1,10 @@
 //! `waggle serve`: a folder of runs in a browser. The crate `serve` has the pages; here is what they are made of: the results (`pages`),
-//! the studies (`studies`), and the commands that plan and run one (`children`).
+//! the studies (`studies`, which are `kept`), and the commands that plan and run one (`children`).
 //!
 //! The server is on threads of the lowest priority. Runs that are started from it are not: they come from the main thread.
 
 mod children;
+mod kept;
 mod pages;
 mod studies;
 

@@ -3,12 +3,16 @@
 use std::{
     fs,
     path::{Component, Path, PathBuf},
+    time::SystemTime,
 };
 
 use waggle_serve::{Reason, StudyEntry, StudyForm, StudyParameter};
 use waggle_study::{Parameter, ParameterKind, Study};
 
-use super::TRUSTED;
+use super::{
+    TRUSTED,
+    kept::{KeptStudies, Titles},
+};
 use crate::{
     arguments::{Choice, TrustFlags},
     inputs::{filter::levels_of, study},
@@ -16,6 +20,9 @@ use crate::{
 
 /// Studies that are listed.
 const STUDIES_MAX: usize = 500;
+
+/// Of the studies that were listed last.
+static KEPT: KeptStudies = KeptStudies::new();
 
 /// The files below the folder, one folder deep. A link is none.
 pub(super) fn list(folder: &Path) -> Result<Vec<StudyEntry>, Reason> {
@@ -26,20 +33,33 @@ pub(super) fn list(folder: &Path) -> Result<Vec<StudyEntry>, Reason> {
     }
     files.sort();
     files.truncate(STUDIES_MAX);
+    let paths: Vec<PathBuf> = files.iter().map(|file| folder.join(file)).collect();
+    KEPT.keep_only(&paths);
     let all = files.into_iter().map(|file| study_entry(folder, file));
     // What is no study by its keys is another kind of file.
     Ok(all.filter(is_study).collect())
 }
 
 fn study_entry(folder: &Path, file: String) -> StudyEntry {
-    let loaded = study::load_to_show(&choice(&folder.join(&file)));
-    StudyEntry {
-        file,
-        content: match loaded {
-            Ok(loaded) => Ok((loaded.study.name, loaded.study.question)),
-            Err(why) => Err(Reason(format!("{why:#}"))),
-        },
+    let content = titles(&folder.join(&file));
+    StudyEntry { file, content }
+}
+
+/// The name and the question of a study. What else it names than its system is read again when its form is opened.
+fn titles(file: &Path) -> Result<Titles, Reason> {
+    if let Some(titles) = KEPT.titles(file) {
+        return Ok(titles);
     }
+    let begun = SystemTime::now();
+    let loaded = study::load_to_show(&choice(file)).map_err(|why| Reason(format!("{why:#}")))?;
+    let system = Path::new(&loaded.system_source.name);
+    let files = match loaded.system.external {
+        Some(_) => vec![file],
+        None => vec![file, system],
+    };
+    let titles = (loaded.study.name, loaded.study.question);
+    KEPT.keep(&files, &titles, begun);
+    Ok(titles)
 }
 
 fn is_study(entry: &StudyEntry) -> bool {
