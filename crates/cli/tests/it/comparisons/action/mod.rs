@@ -158,7 +158,16 @@ struct PullRequest<'a> {
     github: &'a GitHub,
 }
 
-impl PullRequest<'_> {
+impl<'a> PullRequest<'a> {
+    /// Of somebody who may write comments.
+    fn new(base: &'a str, github: &'a GitHub) -> Self {
+        Self {
+            base,
+            token: WRITER,
+            github,
+        }
+    }
+
     fn event(&self) -> Value {
         let head = match self.token {
             READER => "fork/server",
@@ -223,11 +232,7 @@ fn a_comment_says_what_is_worse_and_the_next_run_updates_it() {
     let base = repository.commit_delay("30");
     // The action's comment is found on the second page, and those of others are left alone.
     let github = GitHub::start(100);
-    let request = PullRequest {
-        base: &base,
-        token: WRITER,
-        github: &github,
-    };
+    let request = PullRequest::new(&base, &github);
     let head = repository.commit_delay("120");
     let done = repository.act(&request, &[]);
     let comments = github.comments();
@@ -257,9 +262,8 @@ fn a_fork_gets_the_summary_and_no_comment() {
     repository.commit();
     let github = GitHub::start(0);
     let request = PullRequest {
-        base: &base,
         token: READER,
-        github: &github,
+        ..PullRequest::new(&base, &github)
     };
     let done = repository.act(&request, &[]);
     check_outcome(&repository, &done, "same", &[]);
@@ -282,11 +286,7 @@ fn what_scatters_is_undecided_also_against_a_program_that_was_built_before() {
         "$(if rmdir '{toggle}' 2>/dev/null; then echo 200; else mkdir '{toggle}'; echo 10; fi)"
     ));
     let github = GitHub::start(0);
-    let request = PullRequest {
-        base: "",
-        token: WRITER,
-        github: &github,
-    };
+    let request = PullRequest::new("", &github);
     let base = built.to_str().unwrap();
     let inputs = [("base-program", base), ("allow-undecided", "true")];
     let done = repository.act(&request, &inputs);
@@ -317,11 +317,7 @@ fn a_build_that_fails_is_named_with_the_end_of_its_log() {
     repository.write("broken", "");
     repository.commit();
     let github = GitHub::start(0);
-    let request = PullRequest {
-        base: &base,
-        token: WRITER,
-        github: &github,
-    };
+    let request = PullRequest::new(&base, &github);
     let build =
         format!("if [ -e broken ]; then echo 'cannot compile <b>@all</b>'; exit 9; fi\n{BUILD}");
     let done = repository.act(&request, &[("build", &build)]);
@@ -359,11 +355,7 @@ fn no_input_is_a_command() {
     let repository = Repository::new();
     let base = repository.commit_delay("1");
     let github = GitHub::start(0);
-    let request = PullRequest {
-        base: &base,
-        token: WRITER,
-        github: &github,
-    };
+    let request = PullRequest::new(&base, &github);
     let attack = "$(touch pwned);`touch pwned`;'\"\n--help";
     for (input, expected) in [
         ("study", "study: there is no"),
