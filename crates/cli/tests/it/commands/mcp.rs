@@ -40,6 +40,10 @@ fn sdk() -> PathBuf {
 
 impl Client {
     fn start(workspace: &Workspace, folder: &str) -> Self {
+        Self::start_with(workspace, folder, &[])
+    }
+
+    fn start_with(workspace: &Workspace, folder: &str, flags: &[&str]) -> Self {
         let server = workspace.waggle(&[]);
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/mcp/client.py");
         let mut command = Command::new("python3");
@@ -47,6 +51,7 @@ impl Client {
             .arg(script)
             .arg(server.get_program())
             .args(["mcp", folder, "--max-duration", MAX_DURATION])
+            .args(flags)
             .current_dir(workspace.path())
             .env("PYTHONPATH", sdk())
             .env("PYTHONDONTWRITEBYTECODE", "1")
@@ -313,6 +318,28 @@ fn what_a_study_names_is_limited() {
     client.leave();
     workspace.assert_none_left();
     assert!(!served.join("runs").exists());
+}
+
+#[test]
+fn a_target_elsewhere_is_planned_if_it_is_allowed() {
+    let workspace = workspace("1s", 1);
+    // Reserved for documentation. Nothing is sent to it: a plan connects to nothing.
+    let study = "study: far\nquestion: Is it allowed?\nsystem: { url: \"http://192.0.2.7:8080\" }\nload:\n  model: closed\n  \
+                 connections: 1\n  request: { name: page, get: / }\nschedule: { warm_up: 250ms, measure: 500ms }\n";
+    fs::write(workspace.path().join("far.yaml"), study).unwrap();
+    let far = || json!({ "study": "far.yaml" });
+    let reason = "system.url is on 192.0.2.7, which is no loopback address; a server that was started with --allow-target 192.0.2.7";
+    for flags in [&[][..], &["--allow-target", "192.0.2.8"]] {
+        let mut client = Client::start_with(&workspace, ".", flags);
+        client.fails("plan", far(), reason);
+        client.leave();
+    }
+    let mut client = Client::start_with(&workspace, ".", &["--allow-target", "192.0.2.7"]);
+    let plan = client.result("plan", far());
+    let text = plan["text"].as_str().unwrap();
+    assert!(text.contains("system http://192.0.2.7:8080"), "{text}");
+    client.leave();
+    workspace.assert_none_left();
 }
 
 #[test]
