@@ -1,4 +1,5 @@
-//! A client's side of HTTP/2: whatever a server sends, and however its bytes are split, the same becomes of the requests.
+//! A client's side of HTTP/2: whatever a server sends, however its bytes are split, and whether whole answers are taken in one step, the
+//! same becomes of the requests.
 //!
 //! The first byte decides which requests were HEAD, the next two the split.
 #![no_main]
@@ -25,21 +26,38 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
     let [heads, first, more, bytes @ ..] = bytes else {
         return Corpus::Reject;
     };
-    let whole = read(*heads, std::iter::once(bytes));
+    let whole = read(*heads, Steps::Events, std::iter::once(bytes));
+    let at_once = read(*heads, Steps::Answers, std::iter::once(bytes));
+    assert_same(&whole, &at_once);
     let split = usize::from(*first) % (bytes.len() + 1);
     let (before, after) = bytes.split_at(split);
     let every = usize::from(*more).max(1);
-    let cut = read(*heads, [before].into_iter().chain(after.chunks(every)));
-    assert_eq!(whole.whole, cut.whole);
-    assert_eq!(whole.failed, cut.failed);
-    assert_eq!(whole.error, cut.error);
-    if whole.error.is_none() {
-        assert_eq!(whole.bodies, cut.bodies);
+    for steps in [Steps::Events, Steps::Answers] {
+        let pieces = [before].into_iter().chain(after.chunks(every));
+        assert_same(&whole, &read(*heads, steps, pieces));
     }
     Corpus::Keep
 });
 
-fn read<'a>(heads: u8, pieces: impl Iterator<Item = &'a [u8]>) -> Seen {
+/// How answers are taken.
+#[derive(Clone, Copy, PartialEq)]
+enum Steps {
+    /// Event by event.
+    Events,
+    /// In one step where that is possible, as the load engine does.
+    Answers,
+}
+
+fn assert_same(left: &Seen, right: &Seen) {
+    assert_eq!(left.whole, right.whole);
+    assert_eq!(left.failed, right.failed);
+    assert_eq!(left.error, right.error);
+    if left.error.is_none() {
+        assert_eq!(left.bodies, right.bodies);
+    }
+}
+
+fn read<'a>(heads: u8, steps: Steps, pieces: impl Iterator<Item = &'a [u8]>) -> Seen {
     let options = Options {
         streams_max: STREAMS,
         list_max_bytes: 1_000,
@@ -56,6 +74,13 @@ fn read<'a>(heads: u8, pieces: impl Iterator<Item = &'a [u8]>) -> Seen {
     for mut piece in pieces {
         received += piece.len();
         loop {
+            if steps == Steps::Answers
+                && let Some(answer) = client.next_answer(&mut piece)
+            {
+                seen.bodies[answer.slot].extend_from_slice(answer.bytes);
+                seen.whole.push((answer.slot, answer.status));
+                continue;
+            }
             let event = match client.next(&mut piece, &mut out) {
                 Ok(Some(event)) => event,
                 Ok(None) => break,
