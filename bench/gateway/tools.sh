@@ -8,7 +8,7 @@
 fastify_version=5.12.8-kafkajs-2.2.4
 benthos_version=4.24.0
 
-all_gateways=(waggle waggle-lingering floor fastify-each fastify-gather benthos telegraf)
+all_gateways=(waggle waggle-by-batch waggle-lingering floor fastify-each fastify-gather benthos telegraf)
 
 # What an answer of a gateway means for the record.
 promise_of() { # GATEWAY
@@ -25,7 +25,7 @@ folder_of() { # PEER VERSION
 install_gateway() { # GATEWAY; each once, into the cache
     local folder
     case $1 in
-        waggle | waggle-lingering | floor) return ;;
+        waggle | waggle-by-batch | waggle-lingering | floor) return ;;
         telegraf) server_of telegraf "$(version_of telegraf)" telegraf > /dev/null && return ;;
         fastify-*) folder=$(folder_of fastify "$fastify_version") ;;
         benthos) folder=$(folder_of benthos "$benthos_version") ;;
@@ -80,10 +80,13 @@ start_gateway() { # GATEWAY TOPIC
     port=$(free_port)
     url=http://127.0.0.1:$port/api/v1/topics/$2/records
     case $1 in
-        waggle | waggle-lingering)
+        waggle | waggle-by-batch | waggle-lingering)
             # shellcheck disable=SC2206 # several flags
             command=("$gateway" serve --listen "127.0.0.1:$port" --backend kafka --kafka-brokers "$brokers" --kafka-create-topics ${FLAGS:-})
-            [ "$1" = waggle ] || command+=(--kafka-linger 1ms)
+            case $1 in
+                waggle-by-batch) command+=(--kafka-partition-by batch) ;;
+                waggle-lingering) command+=(--kafka-linger 1ms) ;;
+            esac
             ;;
         floor) command=("$floor/gateway-floor" "127.0.0.1:$port" "$brokers" "$2") ;;
         fastify-*)

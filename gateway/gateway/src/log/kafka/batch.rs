@@ -1,7 +1,7 @@
 //! Batches for Kafka: lines are collected in messages per topic and partition. Pure: nothing is sent here.
 //!
 //! A message's value is whole lines of line protocol, each with its time in nanoseconds. A line's partition is that of its
-//! series, so that all readings of a series stay in order.
+//! series, so that all readings of a series stay in order, or that of its batch (`--kafka-partition-by`).
 
 use std::{sync::Arc, time::Instant};
 
@@ -37,6 +37,8 @@ pub(super) struct Message {
 pub(super) struct Lines {
     pub(super) topic: Arc<Topic>,
     pub(super) partitions: u32,
+    /// The partition of all its lines, if they go by batches.
+    pub(super) shared_partition: u32,
     pub(super) records: usize,
     pub(super) bytes: usize,
     messages: Vec<Message>,
@@ -73,6 +75,7 @@ impl Lines {
         Self {
             topic: Arc::clone(topic),
             partitions: topic.partitions(),
+            shared_partition: 0,
             records: 0,
             bytes: 0,
             messages: Vec::new(),
@@ -183,6 +186,7 @@ impl Batch {
         // It has the buffers of an earlier batch, perhaps of another topic.
         lines.topic = Arc::clone(topic);
         lines.partitions = topic.partitions();
+        lines.shared_partition = topic.turn() % lines.partitions.max(1);
         self.used += 1;
         self.by_number[topic.number as usize] =
             u32::try_from(self.used).expect("topics are far fewer");

@@ -194,7 +194,7 @@ fn start_thread(
 impl Inner {
     /// A new staging area for a worker.
     pub(crate) fn staging(&self) -> Staging {
-        Staging::new(self.limits)
+        Staging::new(self.limits, self.settings.kafka_partition_by)
     }
 
     /// Requests the lookup of a new topic.

@@ -99,6 +99,7 @@ impl Inner {
         for lines in sender.gathering.topics() {
             let flight = Arc::new(Flight::new(lines, since));
             self.flights.add(&flight);
+            lines.topic.end_turn();
             for message in lines.messages() {
                 self.send_message(&lines.topic.name, message, &flight);
             }

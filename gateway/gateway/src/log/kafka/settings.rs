@@ -61,6 +61,11 @@ pub struct KafkaSettings {
     /// smaller batch waits for their acknowledgement, at most 5 ms or --kafka-linger
     #[arg(long, default_value_t = 64, value_parser = size(1..=1_000_000), requires = "kafka_brokers")]
     pub kafka_batch_min_records: usize,
+    /// What chooses a record's partition. `series`: a hash of its series, so that readings of a series stay in order. `batch`: all
+    /// records of a batch go to one partition, those of the next to the next: fewer requests to the broker, and no order between
+    /// batches
+    #[arg(long, value_enum, default_value_t = PartitionBy::Series, requires = "kafka_brokers")]
+    pub kafka_partition_by: PartitionBy,
     /// Interval of metadata requests, which show new partitions and deleted topics
     #[arg(long, default_value = "30s", value_parser = refresh, requires = "kafka_brokers")]
     pub kafka_metadata_refresh_interval: Duration,
@@ -73,6 +78,13 @@ pub struct KafkaSettings {
 pub enum Acks {
     All,
     Leader,
+}
+
+/// What chooses a record's partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum PartitionBy {
+    Series,
+    Batch,
 }
 
 /// Compression of messages.

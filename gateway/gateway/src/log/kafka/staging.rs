@@ -7,6 +7,7 @@ use waggle_record::line_protocol::Line;
 
 use super::{
     batch::{Batch, Limits},
+    settings::PartitionBy,
     topic::{Topic, Topics},
 };
 use crate::{answers::problem::Problem, ingest::Intake};
@@ -18,6 +19,7 @@ const TIME_MAX_BYTES: usize = 22;
 pub(crate) struct Staging {
     pub(super) batch: Batch,
     limits: Limits,
+    partition_by: PartitionBy,
     /// Numbers requests, from 1.
     request: u64,
     /// The current request's topic in the batch, until the request is kept.
@@ -37,10 +39,11 @@ pub(crate) struct Adding<'staging> {
 }
 
 impl Staging {
-    pub(super) fn new(limits: Limits) -> Self {
+    pub(super) fn new(limits: Limits, partition_by: PartitionBy) -> Self {
         Self {
             batch: Batch::default(),
             limits,
+            partition_by,
             request: 0,
             open: None,
             touched: Vec::new(),
@@ -126,6 +129,7 @@ impl<'a> Intake<'a> for Adding<'_> {
         let Staging {
             batch,
             limits,
+            partition_by,
             request,
             touched,
             ..
@@ -136,7 +140,10 @@ impl<'a> Intake<'a> for Adding<'_> {
         if room > lines.topic.record_max_bytes() {
             return Err(too_large(line, room, &lines.topic));
         }
-        let partition = partition_of(series, lines.partitions);
+        let partition = match partition_by {
+            PartitionBy::Series => partition_of(series, lines.partitions),
+            PartitionBy::Batch => lines.shared_partition,
+        };
         let index = lines.find_message(partition, 1, room, *limits);
         let message = lines.message(index);
         if message.request != *request {

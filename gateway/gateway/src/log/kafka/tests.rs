@@ -12,7 +12,7 @@ use super::{
     KafkaSettings,
     batch::{Batch, Limits, Lines},
     flight::{Flight, Flights},
-    settings::Gathering,
+    settings::{Gathering, PartitionBy},
     staging::Staging,
     topic::{Task, Topic, TopicMetadata, Topics},
 };
@@ -55,7 +55,7 @@ fn all_lines(batch: &Batch) -> Vec<(u32, String)> {
 
 #[test]
 fn messages_end_at_their_limits_and_lines_stay_in_order() {
-    let mut staging = Staging::new(LIMITS);
+    let mut staging = Staging::new(LIMITS, PartitionBy::Series);
     let topic = topic(0, 1);
     let many: String = (1..=7).map(|time| format!("m f=1 {time}\n")).collect();
     assert_eq!(stage(&mut staging, &topic, &many).unwrap(), 1);
@@ -78,7 +78,7 @@ fn messages_end_at_their_limits_and_lines_stay_in_order() {
 
 #[test]
 fn a_refused_request_is_rolled_back() {
-    let mut staging = Staging::new(LIMITS);
+    let mut staging = Staging::new(LIMITS, PartitionBy::Series);
     let topic = topic(0, 4);
     for s in 0..8 {
         stage(&mut staging, &topic, &format!("m,s={s} f=1 {s}")).unwrap();
@@ -102,7 +102,7 @@ fn a_refused_request_is_rolled_back() {
 fn gathered_requests_fill_messages_like_one_request() {
     let (first_topic, other) = (topic(0, 2), topic(3, 1));
     let mut gathering = Batch::default();
-    let mut staging = Staging::new(LIMITS);
+    let mut staging = Staging::new(LIMITS, PartitionBy::Series);
     let mut tickets = Vec::new();
     for time in 0..5 {
         stage(&mut staging, &first_topic, &format!("m,s=1 f=1 {time}")).unwrap();
@@ -135,16 +135,38 @@ fn gathered_requests_fill_messages_like_one_request() {
     assert_eq!(all_lines(&gathering), [(0, "m f=1 9\n".to_owned())]);
 }
 
+#[test]
+fn a_batch_that_chooses_has_one_partition_and_the_next_has_the_next() {
+    let topic = topic(0, 3);
+    let mut staging = Staging::new(LIMITS, PartitionBy::Batch);
+    let mut gathering = Batch::default();
+    for partition in [0, 1, 2, 0] {
+        for cycle in 0..2 {
+            let line = |s: u32| format!("m,s={s} f=1 {cycle}\n");
+            let parts = stage(&mut staging, &topic, &[1, 2].map(line).concat()).unwrap();
+            assert_eq!(parts, 1 << partition);
+            gathering.take_in(&mut staging.batch, 0, LIMITS);
+        }
+        let messages = gathering.topics().flat_map(values).collect::<Vec<_>>();
+        let expected = ["m,s=1 f=1 0\nm,s=2 f=1 0\n", "m,s=1 f=1 1\nm,s=2 f=1 1\n"];
+        assert_eq!(messages, expected.map(|text| (partition, text.to_owned())));
+        topic.end_turn();
+        gathering.clear();
+    }
+}
+
 /// A batch for partitions 0 and 1, two messages and one.
 fn flight() -> Arc<Flight> {
     let topic = topic(0, 2);
     let mut gathering = Batch::default();
-    let mut staging = Staging::new(LIMITS);
+    let mut staging = Staging::new(LIMITS, PartitionBy::Series);
     let lines: String = (0..4).map(|time| format!("m,s=1 f=1 {time}\n")).collect();
     let first = stage(&mut staging, &topic, &lines).unwrap();
     let of_another = (0..)
         .map(|s| format!("m,t={s} f=1 1"))
-        .find(|line| stage(&mut Staging::new(LIMITS), &topic, line).unwrap() != first)
+        .find(|line| {
+            stage(&mut Staging::new(LIMITS, PartitionBy::Series), &topic, line).unwrap() != first
+        })
         .unwrap();
     stage(&mut staging, &topic, &of_another).unwrap();
     gathering.take_in(&mut staging.batch, 0, LIMITS);

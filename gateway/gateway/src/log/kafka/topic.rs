@@ -23,6 +23,8 @@ pub(crate) struct Topic {
     /// Its name in Kafka.
     pub(super) name: String,
     partitions: AtomicU32,
+    /// Counts its batches that were sent.
+    turn: AtomicU32,
     record_max_bytes: AtomicUsize,
     is_gone: AtomicBool,
 }
@@ -33,6 +35,7 @@ impl Topic {
             number,
             name,
             partitions: AtomicU32::new(metadata.partitions),
+            turn: AtomicU32::new(0),
             record_max_bytes: AtomicUsize::new(metadata.record_max_bytes),
             is_gone: AtomicBool::new(false),
         }
@@ -44,6 +47,16 @@ impl Topic {
 
     pub(super) fn set_partitions(&self, partitions: u32) {
         self.partitions.store(partitions, Ordering::Relaxed);
+    }
+
+    /// Which of its batches is gathering.
+    pub(super) fn turn(&self) -> u32 {
+        self.turn.load(Ordering::Relaxed)
+    }
+
+    /// Its batch is sent: another one begins.
+    pub(super) fn end_turn(&self) {
+        self.turn.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn record_max_bytes(&self) -> usize {

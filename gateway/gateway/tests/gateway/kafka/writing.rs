@@ -87,6 +87,28 @@ fn accepted_records_are_in_their_partition_once_and_in_order() {
 }
 
 #[test]
+fn batches_take_turns_with_partitions_if_no_order_is_asked_for() {
+    let kafka = shared_broker();
+    let flags = ["--kafka-partitions=3", "--kafka-partition-by=batch"];
+    let gateway = gateway(&kafka.brokers(), &flags);
+    // Each request is a batch, because it waits for the answer to the one before.
+    let requests =
+        [1, 2, 3, 4, 5].map(|n| [1, 2, 3].map(|s| format!("m,s={s} f={n}i {n}")).join("\n"));
+    for request in &requests {
+        assert_eq!(gateway.put("turns", request).status, 204);
+    }
+    let all = messages(&kafka.brokers(), "turns");
+    let in_partition = |partition: i32| -> Vec<&str> {
+        let messages = all.iter().filter(|message| message.partition == partition);
+        messages.map(|message| &*message.value).collect()
+    };
+    let [first, second, third, fourth, fifth] = &requests;
+    assert_eq!(in_partition(0), [first, fourth]);
+    assert_eq!(in_partition(1), [second, fifth]);
+    assert_eq!(in_partition(2), [third]);
+}
+
+#[test]
 fn records_gather_until_the_batch_is_large_or_its_linger_ends() {
     let kafka = shared_broker();
     let brokers = kafka.brokers();
