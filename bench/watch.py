@@ -75,7 +75,7 @@ schedule: {{ warm_up: 1s, measure: {self.seconds}s, repeat: 1 }}
         metrics = report["cells"][0]["metrics"]
         row = {label: metrics[key]["point"] for label, key in METRICS.items()} | {SERVE: 1000 * cpu_s / self.seconds, WATCHED: states}
         self.figures[kind].append(row)
-        print(f"{kind:20}", *(f"{label} {value:.1f} " for label, value in row.items()), sep="  ", flush=True)
+        show_row(kind, row)
 
     def new_run(self, before):
         until = time.monotonic() + START_TIMEOUT_S
@@ -89,11 +89,21 @@ schedule: {{ warm_up: 1s, measure: {self.seconds}s, repeat: 1 }}
     def show(self):
         print()
         for kind, rows in self.figures.items():
-            print(f"{kind:20}", *(f"{label} {statistics.median(row[label] for row in rows):.1f} " for label in rows[0]), sep="  ")
+            show_row(kind, {label: median(row[label] for row in rows) for label in rows[0]})
         for kind in KINDS[1:]:
             for label in METRICS:
                 pairs = [(row[label], base[label]) for row, base in zip(self.figures[kind], self.figures[KINDS[0]])]
                 print(f"{kind} ÷ nobody, {label}: {ratio(pairs)}")
+
+
+def median(values):
+    """None if a browser, which does not say how many states it showed, is among them."""
+    values = list(values)
+    return None if None in values else statistics.median(values)
+
+
+def show_row(kind, row):
+    print(f"{kind:20}", *(f"{label} {'–' if value is None else f'{value:.1f}'} " for label, value in row.items()), sep="  ", flush=True)
 
 
 class Served:
@@ -157,7 +167,7 @@ class Browser:
         assert self.process.poll() is None, "the browser ended early"
         os.killpg(self.process.pid, signal.SIGTERM)
         self.process.wait()
-        return float("nan")
+        return None
 
 
 main()
