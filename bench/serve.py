@@ -1,15 +1,15 @@
 """Makes a folder of many runs and times the first page of waggle serve: python3 bench/serve.py WAGGLE FOLDER RUNS."""
 
-import http.client
 import json
 import os
 import shutil
-import signal
 import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+from served import Served
 
 HOSTS = ["amber", "basalt", "cobalt"]
 STUDIES = ["nightly", "checkout", "search", "ingest"]
@@ -28,13 +28,13 @@ def main():
     for _ in range(ROUNDS):
         shutil.rmtree(index, ignore_errors=True)
         with Served(waggle, work, environment) as served:
-            first.append(served.get("/")[0])
+            first.append(timed_page(served, "/")[0])
         with Served(waggle, work, environment) as served:
-            restarted.append(served.get("/")[0])
+            restarted.append(timed_page(served, "/")[0])
             # The folder is looked at again after a second.
             time.sleep(1.1)
-            running.append(served.get("/")[0])
-            sort, page = served.get("/?sort=study&q=checkout+amber&page=3")
+            running.append(timed_page(served, "/")[0])
+            sort, page = timed_page(served, "/?sort=study&q=checkout+amber&page=3")
             assert sort < 5 and "page 3 of" in page, "a filtered and sorted page"
             memory = served.memory_mib()
     show("without an index (it is made)", first)
@@ -82,37 +82,13 @@ def show(what, seconds):
     print(f"{what}: median {statistics.median(times):.0f} ms, {min(times):.0f} to {max(times):.0f} ms of {len(times)}")
 
 
-class Served:
-    def __init__(self, waggle, work, environment):
-        command = [waggle, "serve", "runs", "--listen", "127.0.0.1:0"]
-        self.process = subprocess.Popen(command, cwd=work, env=environment, stderr=subprocess.PIPE, text=True)
-        line = self.process.stderr.readline()
-        self.address = line.split("http://")[1].split("/")[0]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGINT)
-        self.process.wait()
-        self.process.stderr.close()
-
-    def get(self, path):
-        """Seconds until the whole page is there, and the page."""
-        connection = http.client.HTTPConnection(self.address)
-        began = time.perf_counter()
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        page = answer.read().decode()
-        took = time.perf_counter() - began
-        connection.close()
-        assert answer.status == 200, (path, answer.status, page)
-        return took, page
-
-    def memory_mib(self):
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        [line] = [line for line in status.splitlines() if line.startswith("VmRSS")]
-        return int(line.split()[1]) / 1024
+def timed_page(served, path):
+    """Seconds until the whole page is there, and the page."""
+    began = time.perf_counter()
+    status, page = served.get(path)
+    took = time.perf_counter() - began
+    assert status == 200, (path, status, page)
+    return took, page
 
 
 main()

@@ -12,12 +12,12 @@ import time
 from pathlib import Path
 
 from ratios import ratio
+from served import Served
 
 KINDS = ["nobody", "a reader elsewhere", "a browser here"]
 METRICS = {"p50 µs": "response_time_p50_us", "p99 µs": "response_time_p99_us", "lag p99 µs": "generator_lag_p99_us",
            "generator, CPU µs/request": "generator_cpu_us_per_request"}
 SERVE, WATCHED = "waggle serve, CPU ms/s", "states shown"
-TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 START_TIMEOUT_S = 20
 BROWSER_FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync",
                  "--disable-component-update"]
@@ -29,12 +29,14 @@ def main():
     server = subprocess.Popen([null_server, "127.0.0.1:0"], stdout=subprocess.PIPE, text=True)
     try:
         bench.write_study(server.stdout.readline().strip(), int(rate))
-        with Served(bench) as served:
+        with Served(bench.waggle, bench.work, bench.environment) as served:
             for number in range(int(rounds)):
                 # None of them is always first.
                 turn = number % len(KINDS)
                 for kind in KINDS[turn:] + KINDS[:turn]:
-                    bench.run_trial(served, kind)
+                    row = bench.run_trial(served, kind)
+                    bench.figures[kind].append(row)
+                    show_row(kind, row)
     finally:
         server.kill()
         server.wait()
@@ -73,14 +75,14 @@ schedule: {{ warm_up: 1s, measure: {self.seconds}s, repeat: 1 }}
         [run] = set(self.runs.iterdir()) - before
         report = json.loads((run / "report.json").read_text()) if (run / "report.json").exists() else sys.exit(errors)
         metrics = report["cells"][0]["metrics"]
-        row = {label: metrics[key]["point"] for label, key in METRICS.items()} | {SERVE: 1000 * cpu_s / self.seconds, WATCHED: states}
-        self.figures[kind].append(row)
-        show_row(kind, row)
+        # The run says itself whether somebody looked.
+        was_watched = any("followed the run meanwhile" in trial.read_text() for trial in run.glob("trials/*/trial.json"))
+        assert was_watched == (viewer is not None), kind
+        return {label: metrics[key]["point"] for label, key in METRICS.items()} | {SERVE: 1000 * cpu_s / self.seconds, WATCHED: states}
 
     def new_run(self, before):
         until = time.monotonic() + START_TIMEOUT_S
         while time.monotonic() < until:
-            # The folder of a run has a study as soon as it can be followed.
             for run in set(self.runs.iterdir()) - before:
                 return run.name
             time.sleep(0.02)
@@ -106,43 +108,19 @@ def show_row(kind, row):
     print(f"{kind:20}", *(f"{label} {'–' if value is None else f'{value:.1f}'} " for label, value in row.items()), sep="  ", flush=True)
 
 
-class Served:
-    def __init__(self, bench):
-        command = [bench.waggle, "serve", "runs", "--listen", "127.0.0.1:0"]
-        self.process = subprocess.Popen(command, cwd=bench.work, env=bench.environment, stderr=subprocess.PIPE, text=True)
-        self.address = self.process.stderr.readline().split("http://")[1].split("/")[0]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGINT)
-        self.process.wait()
-        self.process.stderr.close()
-
-    def cpu_s(self):
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
-
-
 class Reader:
     """What a browser on another machine is to this one: it reads the events until the run has ended."""
 
     def __init__(self, served, name):
         self.states = 0
+        await_page(served, f"/runs/{name}/live")
         self.connection = http.client.HTTPConnection(served.address, timeout=START_TIMEOUT_S)
         self.thread = threading.Thread(target=self.read, args=[f"/runs/{name}/events"])
         self.thread.start()
 
     def read(self, path):
-        until = time.monotonic() + START_TIMEOUT_S
-        while time.monotonic() < until:
-            self.connection.request("GET", path)
-            answer = self.connection.getresponse()
-            if answer.status == 200:
-                break
-            answer.read()
-            time.sleep(0.1)
+        self.connection.request("GET", path)
+        answer = self.connection.getresponse()
         for line in answer:
             self.states += line.startswith(b"data:")
 
@@ -153,13 +131,22 @@ class Reader:
         return self.states
 
 
+def await_page(served, path):
+    """A run cannot be followed at once."""
+    until = time.monotonic() + START_TIMEOUT_S
+    while served.get(path)[0] != 200:
+        assert time.monotonic() < until, f"{path} is not there"
+        time.sleep(0.1)
+
+
 class Browser:
     """Chromium, without a window, at the live page."""
 
     def __init__(self, bench, served, name):
-        self.served, self.name = served, name
         profile = bench.work / "profile"
-        address = f"http://{served.address}/runs/{name}/live"
+        page = f"/runs/{name}/live"
+        await_page(served, page)
+        address = f"http://{served.address}{page}"
         command = [bench.chromium, *BROWSER_FLAGS, f"--user-data-dir={profile}", "--remote-debugging-port=0", address]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
 
