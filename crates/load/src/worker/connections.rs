@@ -4,12 +4,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use rustix::io::Errno;
 
-use super::{
-    Worker,
-    answers::Ending,
-    judge::{Failed, Place},
-    limits::TICK_NS,
-};
+use super::{Worker, answers::Ending, limits::TICK_NS};
 use crate::{
     failure::{Failure, HandshakeFailure},
     protocol::{connection::Phase, flight::Flight},
@@ -210,24 +205,12 @@ impl Worker {
             .into_iter()
             .partition(|flight| flight.sent.saturating_add(timeout(flight)) <= seen);
         connection.flight = rest.into();
-        let now = self.judge.clock.now();
-        self.judge.recorder.advance(now);
-        for flight in overdue {
-            let place = Place {
-                connection: id,
-                session: first + flight.lane,
-            };
-            let failed = Failed {
-                failure: Failure::TimedOut,
-                text: String::new(),
-                done: now,
-            };
-            if let Some(sessions) = &mut self.judge.sessions {
-                sessions.stop_awaiting_connection(place.session);
+        if let Some(sessions) = &mut self.judge.sessions {
+            for flight in &overdue {
+                sessions.stop_awaiting_connection(first + flight.lane);
             }
-            self.judge.take_failure(place, flight, failed);
-            self.connections[id as usize].wake(flight.lane);
         }
+        self.time_out(id, overdue);
     }
 
     /// Ends an open connection whose oldest request is overdue: later answers can only follow it. A request that was answered

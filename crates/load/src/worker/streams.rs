@@ -411,6 +411,15 @@ impl Worker {
         if overdue.is_empty() {
             return;
         }
+        let now = self.time_out(id, overdue);
+        self.send_stack(id);
+        self.end_if_spent(id, now);
+        self.send(id, usize::MAX);
+    }
+
+    /// Fails requests of a connection that have timed out; returns when.
+    pub(super) fn time_out(&mut self, id: u32, overdue: Vec<Flight>) -> u64 {
+        let first = self.place(id).session;
         let now = self.judge.clock.now();
         self.judge.recorder.advance(now);
         for flight in overdue {
@@ -424,15 +433,9 @@ impl Worker {
                 done: now,
             };
             self.judge.take_failure(place, flight, failed);
-            if self.judge.sessions.is_some()
-                && let Some((http2, _, _)) = streams_of(&mut self.connections[id as usize].stack)
-            {
-                http2.wake(flight.lane);
-            }
+            self.connections[id as usize].wake(flight.lane);
         }
-        self.send_stack(id);
-        self.end_if_spent(id, now);
-        self.send(id, usize::MAX);
+        now
     }
 }
 
