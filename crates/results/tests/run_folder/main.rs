@@ -13,5 +13,6 @@ mod intermediate_probes;
 mod java;
 mod left_out;
 mod lock;
+mod numbers;
 mod round_trip;
 mod sample;

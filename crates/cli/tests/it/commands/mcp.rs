@@ -197,6 +197,9 @@ fn an_assistant_plans_runs_follows_reports_and_compares() {
     let report = client.result("report", json!({ "run": runs[0] }));
     let file = workspace.path().join(&runs[0]).join("report.json");
     let file: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+    for (key, value) in file.as_object().unwrap() {
+        assert_eq!(&report[key], value, "{key}");
+    }
     assert_eq!(report, file);
     let keys = json!({ "run": runs[0], "keys": ["answer", "cells"] });
     let part = client.result("report", keys);
