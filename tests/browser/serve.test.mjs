@@ -129,6 +129,17 @@ test('a change of the history leads to its runs, and a note that accepts it clos
   assert.match(await page.locator('#table-runs').textContent(), /new disk & <b>other<\/b> cable/);
   await page.goto(`${served.url}/runs/${run}/report`);
   assert.match(await page.locator('#table-notes').textContent(), /new disk/);
+  // A note on one metric, from the row of its change.
+  await page.goto(`${served.url}/history?study=nightly`);
+  await page.locator('#table-changes tbody tr a[href*="?metric="]').last().click();
+  const about = await page.getByLabel('About').inputValue();
+  assert.match(about, /^[a-z_.0-9]+$/);
+  await page.getByRole('textbox', { name: /^Note/ }).fill('another index');
+  await page.getByRole('button', { name: 'Add the note' }).click();
+  assert.match(await page.locator('.notes').textContent(), new RegExp(`another index.*about ${about}`, 's'));
+  assert.deepEqual(await violations(page), []);
+  await page.goto(`${served.url}/history?study=nightly`);
+  assert.match(await page.locator('#table-changes tbody tr').last().textContent(), new RegExp(`another index \\(about ${about}\\)`));
   assert.deepEqual(seen, []);
   await context.close();
 });

@@ -206,6 +206,12 @@ pub(super) fn changes(model: &HistoryModel, site: &Site) -> Option<Table> {
             change_conditions(model, row)
         }),
     ]);
+    let has_notes = |row: &PlacedChange<'_>| !words::change_notes(model, *row).is_empty();
+    if site.has_notes || all.iter().any(has_notes) {
+        columns.push(Column::words("notes", |row: &PlacedChange<'_>| {
+            change_notes(model, site, row)
+        }));
+    }
     Table::new("changes", "Changes, the newest first", columns, all).unless_empty()
 }
 
@@ -229,6 +235,17 @@ fn change_conditions(model: &HistoryModel, row: &PlacedChange<'_>) -> Field {
     let anchor = text_anchor(model, &after.name).filter(|_| has_text);
     Field::plain(words::conditions(&row.2.conditions))
         .with_href(anchor.map(|anchor| format!("#{anchor}")))
+}
+
+/// With a link to where one is written; its words say so if there is none yet.
+fn change_notes(model: &HistoryModel, site: &Site, row: &PlacedChange<'_>) -> Field {
+    let [_, after] = words::runs_of(model, row.1, row.2);
+    let href = site.note(&after.name, &row.0.column);
+    let text = match (words::change_notes(model, *row), &href) {
+        (none, Some(_)) if none.is_empty() => "add a note".to_owned(),
+        (text, _) => text,
+    };
+    Field::plain(text).with_href(href)
 }
 
 /// Every run, the newest first.

@@ -180,6 +180,17 @@ pub(crate) fn notes(run: &HistoryRunFacts) -> String {
     notes.join("; ")
 }
 
+/// The notes on the first run of a change that are about it, in one line.
+pub(crate) fn change_notes(model: &HistoryModel, row: PlacedChange<'_>) -> String {
+    let [_, after] = runs_of(model, row.1, row.2);
+    let own = after
+        .notes
+        .iter()
+        .filter(|note| note.is_about(&row.0.column));
+    let own: Vec<String> = own.map(notes::line).collect();
+    own.join("; ")
+}
+
 /// `2026-01-02 03:04` of `2026-01-02T03:04:05Z`.
 pub(crate) fn moment(started_utc: &str) -> String {
     let minutes = started_utc.get(..16).unwrap_or(started_utc);

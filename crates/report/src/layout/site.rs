@@ -9,6 +9,8 @@ use super::table::Field;
 pub struct Site {
     /// Where the page's name leads, such as `/`; `None`: nowhere, it is a file.
     pub home: Option<String>,
+    /// Whether notes can be written there.
+    pub has_notes: bool,
 }
 
 impl Site {
@@ -24,6 +26,12 @@ impl Site {
         let [first, second] = [first, second].map(encode);
         let query = format!("/compare?first={first}&second={second}");
         self.home.as_ref().map(|_| query)
+    }
+
+    /// Where a note on a run about the metric of this column is written.
+    pub(crate) fn note(&self, run: &str, column: &str) -> Option<String> {
+        let page = self.run(run).filter(|_| self.has_notes)?;
+        Some(format!("{page}?metric={}#notes", encode(column)))
     }
 
     /// The name of a run, with a link if its page is served.
@@ -45,10 +53,18 @@ mod tests {
     fn names_are_encoded_and_files_have_no_links() {
         let site = Site {
             home: Some("/".to_owned()),
+            has_notes: false,
         };
         let expected = "/compare?first=a%26b%2F%3C&second=c";
         assert_eq!(site.comparison("a&b/<", "c").as_deref(), Some(expected));
         assert_eq!(site.run("a b").as_deref(), Some("/runs/a%20b"));
         assert_eq!(Site::default().run("a"), None);
+        assert_eq!(site.note("a b", "c_us"), None);
+        let site = Site {
+            has_notes: true,
+            ..site
+        };
+        let expected = "/runs/a%20b?metric=login%2Ep99%5Fus#notes";
+        assert_eq!(site.note("a b", "login.p99_us").as_deref(), Some(expected));
     }
 }

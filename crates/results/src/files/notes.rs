@@ -33,6 +33,17 @@ pub struct Note {
     /// From this run on the level that a history shows is the accepted one.
     #[serde(default)]
     pub accepts: bool,
+    /// The column in `tables.csv` of the one metric that the note is about; `None`: the run as a whole.
+    #[serde(default)]
+    pub metric: Option<String>,
+}
+
+impl Note {
+    /// Whether it is about the metric of this column, alone or with all others.
+    #[must_use]
+    pub fn is_about(&self, column: &str) -> bool {
+        self.metric.as_deref().is_none_or(|own| own == column)
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -43,6 +54,8 @@ struct NoteFile {
     text: String,
     #[serde(default)]
     accepts: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    metric: Option<String>,
 }
 
 /// The notes on a run, the oldest first; none if there is no folder of them.
@@ -76,6 +89,7 @@ fn read_note(folder: &Path, name: &str) -> Note {
                 written_utc: note.written_utc,
                 text: note.text,
                 accepts: note.accepts,
+                metric: note.metric,
             };
         }
         Ok(note) => format!(
@@ -88,6 +102,7 @@ fn read_note(folder: &Path, name: &str) -> Note {
         written_utc: String::new(),
         text: format!("{NOTES}/{name} cannot be read: {why}"),
         accepts: false,
+        metric: None,
     }
 }
 
@@ -108,6 +123,7 @@ pub fn write_note(run: &Path, note: &Note) -> Result<(), WriteError> {
             written_utc: note.written_utc.clone(),
             text: note.text.clone(),
             accepts: note.accepts,
+            metric: note.metric.clone(),
         },
     )?;
     let stamp: String = (note.written_utc.chars())
@@ -134,6 +150,7 @@ mod tests {
             written_utc: "2026-01-02T03:04:05Z".to_owned(),
             text: text.to_owned(),
             accepts,
+            metric: None,
         }
     }
 
@@ -141,7 +158,11 @@ mod tests {
     fn notes_are_read_in_the_order_of_their_writing() {
         let run = tempfile::tempdir().unwrap();
         assert_eq!(read_notes(run.path()), []);
-        let all = [note("new disk", false), note("accepted", true)];
+        let of_metric = Note {
+            metric: Some("goodput_per_s".to_owned()),
+            ..note("less is fine", true)
+        };
+        let all = [note("new disk", false), note("accepted", true), of_metric];
         for note in &all {
             write_note(run.path(), note).unwrap();
         }

@@ -2,14 +2,13 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use axum::extract::{RawQuery, State as Shared};
-use url::form_urlencoded;
-
 use super::{
+    guard::field,
     reply::{Problem, Reply},
     state::{HistoryScope, State, reading},
 };
 use crate::runs::row::Row;
+use axum::extract::{RawQuery, State as Shared};
 
 /// Runs of a history, the newest ones: all of them are read for it.
 const HISTORY_RUNS: usize = 200;
@@ -23,7 +22,7 @@ pub(super) async fn compare(
 }
 
 fn comparison(state: &State, query: &str) -> Result<Reply, Problem> {
-    let [first, second] = ["first", "second"].map(|key| value(query, key));
+    let [first, second] = ["first", "second"].map(|key| field(query.as_bytes(), key));
     let (Some(first), Some(second)) = (first, second) else {
         return Err(Problem::mistake(
             "expected two runs: pick one as the first and one as the second in the list",
@@ -36,7 +35,7 @@ fn comparison(state: &State, query: &str) -> Result<Reply, Problem> {
     }
     let folders = [state.run_folder(&first)?, state.run_folder(&second)?];
     let sides = folders.each_ref().map(|path| &**path);
-    let page = (state.backend.compare)(sides, State::site("/"));
+    let page = (state.backend.compare)(sides, state.site("/"));
     page.map(Reply::document).map_err(Problem::unreadable)
 }
 
@@ -49,9 +48,9 @@ pub(super) async fn history(
 }
 
 fn history_page(state: &State, query: &str) -> Result<Reply, Problem> {
-    let study = value(query, "study");
+    let study = field(query.as_bytes(), "study");
     let study = study.ok_or_else(|| Problem::mistake("expected the name of a study"))?;
-    let scope = match value(query, "hosts").as_deref() {
+    let scope = match field(query.as_bytes(), "hosts").as_deref() {
         None => HistoryScope::EachHost,
         Some("all") => HistoryScope::AllHosts,
         Some(other) => {
@@ -67,7 +66,7 @@ fn history_page(state: &State, query: &str) -> Result<Reply, Problem> {
             "{folder} has no run of {study}"
         )));
     }
-    let page = (state.backend.history)(&runs, scope, State::site("/"));
+    let page = (state.backend.history)(&runs, scope, state.site("/"));
     page.map(Reply::document).map_err(Problem::unreadable)
 }
 
@@ -82,10 +81,4 @@ fn runs_of_study(state: &State, rows: &[Row], study: &str) -> Vec<PathBuf> {
     let left_out = runs.len().saturating_sub(HISTORY_RUNS);
     let newest = runs.into_iter().skip(left_out);
     newest.map(|(_, name)| state.folder.join(name)).collect()
-}
-
-fn value(query: &str, key: &str) -> Option<String> {
-    let mut pairs = form_urlencoded::parse(query.as_bytes());
-    let pair = pairs.find(|(name, value)| name == key && !value.is_empty());
-    pair.map(|(_, value)| value.into_owned())
 }

@@ -128,15 +128,21 @@ pub(super) fn is_same(given: &str, secret: &str) -> bool {
 /// The fields of a form that is from a page of this process.
 pub(super) async fn read_form(state: &State, body: Body) -> Result<Bytes, Problem> {
     let body = read_body(body).await?;
-    let mut fields = form_urlencoded::parse(&body);
-    let token = fields.find(|(name, _)| name == "token");
-    let is_own = token.is_some_and(|(_, token)| is_same(&token, &state.form_token));
+    let token = field(&body, "token");
+    let is_own = token.is_some_and(|token| is_same(&token, &state.form_token));
     match is_own {
         true => Ok(body),
         false => Err(Problem::refusal(
             "this form is not from a page of this server, or the server was started again meanwhile: load the page again",
         )),
     }
+}
+
+/// The first value of a field of a form or a query that is not empty.
+pub(super) fn field(fields: &[u8], name: &str) -> Option<String> {
+    let mut pairs = form_urlencoded::parse(fields);
+    let pair = pairs.find(|(key, value)| key == name && !value.is_empty());
+    pair.map(|(_, value)| value.into_owned())
 }
 
 pub(super) async fn read_body(body: Body) -> Result<Bytes, Problem> {

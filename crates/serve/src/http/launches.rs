@@ -10,7 +10,7 @@ use axum::{
 use url::form_urlencoded;
 
 use super::{
-    guard::read_form,
+    guard::{field, read_form},
     reply::{Problem, Reply, see_other},
     state::{Launching, State, on_thread},
 };
@@ -182,9 +182,7 @@ pub(super) async fn stop(
 ) -> Result<Response, Problem> {
     let queue = &launching(&state)?.queue;
     let body = read_form(&state, body).await?;
-    let mut fields = form_urlencoded::parse(&body);
-    let pid = fields.find(|(name, _)| name == "pid");
-    let pid = pid.and_then(|(_, pid)| pid.parse().ok());
+    let pid = field(&body, "pid").and_then(|pid| pid.parse().ok());
     let pid = pid.ok_or_else(|| Problem::mistake("pid: expected the number of a process"))?;
     queue.stop(pid).map_err(Problem::conflict)?;
     Ok(see_other("/queue"))

@@ -8,10 +8,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderValue, StatusCode, header};
-use url::form_urlencoded;
 
 use super::{
-    guard::{COOKIE, is_same, read_body},
+    guard::{COOKIE, field, is_same, read_body},
     reply::{Problem, Reply, see_other},
     state::State,
 };
@@ -26,9 +25,7 @@ pub(super) async fn check(
     body: Body,
 ) -> Result<Response, Problem> {
     let body = read_body(body).await?;
-    let mut fields = form_urlencoded::parse(&body);
-    let given = fields.find(|(name, _)| name == "token");
-    let given = given.map(|(_, token)| token.trim().to_owned());
+    let given = field(&body, "token").map(|token| token.trim().to_owned());
     let expected = state.access_token.as_ref();
     let is_right = expected
         .zip(given)

@@ -11,7 +11,7 @@ use url::form_urlencoded;
 use waggle_results::{NOTE_MAX_LETTERS, Note, read_notes, write_note};
 
 use super::{
-    guard::read_form,
+    guard::{field, read_form},
     reply::{Problem, Reply, see_other},
     state::{State, on_thread, reading},
 };
@@ -24,6 +24,7 @@ use crate::{
     },
     runs::{
         query::{Query, run_before},
+        read::{Columns, columns},
         row::{Content, RunFacts},
         running::RunningRun,
     },
@@ -56,11 +57,16 @@ fn list_page(state: &State, query: &Query) -> Result<Reply, Problem> {
 pub(super) async fn run(
     Shared(state): Shared<Arc<State>>,
     Path(name): Path<String>,
+    RawQuery(query): RawQuery,
 ) -> Result<Reply, Problem> {
-    on_thread(&state, move |state| run_page(state, &name)).await
+    let metric = field(query.unwrap_or_default().as_bytes(), "metric");
+    on_thread(&state, move |state| {
+        run_page(state, &name, metric.as_deref())
+    })
+    .await
 }
 
-fn run_page(state: &State, name: &str) -> Result<Reply, Problem> {
+fn run_page(state: &State, name: &str, metric: Option<&str>) -> Result<Reply, Problem> {
     let (rows, _) = state.rows()?;
     let row = state.row(name)?;
     let facts = match &row.content {
@@ -70,6 +76,10 @@ fn run_page(state: &State, name: &str) -> Result<Reply, Problem> {
     let notes = read_notes(&state.folder.join(name));
     let before = run_before(&rows, &row);
     let study = study_of(state, facts);
+    let metrics = match state.may_note {
+        true => note_metrics(state, name, metric),
+        false => Vec::new(),
+    };
     Ok(Reply::page(run::run(&RunPage {
         name,
         run: facts,
@@ -78,7 +88,17 @@ fn run_page(state: &State, name: &str) -> Result<Reply, Problem> {
         study: study.as_deref(),
         may_run: state.may_run(),
         note_token: state.may_note.then_some(state.form_token.as_str()),
+        metrics: &metrics,
+        metric,
     })))
+}
+
+/// The metrics that a note is offered for: those that the study asks about, and the one that the page was opened for.
+fn note_metrics(state: &State, name: &str, metric: Option<&str>) -> Vec<String> {
+    let Columns { mut asked, all } = columns(&state.folder.join(name));
+    let opened = metric.filter(|column| all.contains(*column));
+    asked.extend(opened.map(str::to_owned));
+    asked.into_iter().collect()
 }
 
 /// The study of the folder of studies that the run is of: that of the same name, in a file of the same name if there are several.
@@ -107,7 +127,7 @@ pub(super) async fn report(
 fn report_page(state: &State, name: &str) -> Result<Reply, Problem> {
     let folder = state.run_folder(name)?;
     let home = run_address(name, "");
-    let page = (state.backend.report)(&folder, State::site(&home));
+    let page = (state.backend.report)(&folder, state.site(&home));
     page.map(Reply::document).map_err(Problem::unreadable)
 }
 
@@ -128,6 +148,13 @@ pub(super) async fn note(
 
 fn add_note(state: &State, name: &str, note: &Note) -> Result<Response, Problem> {
     let folder = state.run_folder(name)?;
+    if let Some(metric) = &note.metric
+        && !columns(&folder).all.contains(metric)
+    {
+        return Err(Problem::mistake(format!(
+            "metric: {name} has no metric {metric:?}; expected a column of its tables.csv"
+        )));
+    }
     let written = write_note(&folder, note);
     written.map_err(|why| Problem::broken(format!("cannot write the note: {why}")))?;
     state.index.look_again();
@@ -135,25 +162,32 @@ fn add_note(state: &State, name: &str, note: &Note) -> Result<Response, Problem>
 }
 
 fn read_note(body: &[u8]) -> Result<Note, Problem> {
-    let (mut text, mut accepts) = (String::new(), false);
+    let (mut text, mut accepts, mut metric) = (String::new(), false, None);
     for (name, value) in form_urlencoded::parse(body) {
         match &*name {
             "text" => text = value.replace("\r\n", "\n").trim().to_owned(),
             "accept" => accepts = value == "yes",
+            "metric" if !value.is_empty() => metric = Some(value.into_owned()),
             _ => {}
         }
     }
     let letters = text.chars().count();
     let is_strange = |letter: char| letter.is_control() && letter != '\n';
-    if text.is_empty() || letters > NOTE_MAX_LETTERS || text.contains(is_strange) {
+    if text.is_empty() || letters > NOTE_MAX_LETTERS {
         return Err(Problem::mistake(format!(
             "text: expected a note of 1 to {NOTE_MAX_LETTERS} letters, and not {letters}"
         )));
+    }
+    if text.contains(is_strange) {
+        return Err(Problem::mistake(
+            "text: expected no control characters but line breaks",
+        ));
     }
     let now = jiff::Timestamp::now();
     Ok(Note {
         written_utc: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         text,
         accepts,
+        metric,
     })
 }

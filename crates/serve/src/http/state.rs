@@ -114,9 +114,10 @@ impl State {
     }
 
     /// Pages beside each other, of which this one leads to that address.
-    pub(crate) fn site(home: &str) -> Site {
+    pub(crate) fn site(&self, home: &str) -> Site {
         Site {
             home: Some(home.to_owned()),
+            has_notes: self.may_note,
         }
     }
 

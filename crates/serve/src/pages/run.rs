@@ -24,6 +24,10 @@ pub(crate) struct RunPage<'a> {
     pub(crate) may_run: bool,
     /// The token of the form of a note; `None`: notes cannot be written.
     pub(crate) note_token: Option<&'a str>,
+    /// The metrics that a note can be about.
+    pub(crate) metrics: &'a [String],
+    /// The one that is chosen: the page was opened for it.
+    pub(crate) metric: Option<&'a str>,
 }
 
 pub(crate) fn run(page: &RunPage<'_>) -> String {
@@ -103,7 +107,11 @@ fn notes(page: &RunPage<'_>) -> Markup {
                 @for note in page.notes {
                     li {
                         (note.text)
-                        small { (moment(&note.written_utc)) @if note.accepts { " · accepts the level of this run" } }
+                        small {
+                            (moment(&note.written_utc))
+                            @if let Some(metric) = &note.metric { " · about " (metric) }
+                            @if note.accepts { " · accepts the level of this run" }
+                        }
                     }
                 }
             }
@@ -115,6 +123,17 @@ fn notes(page: &RunPage<'_>) -> Markup {
                 label {
                     "Note, at most " (count_text(NOTE_MAX_LETTERS, "letter"))
                     textarea name="text" maxlength=(NOTE_MAX_LETTERS) required {}
+                }
+                @if !page.metrics.is_empty() {
+                    label {
+                        "About"
+                        select name="metric" {
+                            option value="" { "the run as a whole" }
+                            @for metric in page.metrics {
+                                option value=(metric) selected[page.metric == Some(metric)] { (metric) }
+                            }
+                        }
+                    }
                 }
                 label class="tick" {
                     input type="checkbox" name="accept" value="yes";

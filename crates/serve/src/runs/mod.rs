@@ -3,6 +3,6 @@
 
 pub(crate) mod index;
 pub(crate) mod query;
-mod read;
+pub(crate) mod read;
 pub(crate) mod row;
 pub(crate) mod running;

@@ -1,6 +1,7 @@
 //! An entry of the folder → its row. A file of it that is too long, or of another kind, is a reason and no row.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fs::{self, Metadata},
     io,
     os::unix::fs::MetadataExt,
@@ -8,7 +9,10 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Serialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
 use waggle_results::{private_file, read_notes, run_info};
 
 use super::{
@@ -72,6 +76,42 @@ struct ReportCell {
     verdict: Option<String>,
 }
 
+/// The metrics of a run, by their columns in `tables.csv`.
+#[derive(Debug, Default)]
+pub(crate) struct Columns {
+    /// Those that the study asks about.
+    pub(crate) asked: BTreeSet<String>,
+    pub(crate) all: BTreeSet<String>,
+}
+
+/// What of `report.json` says which metrics there are.
+#[derive(Debug, Deserialize)]
+struct MetricReport {
+    cells: Vec<MetricCell>,
+}
+
+#[derive(Debug, Deserialize)]
+struct MetricCell {
+    #[serde(default)]
+    asked: BTreeMap<String, IgnoredAny>,
+    #[serde(default)]
+    metrics: BTreeMap<String, IgnoredAny>,
+}
+
+/// The metrics of a run; none if it has no report that can be read.
+pub(crate) fn columns(run: &Path) -> Columns {
+    let mut columns = Columns::default();
+    let Ok(Some(report)) = report::<MetricReport>(run) else {
+        return columns;
+    };
+    for cell in report.cells {
+        columns.all.extend(cell.metrics.into_keys());
+        columns.asked.extend(cell.asked.into_keys());
+    }
+    columns.asked = &columns.asked & &columns.all;
+    columns
+}
+
 /// Reads an entry; `None`: it is nothing that could be a run.
 pub(super) fn content(entry: &Path) -> Option<Content> {
     let about = match fs::symlink_metadata(entry) {
@@ -107,7 +147,7 @@ fn facts(run: &Path) -> Result<RunFacts, String> {
         let folder = format!("{}/", run.display());
         why.replace(&folder, "")
     })?;
-    let report = report(run)?;
+    let report: Option<Report> = report(run)?;
     let notes = read_notes(run);
     let versions = info.components.iter().take(VERSIONS_MAX);
     let selection = info.selection.as_ref();
@@ -147,7 +187,7 @@ fn facts(run: &Path) -> Result<RunFacts, String> {
 }
 
 /// `None`: the run has none.
-fn report(run: &Path) -> Result<Option<Report>, String> {
+fn report<T: DeserializeOwned>(run: &Path) -> Result<Option<T>, String> {
     let bytes = match private_file::read_file(&run.join(REPORT), REPORT_MAX_BYTES) {
         Ok(bytes) => bytes,
         Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),

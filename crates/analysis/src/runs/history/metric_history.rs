@@ -1,6 +1,7 @@
 //! The series of a history: what each run has of a metric, and what its changes show.
 
-use waggle_metrics::Wish;
+use waggle_metrics::{NamedMetric, Wish};
+use waggle_results::Note;
 use waggle_stats::{
     Bias, ChangeLimits, ChangePoint, HistoryRun, Range, Scale, change_points, over_runs,
     smallest_change,
@@ -203,7 +204,7 @@ pub(super) fn metric_history(
         series.push(HistorySeries {
             cell: values.cell,
             host: values.host,
-            changes: changes(&values, &level_changes, sources, row.wish),
+            changes: changes(&values, &level_changes, sources, &outcome.named),
             smallest_change: smallest_change(&runs, &starts, values.scale, limits),
             over_runs: over_runs(&runs[starts.last().copied().unwrap_or(0)..], values.scale),
             is_current,
@@ -235,15 +236,16 @@ fn changes(
     values: &Values,
     points: &[ChangePoint],
     sources: &Sources<'_>,
-    wish: Wish,
+    metric: &NamedMetric<'_>,
 ) -> Vec<HistoryChange> {
+    let wish = metric.row.wish;
     let afters: Vec<f64> = points.iter().map(|change| change.after).collect();
     let ends = |index: usize| {
         let before = index.checked_sub(1).map(|before| points[before].index);
         let after = points.get(index + 1).map(|next| next.index);
         (before.unwrap_or(0), after.unwrap_or(values.points.len()))
     };
-    let accepted_until = accepted_until(values, points, sources);
+    let accepted_until = accepted_until(values, points, sources, &metric.column());
     let mut all = Vec::new();
     for (index, point) in points.iter().enumerate() {
         let conditions = sources.conditions(values, point.index, ends(index));
@@ -271,13 +273,16 @@ fn changes(
     all
 }
 
-/// The last point at which a change is accepted: that of the last run with such a note. A note before all changes is about the first
-/// one, which may be found a little later than it is.
-fn accepted_until(values: &Values, points: &[ChangePoint], sources: &Sources<'_>) -> Option<usize> {
-    let accepts = |index: &usize| {
-        let notes = &sources.model(values, *index).notes;
-        notes.iter().any(|note| note.accepts)
-    };
+/// The last point at which a change of the metric of this column is accepted: that of the last run with such a note. A note before all
+/// changes is about the first one, which may be found a little later than it is.
+fn accepted_until(
+    values: &Values,
+    points: &[ChangePoint],
+    sources: &Sources<'_>,
+    column: &str,
+) -> Option<usize> {
+    let is_accepting = |note: &Note| note.accepts && note.is_about(column);
+    let accepts = |index: &usize| (sources.model(values, *index).notes.iter()).any(is_accepting);
     let accepted = (0..values.points.len()).rev().find(accepts)?;
     let has_change = points.iter().any(|change| change.index <= accepted);
     Some(match has_change {

@@ -168,13 +168,14 @@ fn a_note_that_accepts_closes_the_changes_before_it_and_no_later_one() {
         changes: &[(10, 0.8), (30, 0.8)],
         slow: &[],
     };
-    let check = |noted: Option<usize>, accepted: &[bool], outcome| {
+    let check_note = |noted: Option<usize>, metric: Option<&str>, accepted: &[bool], outcome| {
         let mut runs = course.runs(7);
         if let Some(index) = noted {
             runs[index].model.notes.push(Note {
                 written_utc: String::new(),
                 text: "new disk".to_owned(),
                 accepts: true,
+                metric: metric.map(str::to_owned),
             });
         }
         let history = history(runs, &SETTINGS).unwrap();
@@ -183,14 +184,20 @@ fn a_note_that_accepts_closes_the_changes_before_it_and_no_later_one() {
         assert_eq!(
             (all.as_slice(), history.outcome()),
             (accepted, outcome),
-            "{noted:?}"
+            "{noted:?} {metric:?}"
         );
     };
+    let check = |noted, accepted: &[bool], outcome| check_note(noted, None, accepted, outcome);
     check(None, &[false, false], HistoryOutcome::Worse);
     check(Some(20), &[true, false], HistoryOutcome::Worse);
     check(Some(39), &[true, true], HistoryOutcome::NoChange);
     // Before all changes: about one that is placed some runs too late.
     check(Some(2), &[false, false], HistoryOutcome::Worse);
+    // About one metric: changes of others are not accepted.
+    let own = Some("goodput_per_s");
+    check_note(Some(39), own, &[true, true], HistoryOutcome::NoChange);
+    let other = Some("delivery_delay_p99_us");
+    check_note(Some(39), other, &[false, false], HistoryOutcome::Worse);
 }
 
 #[test]

@@ -18,6 +18,10 @@ pub(crate) struct Note<'a> {
     text: &'a str,
     /// Whether it accepts the level of this run and of those after it.
     accepts: bool,
+    /// The column in `tables.csv` of the one metric that it is about; absent: the run as a whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default)]
+    metric: Option<&'a str>,
 }
 
 impl<'a> Note<'a> {
@@ -26,15 +30,20 @@ impl<'a> Note<'a> {
             written: &note.written_utc,
             text: &note.text,
             accepts: note.accepts,
+            metric: note.metric.as_deref(),
         }
     }
 }
 
-/// The text of a note, and whether it accepts a level.
+/// The text of a note, what it is about if that is one metric, and whether it accepts a level.
 pub(crate) fn line(note: &results::Note) -> String {
-    match note.accepts {
-        true => format!("{} (accepted as the new level)", note.text),
-        false => note.text.clone(),
+    match (note.accepts, &note.metric) {
+        (true, None) => format!("{} (accepted as the new level)", note.text),
+        (true, Some(metric)) => {
+            format!("{} (accepted as the new level of {metric})", note.text)
+        }
+        (false, Some(metric)) => format!("{} (about {metric})", note.text),
+        (false, None) => note.text.clone(),
     }
 }
 

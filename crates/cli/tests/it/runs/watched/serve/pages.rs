@@ -208,6 +208,19 @@ fn a_history_links_its_changes_and_a_note_that_accepts_sets_the_new_level() {
     let text = fs::read_to_string(workspace.path().join(&run).join("report.md")).unwrap();
     let note = "new &lt;disk&gt; (accepted as the new level)";
     assert!(text.contains(note), "{text}");
+
+    // About one metric, from its change.
+    let link = format!("/runs/{}?metric=", after.replace('-', "%2D"));
+    let page = served.page("/history?study=nightly");
+    assert!(page.contains(&link), "{link}: {page}");
+    let run = served.page(&format!("/runs/{after}?metric=goodput_per_s"));
+    let chosen = "<option value=\"goodput_per_s\" selected>";
+    assert!(run.contains(chosen), "{run}");
+    let path = format!("/runs/{after}/notes");
+    let answer = served.post(&path, &run, "text=less+is+fine&metric=goodput_per_s");
+    assert_eq!(answer.status, 303, "{}", answer.body);
+    let run = served.page(&format!("/runs/{after}"));
+    assert!(run.contains("about goodput_per_s"), "{run}");
 }
 
 #[test]
@@ -226,10 +239,17 @@ fn notes_have_limits_and_are_not_written_without_leave() {
     let served = Served::start(&workspace, &["runs", "--allow-notes"]);
     let page = served.page(&format!("/runs/{name}"));
     let long = format!("text={}", "a".repeat(2_001));
-    for body in ["text=", "text=+%0A", &long, "text=a%07b"] {
+    let length = "expected a note of 1 to 2000 letters";
+    for (body, expected) in [
+        ("text=", length),
+        ("text=+%0A", length),
+        (&long, length),
+        ("text=a%07b", "expected no control characters"),
+        ("text=a&metric=colour", "has no metric &quot;colour&quot;"),
+    ] {
         let answer = served.post(&path, &page, body);
         assert_eq!(answer.status, 400, "{body}");
-        assert!(answer.body.contains("expected a note of 1 to 2000 letters"));
+        assert!(answer.body.contains(expected), "{body}: {}", answer.body);
     }
     assert!(
         !workspace
