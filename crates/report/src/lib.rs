@@ -23,7 +23,7 @@ pub use history::{
     history_schema, history_terminal,
 };
 pub use layout::{
-    html::{STYLE, hash_source},
+    html::{STYLE, THEME, hash_source},
     site::Site,
 };
 pub use metric_columns::csv;

@@ -1,10 +1,7 @@
 'use strict';
-/* Puts the page to work: theme, charts, paper. */
+/* Puts the page to work: charts, tables, paper. */
 
-byId('theme').addEventListener('click', () => {
-  document.documentElement.dataset.theme = isDark() ? 'light' : 'dark';
-  redrawAll();
-});
+document.addEventListener('themechange', redrawAll);
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redrawAll);
 
 prepareTables();

@@ -64,6 +64,7 @@ fn figures(model: &HistoryModel) -> Vec<Figure> {
         what: "Runs".to_owned(),
         value: model.runs.len().to_string(),
         small: match model.host_names.as_slice() {
+            [host] if host.is_empty() => "on a host that is not known".to_owned(),
             [host] => format!("on {host}"),
             hosts => format!("on {} hosts", hosts.len()),
         },

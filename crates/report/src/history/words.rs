@@ -7,6 +7,7 @@ use waggle_analysis::{
         HistoryRunFacts, HistorySeries, HostScope, MetricHistory,
     },
 };
+use waggle_results::Note;
 
 use crate::{
     compare,
@@ -187,7 +188,12 @@ pub(crate) fn change_notes(model: &HistoryModel, row: PlacedChange<'_>) -> Strin
         .notes
         .iter()
         .filter(|note| note.is_about(&row.0.column));
-    let own: Vec<String> = own.map(notes::line).collect();
+    // Its row names the metric.
+    let own = own.map(|note| Note {
+        metric: None,
+        ..note.clone()
+    });
+    let own: Vec<String> = own.map(|note| notes::line(&note)).collect();
     own.join("; ")
 }
 

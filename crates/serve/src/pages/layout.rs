@@ -4,9 +4,8 @@ use std::sync::LazyLock;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use waggle_report::{STYLE, hash_source};
+use waggle_report::{STYLE, THEME, hash_source};
 
-const THEME: &str = include_str!("../../assets/theme.js");
 const LIVE: &str = include_str!("../../assets/live.js");
 static ALL_STYLE: LazyLock<String> =
     LazyLock::new(|| format!("{STYLE}\n{}", include_str!("../../assets/serve.css")));
@@ -47,11 +46,6 @@ pub(crate) const POLICY_AROUND: &str =
     "frame-ancestors 'none'; form-action 'none'; base-uri 'none'; object-src 'none'";
 
 pub(crate) fn laid_out(page: &Page<'_>) -> String {
-    let scripts: &[&str] = if page.is_live {
-        &[THEME, LIVE]
-    } else {
-        &[THEME]
-    };
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
@@ -62,13 +56,14 @@ pub(crate) fn laid_out(page: &Page<'_>) -> String {
                 link rel="icon" href="data:,";
                 title { (page.title) " · waggle" }
                 style { (PreEscaped(ALL_STYLE.as_str())) }
+                script { (PreEscaped(THEME)) }
             }
             body {
                 a class="skip" href="#main" { "Skip to the content" }
                 (bar(page))
                 main id="main" { (page.body) }
                 footer { "waggle " (env!("CARGO_PKG_VERSION")) }
-                @for script in scripts { script { (PreEscaped(script)) } }
+                @if page.is_live { script { (PreEscaped(LIVE)) } }
             }
         }
     };
@@ -92,7 +87,7 @@ fn bar(page: &Page<'_>) -> Markup {
                         (link(Place::Queue, "/queue", "Queue"))
                     }
                 }
-                button type="button" id="theme" class="js-only" aria-label="Switch between light and dark" { "◐" }
+                button type="button" id="theme" aria-label="Switch between light and dark" { "◐" }
             }
         }
     }

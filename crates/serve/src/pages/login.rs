@@ -13,7 +13,7 @@ pub(crate) fn login(is_wrong: bool) -> String {
         body: html! {
             section class="list" {
                 h1 class="short" { "Token" }
-                p class="lead" { "This server can be reached from other machines, so it asks for its token." }
+                p class="lead" { "This server is open to those who have its token." }
                 @if is_wrong { p class="problem" role="alert" { "This is not the token." } }
                 form method="post" action="/login" class="note-form" {
                     label { "Token" input type="password" name="token" autocomplete="current-password" required; }

@@ -7,6 +7,8 @@ use serde::Serialize;
 
 /// The style of every page.
 pub const STYLE: &str = include_str!("../../../assets/page/style.css");
+/// Light and dark, of every page with scripts.
+pub const THEME: &str = include_str!("../../../assets/page/theme.js");
 /// Runs as the page comes; unpacks and runs the others.
 pub(super) const LOADER: &str = include_str!("../../../assets/page/loader.js");
 /// The charts' library.
@@ -75,7 +77,7 @@ mod tests {
 
     #[test]
     fn no_inlined_file_ends_its_own_element() {
-        for text in [LOADER, STYLE] {
+        for text in [LOADER, THEME, STYLE] {
             let lower = text.to_ascii_lowercase();
             assert!(
                 !lower.contains("</script")

@@ -8,7 +8,10 @@ mod policy;
 mod table;
 mod timeline;
 
-pub use self::{inlined::STYLE, policy::hash_source};
+pub use self::{
+    inlined::{STYLE, THEME},
+    policy::hash_source,
+};
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
@@ -29,9 +32,12 @@ pub(crate) fn plain_page(document: &Document) -> String {
 }
 
 fn laid_out(document: &Document, charts: Option<&impl Serialize>) -> String {
-    let scripts: &[&str] = match charts {
-        Some(_) => &[inlined::LOADER, inlined::LIBRARY, &inlined::OWN_SCRIPTS],
-        None => &[],
+    let drawing = [inlined::LOADER, inlined::LIBRARY, &inlined::OWN_SCRIPTS];
+    let scripts: &[&str] = match (charts, &document.site.home) {
+        (Some(_), _) => &[&[THEME][..], &drawing].concat(),
+        // Beside other pages it is as light or dark as they are.
+        (None, Some(_)) => &[THEME],
+        (None, None) => &[],
     };
     let page = html! {
         (DOCTYPE)
@@ -44,6 +50,7 @@ fn laid_out(document: &Document, charts: Option<&impl Serialize>) -> String {
                 meta name="generator" content={ "waggle " (document.version) };
                 title { (document.opening.study) " · waggle report" }
                 style { (PreEscaped(inlined::STYLE)) }
+                @if !scripts.is_empty() { script { (PreEscaped(THEME)) } }
             }
             body {
                 a class="skip" href="#main" { "Skip to the report" }
@@ -92,7 +99,7 @@ fn bar(document: &Document) -> Markup {
                         @if let Some(link) = section.link { a href={ "#" (section.id) } { (link) } }
                     }
                 }
-                button type="button" id="theme" class="js-only" aria-label="Switch between light and dark" { "◐" }
+                button type="button" id="theme" aria-label="Switch between light and dark" { "◐" }
             }
         }
     }
