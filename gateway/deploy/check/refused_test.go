@@ -39,6 +39,8 @@ var refused = []struct{ values, says string }{
 	{`gateway: { tls: { clientCertificates: required } }`, "expected gateway.tls.secret.name"},
 	{`gateway: { tls: { clientCertificates: maybe } }`, "/gateway/tls/clientCertificates"},
 	{`gateway: { flags: { clients: a } }`, "gateway.flags.clients: the chart sets this flag"},
+	{`gateway: { flags: { kafka-create-topics: true } }`, "gateway.flags.kafka-create-topics: the chart sets this flag"},
+	{`gateway: { service: { port: 8081 } }`, "gateway.service.port is 8081; expected another one"},
 	{`influxdb: { token: secret }`, "token"},
 	{`influxdb: { org: "" }`, "influxdb.org is empty"},
 	{`influxdb: { tokenSecret: { name: "" } }`, "influxdb.tokenSecret.name is empty"},

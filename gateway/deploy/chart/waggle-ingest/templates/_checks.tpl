@@ -30,6 +30,9 @@
   {{- if and (ne .tls.clientCertificates "none") (not .tls.secret.name) -}}
     {{- $wrong = append $wrong (printf "gateway.tls.clientCertificates is %s; expected gateway.tls.secret.name" .tls.clientCertificates) -}}
   {{- end -}}
+  {{- if eq (int .service.port) 8081 -}}
+    {{- $wrong = append $wrong "gateway.service.port is 8081; expected another one, as that is the port of probes and metrics" -}}
+  {{- end -}}
 {{- end -}}
 {{- $queries := include "waggle-ingest.queries" . -}}
 {{- if or .Values.sink.enabled $queries -}}
@@ -64,7 +67,7 @@
     {{- $wrong = append $wrong (printf "%s.minReplicas is %d; expected at most maxReplicas, which is %d" $at (int $scaling.minReplicas) (int $scaling.maxReplicas)) -}}
   {{- end -}}
 {{- end -}}
-{{- range $component, $own := dict "gateway" (list "listen" "admin-listen" "clients" "insecure" "tls-cert" "tls-key" "tls-client-ca" "tls-client-auth" "influxdb-url" "influxdb-org" "influxdb-bucket" "influxdb-token-file" "query-pass-through" "backend" "store" "workers" "drain-timeout" "kafka-brokers" "kafka-security-protocol" "kafka-sasl-mechanism" "kafka-username" "kafka-password-file" "kafka-token-file" "kafka-token-url" "kafka-token-client-id" "kafka-token-client-secret-file" "kafka-token-scope" "kafka-token-ca" "kafka-ca" "kafka-certificate" "kafka-key" "influxdb-ca" "kafka-topic-prefix" "kafka-partitions" "kafka-replicas") "sink" (list "admin-listen" "kafka-brokers" "kafka-security-protocol" "kafka-sasl-mechanism" "kafka-username" "kafka-password-file" "kafka-token-file" "kafka-token-url" "kafka-token-client-id" "kafka-token-client-secret-file" "kafka-token-scope" "kafka-token-ca" "kafka-ca" "kafka-certificate" "kafka-key" "influxdb-ca" "topic" "topic-prefix" "group" "influxdb-url" "influxdb-org" "influxdb-bucket" "token" "influxdb-token-file" "drain-timeout") -}}
+{{- range $component, $own := dict "gateway" (list "listen" "admin-listen" "clients" "insecure" "tls-cert" "tls-key" "tls-client-ca" "tls-client-auth" "influxdb-url" "influxdb-org" "influxdb-bucket" "influxdb-token-file" "query-pass-through" "backend" "store" "workers" "drain-timeout" "kafka-brokers" "kafka-security-protocol" "kafka-sasl-mechanism" "kafka-username" "kafka-password-file" "kafka-token-file" "kafka-token-url" "kafka-token-client-id" "kafka-token-client-secret-file" "kafka-token-scope" "kafka-token-ca" "kafka-ca" "kafka-certificate" "kafka-key" "influxdb-ca" "kafka-topic-prefix" "kafka-create-topics" "kafka-partitions" "kafka-replicas") "sink" (list "admin-listen" "kafka-brokers" "kafka-security-protocol" "kafka-sasl-mechanism" "kafka-username" "kafka-password-file" "kafka-token-file" "kafka-token-url" "kafka-token-client-id" "kafka-token-client-secret-file" "kafka-token-scope" "kafka-token-ca" "kafka-ca" "kafka-certificate" "kafka-key" "influxdb-ca" "topic" "topic-prefix" "group" "influxdb-url" "influxdb-org" "influxdb-bucket" "token" "influxdb-token-file" "drain-timeout") -}}
   {{- range $name := keys (index $.Values $component).flags | sortAlpha -}}
     {{- if has $name $own -}}
       {{- $wrong = append $wrong (printf "%s.flags.%s: the chart sets this flag from another value" $component $name) -}}
