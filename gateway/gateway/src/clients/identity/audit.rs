@@ -9,7 +9,7 @@ use std::{
 
 use serde::Serialize;
 
-/// Lines in a second; further ones are counted and not written.
+/// Lines in a second of what anybody can cause; further ones are counted and not written.
 const LINES_MAX: u64 = 10;
 
 /// Writes audit lines within their limit.
@@ -34,6 +34,13 @@ pub(crate) enum Event<'a> {
     ClientsChanged(Changes),
     /// A TLS connection did not come about.
     HandshakeFailed { detail: &'a str },
+}
+
+impl Event<'_> {
+    /// Whether somebody without rights can cause it: what such clients do must not hide what is done with rights.
+    fn is_limited(&self) -> bool {
+        matches!(self, Self::Refused { .. } | Self::HandshakeFailed { .. })
+    }
 }
 
 /// Names of clients whose credentials, rights or budgets have changed.
@@ -75,7 +82,7 @@ impl Audit {
     pub(crate) fn write(&self, event: Event<'_>, client: Option<IpAddr>, identity: Option<&str>) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let time = now.map_or(0, |since| since.as_secs());
-        if !self.is_due(time) {
+        if event.is_limited() && !self.is_due(time) {
             return;
         }
         let line = Line {
@@ -113,5 +120,17 @@ mod tests {
         let due = |second: u64| (0..30).filter(|_| audit.is_due(second)).count();
         assert_eq!((due(1), due(1), due(2)), (10, 0, 10));
         assert_eq!(audit.left_out.load(Ordering::Relaxed), 20 + 30 + 20);
+    }
+
+    #[test]
+    fn what_needs_a_right_is_always_written() {
+        let refused = Event::Refused {
+            status: 401,
+            detail: "no token",
+        };
+        let failed = Event::HandshakeFailed { detail: "no TLS" };
+        assert!(refused.is_limited() && failed.is_limited());
+        assert!(!Event::TopicCreated { topic: "t" }.is_limited());
+        assert!(!Event::TopicDeleted { topic: "t" }.is_limited());
     }
 }

@@ -104,11 +104,24 @@ impl Caller {
 
     /// The problem of a refusal, of which the audit has a line.
     fn refuse(&self, status: u16, detail: impl Into<String>) -> Problem {
+        let identity = self.identity.as_ref().map(|identity| &*identity.name);
+        self.refuse_named(identity, status, detail)
+    }
+
+    /// The same for a client whose name is known and which has no connection yet.
+    fn refuse_named(
+        &self,
+        identity: Option<&str>,
+        status: u16,
+        detail: impl Into<String>,
+    ) -> Problem {
         let problem = Problem::new(status, detail);
-        self.note(Event::Refused {
+        let event = Event::Refused {
             status,
             detail: &problem.detail,
-        });
+        };
+        let address = Some(self.client.address);
+        self.gate.audit.write(event, address, identity);
         problem
     }
 
@@ -246,9 +259,9 @@ impl CallerOfConnection {
     }
 
     fn over_budget(&self, identity: &Identity, what: &str) -> Problem {
-        let name = &identity.name;
+        let name = &*identity.name;
         let detail = format!("client {name} is above its limit of {what}");
-        self.caller.refuse(429, detail)
+        self.caller.refuse_named(Some(name), 429, detail)
     }
 
     fn leave(&mut self) {
