@@ -26,7 +26,7 @@ pub(crate) struct Audit {
 pub(crate) enum Event<'a> {
     /// A request was refused.
     Refused { status: u16, detail: &'a str },
-    /// A topic was created in the embedded store.
+    /// A topic was created.
     TopicCreated { topic: &'a str },
     /// A topic was deleted from the embedded store, with its records.
     TopicDeleted { topic: &'a str },

@@ -1,6 +1,9 @@
 //! Who sends the requests of a connection, and the judgement of each request.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    fmt,
+    sync::{Arc, atomic::Ordering},
+};
 
 use super::{
     Gate, Identities,
@@ -27,6 +30,13 @@ pub(crate) struct Caller {
     pub(crate) identity: Option<Arc<Identity>>,
 }
 
+impl fmt::Debug for Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.identity.as_ref().map(|identity| &identity.name);
+        write!(f, "Caller({}, {name:?})", self.client.address)
+    }
+}
+
 impl Caller {
     /// The memory that its requests take: that of its name, else that of its address.
     pub(crate) fn memory(&self) -> &Arc<Memory> {
@@ -48,6 +58,11 @@ impl Caller {
     pub(crate) fn check_write(&self, topic: &str) -> Result<(), Problem> {
         let allows = |identity: &Arc<Identity>| identity.write.allow(topic);
         self.check(topic, "write to", allows)
+    }
+
+    pub(crate) fn may_create(&self, topic: &str) -> bool {
+        let identity = self.identity.as_ref();
+        identity.is_none_or(|identity| identity.create.allow(topic))
     }
 
     /// Refuses to create a topic without the right to it.

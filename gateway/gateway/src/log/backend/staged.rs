@@ -74,13 +74,21 @@ impl Staged {
                     ingest::check_topic(topic)?;
                     ingest::body(content)?.give(&mut Nowhere, &shared.clock)?;
                     if !log.topics.is_known(topic) {
-                        if shared.settings.kafka.kafka_create_topics {
-                            by.caller.check_create(topic)?;
-                        }
                         by.caller.client.name_topic()?;
                     }
-                    log.ask_for(topic)?;
-                    return Err(NotStaged::NoTopicYet);
+                    // Only the cluster knows whether it is there, so the right to create it counts after the lookup.
+                    let is_created = shared.settings.kafka.kafka_create_topics;
+                    let creator =
+                        Some(by.caller).filter(|caller| is_created && caller.may_create(topic));
+                    return Err(match log.ask_for(topic, creator) {
+                        Ok(()) => NotStaged::NoTopicYet,
+                        Err(problem) => {
+                            if is_created && problem.status == 404 {
+                                by.caller.check_create(topic)?;
+                            }
+                            problem.into()
+                        }
+                    });
                 };
                 let body = ingest::body(content)?;
                 let mut adding = staging.add_to(&topic);

@@ -38,6 +38,7 @@ use waggle_service::metrics::Page;
 
 use crate::{
     answers::problem::Problem,
+    clients::identity::caller::Caller,
     log::latest::{Latest, LatestLimits},
     settings::Settings,
 };
@@ -197,10 +198,10 @@ impl Inner {
         Staging::new(self.limits, self.settings.kafka_partition_by)
     }
 
-    /// Requests the lookup of a new topic.
-    pub(crate) fn ask_for(&self, topic: &str) -> Result<(), Problem> {
+    /// Requests the lookup of a new topic. If it is absent, it is created for `creator`, or the problem is a 404.
+    pub(crate) fn ask_for(&self, topic: &str, creator: Option<&Caller>) -> Result<(), Problem> {
         self.is_present()?;
-        self.topics.ask(topic)
+        self.topics.ask(topic, creator)
     }
 
     /// A batch is settled: another may be sent, and the waiting workers are woken.

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::answers::problem::Problem;
+use crate::{answers::problem::Problem, clients::identity::caller::Caller};
 
 /// A failed lookup is repeated after this.
 const FAILED_FOR: Duration = Duration::from_millis(500);
@@ -97,15 +97,16 @@ struct Known {
     entries: HashMap<Box<str>, Entry>,
     /// Numbers assigned so far.
     numbers: u32,
-    /// Topics to look up, in the order of requests.
-    queue: VecDeque<Box<str>>,
+    /// Topics to look up, in the order of requests, each with a client that may create it.
+    queue: VecDeque<(Box<str>, Option<Caller>)>,
     is_closed: bool,
 }
 
 /// The next task of [`super::topic_admin`].
 #[derive(Debug)]
 pub(super) enum Task {
-    Find(Box<str>),
+    /// A topic, with the client for which it is created if it is absent.
+    Find(Box<str>, Option<Caller>),
     /// Nothing was requested within the timeout.
     Nothing,
     Closed,
@@ -133,12 +134,16 @@ impl Topics {
         self.lock().entries.contains_key(name)
     }
 
-    /// Requests a lookup of the topic, unless one failed a moment ago.
-    pub(super) fn ask(&self, name: &str) -> Result<(), Problem> {
+    /// Requests a lookup of the topic, unless one failed a moment ago. `creator` is the client if it may create the topic.
+    pub(super) fn ask(&self, name: &str, creator: Option<&Caller>) -> Result<(), Problem> {
         let mut known = self.lock();
         match known.entries.get(name) {
             Some(Entry::Ready(_) | Entry::Pending(_)) => return Ok(()),
-            Some(Entry::Failed(problem, instant)) if instant.elapsed() < FAILED_FOR => {
+            // What was absent a moment ago is not for who may create it.
+            Some(Entry::Failed(problem, instant))
+                if instant.elapsed() < FAILED_FOR
+                    && (problem.status != 404 || creator.is_none()) =>
+            {
                 return Err(problem.clone());
             }
             Some(Entry::Failed(..)) => {}
@@ -151,7 +156,7 @@ impl Topics {
         known
             .entries
             .insert(name.into(), Entry::Pending(Vec::new()));
-        known.queue.push_back(name.into());
+        known.queue.push_back((name.into(), creator.cloned()));
         drop(known);
         self.asked.notify_one();
         Ok(())
@@ -186,7 +191,8 @@ impl Topics {
             // No request waits for the others.
             return Task::Closed;
         }
-        known.queue.pop_front().map_or(Task::Nothing, Task::Find)
+        let next = known.queue.pop_front();
+        next.map_or(Task::Nothing, |(name, creator)| Task::Find(name, creator))
     }
 
     /// Notes the result of a lookup, and wakes the waiting tasks.

@@ -22,7 +22,10 @@ use super::{
     settings::{BATCH_OVERHEAD_BYTES, KafkaSettings},
     topic::{Task, TopicMetadata},
 };
-use crate::answers::problem::Problem;
+use crate::{
+    answers::problem::Problem,
+    clients::identity::{audit::Event, caller::Caller},
+};
 
 /// Interval of checks for tasks.
 const ROUND: Duration = Duration::from_millis(100);
@@ -66,9 +69,9 @@ impl TopicAdmin {
     pub(super) fn run(mut self) {
         loop {
             match self.inner.topics.next(ROUND) {
-                Task::Find(name) => {
+                Task::Find(name, creator) => {
                     let kafka_name = format!("{}{name}", self.inner.settings.kafka_topic_prefix);
-                    let metadata = self.find(&kafka_name);
+                    let metadata = self.find(&kafka_name, creator.as_ref());
                     if let Err(problem) = &metadata {
                         self.inner.health.note_message(&problem.detail);
                     }
@@ -89,8 +92,8 @@ impl TopicAdmin {
         }
     }
 
-    /// Finds a topic or creates it, and reads its limits.
-    fn find(&self, name: &str) -> Result<TopicMetadata, Problem> {
+    /// Finds a topic or creates it for a client, and reads its limits.
+    fn find(&self, name: &str, creator: Option<&Caller>) -> Result<TopicMetadata, Problem> {
         if name.starts_with(INTERNAL_PREFIX) {
             return Err(Problem::new(
                 403,
@@ -109,7 +112,11 @@ impl TopicAdmin {
                 let problem = "there is no topic {name} in Kafka, and this gateway creates none (--kafka-create-topics)";
                 return Err(Problem::new(404, problem.replace("{name}", name)));
             }
-            self.make(name)?;
+            let Some(creator) = creator else {
+                let problem = format!("there is no topic {name} in Kafka");
+                return Err(Problem::new(404, problem));
+            };
+            self.make(name, creator)?;
         }
         let partitions = loop {
             match look {
@@ -164,7 +171,7 @@ impl TopicAdmin {
         }
     }
 
-    fn make(&self, name: &str) -> Result<(), Problem> {
+    fn make(&self, name: &str, creator: &Caller) -> Result<(), Problem> {
         let settings = &self.inner.settings;
         let replicas = TopicReplication::Fixed(settings.kafka_replicas.unwrap_or(-1));
         let topic = NewTopic::new(name, settings.kafka_partitions.unwrap_or(-1), replicas)
@@ -182,7 +189,7 @@ impl TopicAdmin {
             .map_err(|error| failed(&error))?;
         match results.into_iter().next() {
             Some(Ok(_)) => {
-                waggle_service::log::note(format_args!("created topic {name}"));
+                creator.note(Event::TopicCreated { topic: name });
                 Ok(())
             }
             // Another gateway has created it.

@@ -159,6 +159,38 @@ fn topics_are_created_only_if_that_is_allowed() {
 }
 
 #[test]
+fn a_topic_that_exists_needs_no_right_to_create_it() {
+    let kafka = shared_broker();
+    let brokers = kafka.brokers();
+    let other = gateway(&brokers, &[]);
+    assert_eq!(other.put("of-others", "m f=1i 1").status, 204);
+    let (folder, file) = store();
+    let (clients, said) = (file.with_extension("yaml"), folder.path().join("said"));
+    // The SHA-256 of `writer`.
+    let digest = "b93006774cbdd4b299389a03ac3d88c3a76b460d538795bc12718011a909fba5";
+    let entry = format!("- name: writer\n  tokens: [{digest}]\n  write: ['*']\n  create: [own]\n");
+    std::fs::write(&clients, format!("clients:\n{entry}")).unwrap();
+    let mut start = kafka_command(&brokers, &["--kafka-delivery-timeout=1m"]);
+    start.arg("--clients").arg(&clients);
+    start.stderr(std::fs::File::create(&said).unwrap());
+    let gateway = Gateway::start_by(&mut start);
+    for (topic, status) in [("absent", 403), ("of-others", 204), ("own", 204)] {
+        let answer = gateway.ask(&format!(
+            "PUT /api/v1/topics/{topic}/records HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer writer\r\nContent-Length: 8\r\n\r\nm f=2i 2"
+        ));
+        assert_eq!(answer.status, status, "{topic}: {}", answer.body);
+    }
+    assert_eq!(partitions(&brokers, "absent"), 0);
+    let said = std::fs::read_to_string(said).unwrap();
+    let is_created = |topic: &str| {
+        said.contains(&format!(
+            "\"audit\":\"topic_created\",\"topic\":\"{topic}\""
+        ))
+    };
+    assert!(is_created("own") && !is_created("of-others"), "{said}");
+}
+
+#[test]
 fn refused_records_are_not_in_the_topic() {
     let kafka = shared_broker();
     let brokers = kafka.brokers();
