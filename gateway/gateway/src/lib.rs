@@ -22,7 +22,7 @@ mod watch;
 mod worker;
 
 pub use calls::openapi;
-pub use clients::identity::{ClientsError, NoRandomness, token_for};
+pub use clients::identity::{ClientsError, NoRandomness, read_client_name, token_for};
 pub use clients::settings::ClientSettings;
 pub use error::ServeError;
 pub use gateway::serve;

@@ -43,6 +43,7 @@ enum TokenCommand {
     /// Print a new token to stdout, and the entry, which has its digest alone, to stderr
     New {
         /// Name of the client
+        #[arg(value_parser = waggle_gateway::read_client_name)]
         name: String,
     },
 }

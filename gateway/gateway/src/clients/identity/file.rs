@@ -197,12 +197,22 @@ fn add_credentials(
     }
 }
 
-fn check_client(client: &RawClient, place: &str, problems: &mut Vec<String>) {
+/// Reads the name of a client.
+///
+/// # Errors
+/// If no client can have it.
+pub fn read_name(name: &str) -> Result<String, &'static str> {
     let is_visible = |character: char| character.is_ascii_graphic();
-    if !(1..=100).contains(&client.name.len()) || !client.name.chars().all(is_visible) {
-        problems.push(format!(
-            "{place}: expected a name of 1 to 100 visible ASCII characters"
-        ));
+    if (1..=100).contains(&name.len()) && name.chars().all(is_visible) {
+        Ok(name.to_owned())
+    } else {
+        Err("expected a name of 1 to 100 visible ASCII characters")
+    }
+}
+
+fn check_client(client: &RawClient, place: &str, problems: &mut Vec<String>) {
+    if let Err(problem) = read_name(&client.name) {
+        problems.push(format!("{place}: {problem}"));
     }
     let has_subjects = client
         .subjects

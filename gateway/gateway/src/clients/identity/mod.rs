@@ -14,7 +14,7 @@ mod rights;
 mod table;
 mod token;
 
-pub use file::ClientsError;
+pub use file::{ClientsError, read_name as read_client_name};
 
 use std::{
     path::{Path, PathBuf},
@@ -38,8 +38,23 @@ use crate::{clients::memory::ClientMax, watch::Watched};
 pub fn token_for(name: &str) -> Result<(String, String), NoRandomness> {
     let token = token::make()?;
     let digest = token::hexadecimal(&token::digest_of(token.as_bytes()));
+    let name = as_yaml(name);
     let entry = format!("- name: {name}\n  tokens: [{digest}]\n  write: []\n  read: []");
     Ok((token, entry))
+}
+
+/// A name as a value of YAML: in quotes if it could be read as something else.
+fn as_yaml(name: &str) -> String {
+    let words = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
+    let is_plain = name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+        && !words.contains(&&*name.to_ascii_lowercase());
+    if is_plain {
+        return name.to_owned();
+    }
+    format!("'{}'", name.replace('\'', "''"))
 }
 
 /// What decides who may send requests.
@@ -136,5 +151,26 @@ impl Identities {
 
     fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_read_with_the_name_that_it_was_made_for() {
+        for name in ["press-7", "x:", "#7", "null", "'*'", "{a}", "12", "-", "~"] {
+            assert_eq!(read_client_name(name).as_deref(), Ok(name));
+            let (_, entry) = token_for(name).unwrap();
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), format!("clients:\n{entry}\n")).unwrap();
+            let table = file::read(file.path(), &Table::default(), ClientMax::UNLIMITED).unwrap();
+            assert!(table.by_name(name).is_some(), "{entry}");
+        }
+        for name in ["", " ", "a b", "a\nb", "\u{e9}", &"x".repeat(101)] {
+            assert!(read_client_name(name).is_err(), "{name:?}");
+        }
+        assert_eq!(as_yaml("press-7"), "press-7");
     }
 }
