@@ -112,9 +112,8 @@ fn check(raw: RawFile, before: &Table, max: ClientMax) -> Result<Table, Vec<Stri
             Err(problem) => problems.push(format!("issuer {number} ({:?}): {problem}", raw.name)),
         }
     }
-    if !jwt::has_unique_names(&table.issuers) {
-        problems.push("two issuers have the same name".to_owned());
-    }
+    problems.extend(jwt::duplicates(&raw.issuers));
+    let issuers: Vec<&str> = raw.issuers.iter().map(|raw| &*raw.name).collect();
     for (number, client) in (1..).zip(raw.clients) {
         let place = format!("client {number} ({:?})", client.name);
         check_client(&client, &place, &mut problems);
@@ -122,7 +121,7 @@ fn check(raw: RawFile, before: &Table, max: ClientMax) -> Result<Table, Vec<Stri
         if !table.add(&identity) {
             problems.push(format!("{place}: another client has this name"));
         }
-        add_credentials(&identity, &place, &mut table, &mut problems);
+        add_credentials(&identity, &place, &issuers, &mut table, &mut problems);
     }
     if problems.is_empty() {
         Ok(table)
@@ -155,6 +154,7 @@ fn identity(client: RawClient, before: &Table, max: ClientMax) -> Identity {
 fn add_credentials(
     identity: &Arc<Identity>,
     place: &str,
+    issuers: &[&str],
     table: &mut Table,
     problems: &mut Vec<String>,
 ) {
@@ -184,7 +184,7 @@ fn add_credentials(
         }
     }
     for (issuer, subjects) in &identity.entry.subjects {
-        if !table.issuers.iter().any(|known| *known.name == **issuer) {
+        if !issuers.contains(&&**issuer) {
             problems.push(format!(
                 "{place}: there is no issuer {issuer:?} with this name"
             ));
@@ -301,6 +301,12 @@ mod tests {
         check_file(
             &format!("{}{with_subject}", issuer("  algorithms: [HS256]\n")),
             &["issuer 1 (\"plant\")", "HS256", "no issuer \"plan\""],
+        );
+        let other = "- name: other\n  issuer: https://login\n  audiences: [b]\n  algorithms: [ES256]\n  keys: /no/file\n";
+        let two = issuer(&format!("  algorithms: [ES256]\n{other}"));
+        check_file(
+            &format!("{two}clients: []\n"),
+            &["two entries have the issuer \"https://login\""],
         );
         check_file(
             &format!("{}{with_subject}", issuer("  algorithms: [none]\n")),

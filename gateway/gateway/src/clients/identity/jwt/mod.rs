@@ -276,8 +276,19 @@ pub(super) async fn refresh(in_use: impl Fn() -> Vec<Arc<Keys>>) {
     }
 }
 
-/// The names of issuers must differ.
-pub(super) fn has_unique_names(issuers: &[Issuer]) -> bool {
-    let names: HashSet<&str> = issuers.iter().map(|issuer| &*issuer.name).collect();
-    names.len() == issuers.len()
+/// The names of issuers must differ, and so must their claims `iss`: the first entry would be that of all tokens.
+pub(super) fn duplicates(issuers: &[RawIssuer]) -> Vec<String> {
+    let (mut names, mut claims, mut problems) = (HashSet::new(), HashSet::new(), Vec::new());
+    for raw in issuers {
+        if !names.insert(&raw.name) {
+            problems.push(format!("two issuers have the same name {:?}", raw.name));
+        }
+        if !claims.insert(&raw.issuer) {
+            problems.push(format!(
+                "two entries have the issuer {:?}: expected one, with the audiences of both",
+                raw.issuer
+            ));
+        }
+    }
+    problems
 }
