@@ -51,6 +51,9 @@ impl Usage {
     }
 }
 
+/// Seconds that a request above the maximum can take in advance.
+const AHEAD_MAX: u64 = 60;
+
 /// An amount in the current second.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
@@ -60,13 +63,18 @@ pub(super) struct Meter {
 
 impl Meter {
     /// Adds an amount, if nothing or less than the maximum was used in this second: a request that is larger than what is left is
-    /// not refused, or one above the maximum never could be sent.
+    /// not refused, or one above the maximum never could be sent. What it takes too much is taken from the seconds after.
     pub(super) fn take(&self, amount: u64, max: u64, second: u64) -> bool {
         if max == u64::MAX {
             return true;
         }
-        if self.second.swap(second, Ordering::Relaxed) != second {
-            self.used.store(0, Ordering::Relaxed);
+        let before = self.second.swap(second, Ordering::Relaxed);
+        if before != second {
+            let passed = second.saturating_sub(before).max(1);
+            let used = self.used.load(Ordering::Relaxed);
+            let used = used.min(max.saturating_mul(AHEAD_MAX));
+            let left = used.saturating_sub(max.saturating_mul(passed));
+            self.used.store(left, Ordering::Relaxed);
         }
         self.used.load(Ordering::Relaxed) < max && {
             self.used.fetch_add(amount, Ordering::Relaxed);
@@ -84,6 +92,12 @@ mod tests {
         let meter = Meter::default();
         assert!(meter.take(2, 3, 7) && meter.take(2, 3, 7) && !meter.take(1, 3, 7));
         assert!(meter.take(9, 3, 8) && !meter.take(1, 3, 8));
+        // It was that of three seconds.
+        assert!(!meter.take(1, 3, 9) && !meter.take(1, 3, 10));
+        assert!(meter.take(1000, 3, 11) && !meter.take(1, 3, 11));
+        // At most a minute is taken in advance, also if the clock is set back.
+        assert!(!meter.take(1, 3, 70) && meter.take(1, 3, 71));
+        assert!(meter.take(1, 3, 40));
         assert!(meter.take(1, u64::MAX, 8));
         assert!(!Meter::default().take(1, 0, 8));
     }
