@@ -130,11 +130,11 @@ pub struct Settings {
     pub insecure: bool,
     /// Hosts, without ports, that requests may name in their Host, separated by commas; others are answered 421. It keeps web pages
     /// from reaching the gateway by a name of their own [default: any]
-    #[arg(long, value_name = "HOST,…", value_delimiter = ',')]
+    #[arg(long, value_name = "HOST,…", value_delimiter = ',', value_parser = host)]
     pub allowed_hosts: Vec<String>,
     /// Origins of web pages that may send requests, as <https://panel.example>, separated by commas. Pages of other origins than the
     /// gateway's own are refused (403)
-    #[arg(long, value_name = "ORIGIN,…", value_delimiter = ',')]
+    #[arg(long, value_name = "ORIGIN,…", value_delimiter = ',', value_parser = origin)]
     pub allowed_origins: Vec<String>,
     #[command(flatten)]
     pub tls: TlsSettings,
@@ -144,6 +144,28 @@ pub struct Settings {
     pub kafka: KafkaSettings,
     #[command(flatten)]
     pub database: DatabaseSettings,
+}
+
+/// Reads a host as it is in `Host`, without a port.
+fn host(text: &str) -> Result<String, &'static str> {
+    let is_address = text.starts_with('[') && text.ends_with(']');
+    let is_name = !text.is_empty() && !text.contains([':', '/', '@', '[', ']', ' ']);
+    if is_address || is_name {
+        return Ok(text.to_owned());
+    }
+    Err("expected a name, an IPv4 address, or an IPv6 address in brackets, without a port")
+}
+
+/// Reads an origin as browsers send it.
+fn origin(text: &str) -> Result<String, &'static str> {
+    let is_bare = |host: &str| !host.is_empty() && !host.contains(['/', '?', '#', '@', ' ']);
+    let parts = text.split_once("://");
+    if text == "null" || parts.is_some_and(|(scheme, host)| !scheme.is_empty() && is_bare(host)) {
+        return Ok(text.to_owned());
+    }
+    Err(
+        "expected scheme and host, and the port if it is not the scheme's, such as https://panel.example",
+    )
 }
 
 /// The storage of records.
@@ -213,6 +235,33 @@ impl Settings {
             (BackendName::Embedded, _, Some(_)) => Err(SettingsError::BrokersUnused),
             (BackendName::Kafka, None, None) => Err(SettingsError::BrokersMissing),
             (BackendName::Kafka, Some(_), _) => Err(SettingsError::StoreUnused),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_and_origins_are_what_browsers_send() {
+        for good in ["gateway", "10.0.0.7", "[::1]"] {
+            assert_eq!(host(good).as_deref(), Ok(good));
+        }
+        for bad in ["", "gateway:8080", "::1", "https://gateway", "a b"] {
+            assert!(host(bad).is_err(), "{bad:?}");
+        }
+        for good in ["https://panel.example", "http://[::1]:3000", "null"] {
+            assert_eq!(origin(good).as_deref(), Ok(good));
+        }
+        for bad in [
+            "",
+            "panel.example",
+            "https://panel.example/",
+            "https://",
+            "*",
+        ] {
+            assert!(origin(bad).is_err(), "{bad:?}");
         }
     }
 }
