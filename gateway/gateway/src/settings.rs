@@ -200,7 +200,7 @@ pub enum SettingsError {
     )]
     LingerTooLong { linger: Duration, timeout: Duration },
     #[error(
-        "--listen {0} can be reached by other hosts, and every client could write and read: expected --clients FILE, --tls-client-ca FILE, or --insecure"
+        "--listen {0} can be reached by other hosts, and every client could write and read: expected --clients FILE, --tls-client-ca FILE without --tls-client-auth optional, or --insecure"
     )]
     Insecure(SocketAddr),
 }

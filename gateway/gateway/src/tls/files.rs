@@ -54,7 +54,7 @@ pub(super) fn load(settings: &TlsSettings) -> Result<Option<Loaded>, TlsError> {
     let secret = PrivateKeyDer::from_pem_slice(&read(key)?).map_err(|_| {
         content(
             key,
-            "expected a private key in PEM (PKCS #8, PKCS #1 or SEC 1)",
+            "expected a private key in PEM (PKCS #8, PKCS #1 or SEC 1) that is not encrypted",
         )
     })?;
     let provider = Arc::new(ring::default_provider());
@@ -69,11 +69,12 @@ pub(super) fn load(settings: &TlsSettings) -> Result<Option<Loaded>, TlsError> {
         Some(verifier) => builder.with_client_cert_verifier(Arc::clone(verifier)),
         None => builder.with_no_client_auth(),
     };
-    let mut config = builder.with_single_cert(chain, secret).map_err(|error| {
-        content(
-            key,
-            format!("the key is not that of the certificate: {error}"),
-        )
+    let config = builder.with_single_cert(chain, secret);
+    let mut config = config.map_err(|error| match error {
+        rustls::Error::InconsistentKeys(_) => {
+            content(key, "the key is not that of the certificate")
+        }
+        error => content(key, format!("not usable with the certificate: {error}")),
     })?;
     config.alpn_protocols = vec![HTTP2.to_vec(), b"http/1.1".to_vec()];
     // A resumed session would not show the client's certificate again, which may have expired or be revoked since.

@@ -98,10 +98,29 @@ pub(super) fn read(file: &Path, before: &Table, max: ClientMax) -> Result<Table,
     })
 }
 
-/// Further lines of an error quote the file.
+/// Further lines of an error quote the file. Words for programmers become words for who writes the file.
 fn first_line(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty());
-    line.unwrap_or_default().trim().to_owned()
+    let line = line.unwrap_or_default().trim();
+    let mut said = line.strip_prefix("error: ").unwrap_or(line).to_owned();
+    for (words, instead) in [
+        (
+            "cannot deserialize null into string; use Option<String>",
+            "expected a text, found none",
+        ),
+        (", set DuplicateKeyPolicy in Options if acceptable", ""),
+        ("invalid u64", "expected a whole number of at least 0"),
+        ("invalid usize", "expected a whole number of at least 0"),
+        ("expected sequence start", "expected a list"),
+        ("expected mapping start", "expected keys with values"),
+        ("expected string scalar", "expected a text"),
+    ] {
+        said = said.replace(words, instead);
+    }
+    if said.contains("anchor or alias") {
+        said.push_str("; a pattern that begins with * is in quotes, as '*'");
+    }
+    said
 }
 
 fn check(raw: RawFile, before: &Table, max: ClientMax) -> Result<Table, Vec<String>> {
@@ -265,7 +284,13 @@ mod tests {
             &["1 clients"],
         );
         check_file(&client("  rights: []\n"), &["rights", "line 4"]);
-        check_file(&client("  write: 7\n"), &["line 4"]);
+        check_file(&client("  write: 7\n"), &["line 4", "expected a list"]);
+        check_file(
+            &client("  read: [*]\n"),
+            &["line 4", "is in quotes, as '*'"],
+        );
+        let budget = client("  requests_per_second: 1.5\n");
+        check_file(&budget, &["line 4", "expected a whole number"]);
         check_file(
             &client("  write: ['a/b']\n"),
             &["client 1 (\"a\")", "a/b", "pattern"],
