@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::{
     jwt::{self, Issuer, RawIssuer},
@@ -67,12 +67,23 @@ pub(super) struct RawClient {
     #[serde(default)]
     read: Vec<String>,
     /// Topics that it may create; without it, those that it may write to.
+    #[serde(default, deserialize_with = "given")]
     create: Option<Vec<String>>,
     #[serde(default)]
     delete: Vec<String>,
+    #[serde(default, deserialize_with = "given")]
     requests_per_second: Option<u64>,
+    #[serde(default, deserialize_with = "given")]
     bytes_per_second: Option<u64>,
+    #[serde(default, deserialize_with = "given")]
     connections: Option<usize>,
+}
+
+/// A key that is there has a value: without one it would give more than who leaves it empty may think.
+fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
 }
 
 /// Reads the file; clients that were in force keep what they have used. `max` is what each may take of memory.
@@ -289,6 +300,8 @@ mod tests {
             &client("  read: [*]\n"),
             &["line 4", "is in quotes, as '*'"],
         );
+        check_file(&client("  create:\n"), &["line 4"]);
+        check_file(&client("  connections: ~\n"), &["line 4"]);
         let budget = client("  requests_per_second: 1.5\n");
         check_file(&budget, &["line 4", "expected a whole number"]);
         check_file(
