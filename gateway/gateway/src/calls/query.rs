@@ -85,6 +85,10 @@ pub(super) async fn query(
 ) -> Result<Response, Problem> {
     let range_query = RangeQuery::parse(&uri, &shared)?;
     caller.check_read(&range_query.span.topic)?;
+    let database = shared.database.as_ref();
+    if database.is_some_and(Database::is_shared_by_topics) {
+        caller.check_read_all()?;
+    }
     let (answer, memory) = match &shared.database {
         Some(database) => range_query.ask(&shared, &caller, database).await?,
         None => {

@@ -345,6 +345,40 @@ fn a_database_over_https_is_queried_if_its_authority_is_trusted() {
 }
 
 #[test]
+fn a_bucket_that_topics_share_is_for_clients_that_may_read_them_all() {
+    let (_folder, file) = store();
+    let clients = file.with_extension("yaml");
+    // The SHA-256 of `secret` and of `writer`.
+    let text = "clients:
+- name: one
+  tokens: [2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b]
+  read: [t]
+- name: all
+  tokens: [b93006774cbdd4b299389a03ac3d88c3a76b460d538795bc12718011a909fba5]
+  read: ['*']
+";
+    std::fs::write(&clients, text).unwrap();
+    // Nothing answers at this address.
+    for (bucket, of_one) in [("shared", 403), ("of-{topic}", 502)] {
+        let bucket = format!("--influxdb-bucket={bucket}");
+        let flags = [
+            "--influxdb-url=http://127.0.0.1:1",
+            "--influxdb-org=o",
+            &bucket,
+        ];
+        let mut command = kafka_command("127.0.0.1:1", &flags);
+        command.arg("--clients").arg(&clients);
+        let gateway = Gateway::start_by(command.env("INFLUX_TOKEN", "x"));
+        for (token, expected) in [("secret", of_one), ("writer", 502)] {
+            let answer = gateway.ask(&format!(
+                "GET /api/v1/query?topic=t&measurement=m HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {token}\r\n\r\n"
+            ));
+            assert_eq!(answer.status, expected, "{bucket} {token}: {}", answer.body);
+        }
+    }
+}
+
+#[test]
 fn missing_flags_are_named() {
     let (_folder, file) = store();
     let kafka = |flags: &[&str]| kafka_command("127.0.0.1:1", flags);

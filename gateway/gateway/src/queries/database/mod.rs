@@ -135,6 +135,11 @@ impl Database {
         self.bucket.replace(TOPIC_PLACE, topic)
     }
 
+    /// Whether a bucket has records of several topics, so that a query of one finds those of all.
+    pub(crate) fn is_shared_by_topics(&self) -> bool {
+        !self.bucket.contains(TOPIC_PLACE)
+    }
+
     /// Waits until a query may start.
     pub(crate) async fn acquire(&self) -> Result<Permit, Failure> {
         let until = Instant::now() + self.within;
