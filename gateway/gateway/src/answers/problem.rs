@@ -1,5 +1,7 @@
 //! Errors as clients see them: RFC 9457 `application/problem+json`, with the positions of mistakes in a body.
 
+use std::sync::LazyLock;
+
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
@@ -7,8 +9,16 @@ use utoipa::ToSchema;
 use waggle_record::Mistake;
 
 const MEDIA_TYPE: &str = "application/problem+json";
-/// `Retry-After` of 429 and 503.
+/// `Retry-After` of 429 and 503, if nothing else is known.
 pub(crate) const RETRY_AFTER_SECONDS: &str = "1";
+/// The longest `Retry-After`.
+pub(crate) const RETRY_AFTER_MAX: u64 = 60;
+/// From 0 seconds on.
+static SECONDS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    (0..=RETRY_AFTER_MAX)
+        .map(|seconds| seconds.to_string())
+        .collect()
+});
 
 /// A refused or failed request.
 #[derive(Debug, Clone)]
@@ -16,6 +26,8 @@ pub(crate) struct Problem {
     pub(crate) status: u16,
     pub(crate) detail: String,
     pub(crate) mistakes: Vec<Mistake>,
+    /// When to try again, if that is known.
+    pub(crate) retry_after_s: Option<u64>,
 }
 
 impl Problem {
@@ -24,6 +36,7 @@ impl Problem {
             status,
             detail: detail.into(),
             mistakes: Vec::new(),
+            retry_after_s: None,
         }
     }
 
@@ -36,6 +49,7 @@ impl Problem {
             status: 400,
             detail,
             mistakes,
+            retry_after_s: None,
         }
     }
 
@@ -76,8 +90,19 @@ impl Problem {
         )
     }
 
+    /// What is known of when the same request is not refused: 1 to 60 seconds.
+    pub(crate) fn with_retry_after(self, seconds: u64) -> Self {
+        Self {
+            retry_after_s: Some(seconds.clamp(1, RETRY_AFTER_MAX)),
+            ..self
+        }
+    }
+
     pub(crate) fn retry_after(&self) -> Option<&'static str> {
-        matches!(self.status, 429 | 503).then_some(RETRY_AFTER_SECONDS)
+        let seconds = self.retry_after_s;
+        let known = seconds.and_then(|seconds| SECONDS.get(usize::try_from(seconds).ok()?));
+        let text = known.map_or(RETRY_AFTER_SECONDS, String::as_str);
+        matches!(self.status, 429 | 503).then_some(text)
     }
 
     /// How a client says who it is, which 401 must name (RFC 9110, section 11.6.1).

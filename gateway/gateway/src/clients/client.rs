@@ -112,10 +112,19 @@ impl Client {
         if topics.take(Instant::now()) {
             return Ok(());
         }
-        Err(Problem::new(
+        let rest = (topics.since + NEW_TOPICS_TIME).saturating_duration_since(Instant::now());
+        let problem = Problem::new(
             429,
             "this client has named too many new topics in a minute (--client-topics-max)",
-        ))
+        );
+        Err(problem.with_retry_after(rest.as_secs() + 1))
+    }
+
+    /// A topic that it has named is not new: it was there before.
+    pub(crate) fn take_back_topic(&self) {
+        let topics = self.new_topics.lock();
+        let mut topics = topics.unwrap_or_else(PoisonError::into_inner);
+        topics.count = topics.count.saturating_sub(1);
     }
 }
 

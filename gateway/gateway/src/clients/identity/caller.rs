@@ -234,10 +234,8 @@ impl CallerOfConnection {
         };
         let second = self.caller.gate.second.load(Ordering::Relaxed);
         let max = identity.requests_per_second;
-        if identity.usage.requests.take(1, max, second) {
-            return Ok(());
-        }
-        Err(self.over_budget(identity, "requests per second"))
+        let taken = identity.usage.requests.take(1, max, second);
+        taken.map_err(|wait| self.over_budget(identity, "requests per second", wait))
     }
 
     fn find_by_certificate(&self, identities: &Identities) -> Result<Found, Refused> {
@@ -257,26 +255,25 @@ impl CallerOfConnection {
         };
         let second = self.caller.gate.second.load(Ordering::Relaxed);
         let max = identity.bytes_per_second;
-        if identity.usage.bytes.take(bytes as u64, max, second) {
-            return Ok(());
-        }
-        Err(self.over_budget(identity, "bytes per second"))
+        let taken = identity.usage.bytes.take(bytes as u64, max, second);
+        taken.map_err(|wait| self.over_budget(identity, "bytes per second", wait))
     }
 
     fn enter(&mut self, identity: Arc<Identity>) -> Result<(), Problem> {
         let open = &identity.usage.connections;
         if open.fetch_add(1, Ordering::Relaxed) >= identity.connections {
             open.fetch_sub(1, Ordering::Relaxed);
-            return Err(self.over_budget(&identity, "open connections"));
+            return Err(self.over_budget(&identity, "open connections", 1));
         }
         self.caller.identity = Some(identity);
         Ok(())
     }
 
-    fn over_budget(&self, identity: &Identity, what: &str) -> Problem {
+    fn over_budget(&self, identity: &Identity, what: &str, wait_s: u64) -> Problem {
         let name = &*identity.name;
         let detail = format!("client {name} is above its limit of {what}");
-        self.caller.refuse_named(Some(name), 429, detail)
+        let problem = self.caller.refuse_named(Some(name), 429, detail);
+        problem.with_retry_after(wait_s)
     }
 
     fn leave(&mut self) {

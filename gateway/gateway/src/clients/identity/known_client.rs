@@ -6,9 +6,12 @@ use std::sync::{
 };
 
 use super::{file::RawClient, rights::Patterns};
-use crate::clients::{
-    floods::Floods,
-    memory::{ClientMax, Memory},
+use crate::{
+    answers::problem::RETRY_AFTER_MAX,
+    clients::{
+        floods::Floods,
+        memory::{ClientMax, Memory},
+    },
 };
 
 /// A client that is known, and what it may do.
@@ -51,9 +54,6 @@ impl Usage {
     }
 }
 
-/// Seconds that a request above the maximum can take in advance.
-const AHEAD_MAX: u64 = 60;
-
 /// An amount in the current second.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
@@ -64,22 +64,28 @@ pub(super) struct Meter {
 impl Meter {
     /// Adds an amount, if nothing or less than the maximum was used in this second: a request that is larger than what is left is
     /// not refused, or one above the maximum never could be sent. What it takes too much is taken from the seconds after.
-    pub(super) fn take(&self, amount: u64, max: u64, second: u64) -> bool {
+    ///
+    /// # Errors
+    /// The seconds until it would be added.
+    pub(super) fn take(&self, amount: u64, max: u64, second: u64) -> Result<(), u64> {
         if max == u64::MAX {
-            return true;
+            return Ok(());
         }
         let before = self.second.swap(second, Ordering::Relaxed);
         if before != second {
             let passed = second.saturating_sub(before).max(1);
             let used = self.used.load(Ordering::Relaxed);
-            let used = used.min(max.saturating_mul(AHEAD_MAX));
+            let used = used.min(max.saturating_mul(RETRY_AFTER_MAX));
             let left = used.saturating_sub(max.saturating_mul(passed));
             self.used.store(left, Ordering::Relaxed);
         }
-        self.used.load(Ordering::Relaxed) < max && {
+        let used = self.used.load(Ordering::Relaxed);
+        if used < max {
             self.used.fetch_add(amount, Ordering::Relaxed);
-            true
+            return Ok(());
         }
+        let seconds = used.checked_div(max).unwrap_or(RETRY_AFTER_MAX);
+        Err(seconds.min(RETRY_AFTER_MAX))
     }
 }
 
@@ -90,15 +96,17 @@ mod tests {
     #[test]
     fn a_meter_counts_by_the_second() {
         let meter = Meter::default();
-        assert!(meter.take(2, 3, 7) && meter.take(2, 3, 7) && !meter.take(1, 3, 7));
-        assert!(meter.take(9, 3, 8) && !meter.take(1, 3, 8));
-        // It was that of three seconds.
-        assert!(!meter.take(1, 3, 9) && !meter.take(1, 3, 10));
-        assert!(meter.take(1000, 3, 11) && !meter.take(1, 3, 11));
+        let take = |amount, max, second| meter.take(amount, max, second);
+        assert_eq!([take(2, 3, 7), take(2, 3, 7)], [Ok(()); 2]);
+        assert_eq!(take(1, 3, 7), Err(1));
+        assert_eq!([take(9, 3, 8), take(1, 3, 8)], [Ok(()), Err(3)]);
+        // It was that of three seconds, and one more for what was left of the second before.
+        assert_eq!([take(1, 3, 9), take(1, 3, 10)], [Err(2), Err(1)]);
+        assert_eq!([take(1000, 3, 11), take(1, 3, 11)], [Ok(()), Err(60)]);
         // At most a minute is taken in advance, also if the clock is set back.
-        assert!(!meter.take(1, 3, 70) && meter.take(1, 3, 71));
-        assert!(meter.take(1, 3, 40));
-        assert!(meter.take(1, u64::MAX, 8));
-        assert!(!Meter::default().take(1, 0, 8));
+        assert_eq!([take(1, 3, 70), take(1, 3, 71)], [Err(1), Ok(())]);
+        assert_eq!(take(1, 3, 40), Ok(()));
+        assert_eq!(take(1, u64::MAX, 8), Ok(()));
+        assert_eq!(Meter::default().take(1, 0, 8), Err(60));
     }
 }

@@ -78,9 +78,8 @@ impl Staged {
                     }
                     // Only the cluster knows whether it is there, so the right to create it counts after the lookup.
                     let is_created = shared.settings.kafka.kafka_create_topics;
-                    let creator =
-                        Some(by.caller).filter(|caller| is_created && caller.may_create(topic));
-                    return Err(match log.ask_for(topic, creator) {
+                    let may_create = is_created && by.caller.may_create(topic);
+                    return Err(match log.ask_for(topic, by.caller, may_create) {
                         Ok(()) => NotStaged::NoTopicYet,
                         Err(problem) => {
                             if is_created && problem.status == 404 {

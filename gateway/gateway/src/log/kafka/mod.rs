@@ -198,10 +198,15 @@ impl Inner {
         Staging::new(self.limits, self.settings.kafka_partition_by)
     }
 
-    /// Requests the lookup of a new topic. If it is absent, it is created for `creator`, or the problem is a 404.
-    pub(crate) fn ask_for(&self, topic: &str, creator: Option<&Caller>) -> Result<(), Problem> {
+    /// Requests the lookup of a new topic. If it is absent, it is created for a client that may do that; for others the problem is a 404.
+    pub(crate) fn ask_for(
+        &self,
+        topic: &str,
+        caller: &Caller,
+        may_create: bool,
+    ) -> Result<(), Problem> {
         self.is_present()?;
-        self.topics.ask(topic, creator)
+        self.topics.ask(topic, Some(caller), may_create)
     }
 
     /// A batch is settled: another may be sent, and the waiting workers are woken.

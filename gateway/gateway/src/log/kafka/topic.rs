@@ -97,16 +97,25 @@ struct Known {
     entries: HashMap<Box<str>, Entry>,
     /// Numbers assigned so far.
     numbers: u32,
-    /// Topics to look up, in the order of requests, each with a client that may create it.
-    queue: VecDeque<(Box<str>, Option<Caller>)>,
+    /// Topics to look up, in the order of requests.
+    queue: VecDeque<Wanted>,
     is_closed: bool,
+}
+
+/// A topic to look up.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub(super) name: Box<str>,
+    /// Who named it first.
+    pub(super) caller: Option<Caller>,
+    /// Whether it is created for the caller if it is absent.
+    pub(super) may_create: bool,
 }
 
 /// The next task of [`super::topic_admin`].
 #[derive(Debug)]
 pub(super) enum Task {
-    /// A topic, with the client for which it is created if it is absent.
-    Find(Box<str>, Option<Caller>),
+    Find(Wanted),
     /// Nothing was requested within the timeout.
     Nothing,
     Closed,
@@ -134,15 +143,19 @@ impl Topics {
         self.lock().entries.contains_key(name)
     }
 
-    /// Requests a lookup of the topic, unless one failed a moment ago. `creator` is the client if it may create the topic.
-    pub(super) fn ask(&self, name: &str, creator: Option<&Caller>) -> Result<(), Problem> {
+    /// Requests a lookup of the topic for a client, unless one failed a moment ago.
+    pub(super) fn ask(
+        &self,
+        name: &str,
+        caller: Option<&Caller>,
+        may_create: bool,
+    ) -> Result<(), Problem> {
         let mut known = self.lock();
         match known.entries.get(name) {
             Some(Entry::Ready(_) | Entry::Pending(_)) => return Ok(()),
             // What was absent a moment ago is not for who may create it.
             Some(Entry::Failed(problem, instant))
-                if instant.elapsed() < FAILED_FOR
-                    && (problem.status != 404 || creator.is_none()) =>
+                if instant.elapsed() < FAILED_FOR && (problem.status != 404 || !may_create) =>
             {
                 return Err(problem.clone());
             }
@@ -156,7 +169,11 @@ impl Topics {
         known
             .entries
             .insert(name.into(), Entry::Pending(Vec::new()));
-        known.queue.push_back((name.into(), creator.cloned()));
+        known.queue.push_back(Wanted {
+            name: name.into(),
+            caller: caller.cloned(),
+            may_create,
+        });
         drop(known);
         self.asked.notify_one();
         Ok(())
@@ -192,7 +209,7 @@ impl Topics {
             return Task::Closed;
         }
         let next = known.queue.pop_front();
-        next.map_or(Task::Nothing, |(name, creator)| Task::Find(name, creator))
+        next.map_or(Task::Nothing, Task::Find)
     }
 
     /// Notes the result of a lookup, and wakes the waiting tasks.

@@ -20,7 +20,7 @@ use super::{
     acknowledging::Acknowledging,
     producer::{Renewal, create, release},
     settings::{BATCH_OVERHEAD_BYTES, KafkaSettings},
-    topic::{Task, TopicMetadata},
+    topic::{Task, TopicMetadata, Wanted},
 };
 use crate::{
     answers::problem::Problem,
@@ -69,13 +69,14 @@ impl TopicAdmin {
     pub(super) fn run(mut self) {
         loop {
             match self.inner.topics.next(ROUND) {
-                Task::Find(name, creator) => {
+                Task::Find(wanted) => {
+                    let name = &wanted.name;
                     let kafka_name = format!("{}{name}", self.inner.settings.kafka_topic_prefix);
-                    let metadata = self.find(&kafka_name, creator.as_ref());
+                    let metadata = self.find(&kafka_name, &wanted);
                     if let Err(problem) = &metadata {
                         self.inner.health.note_message(&problem.detail);
                     }
-                    self.inner.topics.note(&name, kafka_name, metadata);
+                    self.inner.topics.note(name, kafka_name, metadata);
                 }
                 Task::Nothing => {}
                 Task::Closed => return,
@@ -93,7 +94,7 @@ impl TopicAdmin {
     }
 
     /// Finds a topic or creates it for a client, and reads its limits.
-    fn find(&self, name: &str, creator: Option<&Caller>) -> Result<TopicMetadata, Problem> {
+    fn find(&self, name: &str, wanted: &Wanted) -> Result<TopicMetadata, Problem> {
         if name.starts_with(INTERNAL_PREFIX) {
             return Err(Problem::new(
                 403,
@@ -112,11 +113,13 @@ impl TopicAdmin {
                 let problem = "there is no topic {name} in Kafka, and this gateway creates none (--kafka-create-topics)";
                 return Err(Problem::new(404, problem.replace("{name}", name)));
             }
-            let Some(creator) = creator else {
+            if !wanted.may_create {
                 let problem = format!("there is no topic {name} in Kafka");
                 return Err(Problem::new(404, problem));
-            };
-            self.make(name, creator)?;
+            }
+            self.make(name, wanted.caller.as_ref())?;
+        } else if let Some(caller) = &wanted.caller {
+            caller.client.take_back_topic();
         }
         let partitions = loop {
             match look {
@@ -171,7 +174,7 @@ impl TopicAdmin {
         }
     }
 
-    fn make(&self, name: &str, creator: &Caller) -> Result<(), Problem> {
+    fn make(&self, name: &str, creator: Option<&Caller>) -> Result<(), Problem> {
         let settings = &self.inner.settings;
         let replicas = TopicReplication::Fixed(settings.kafka_replicas.unwrap_or(-1));
         let topic = NewTopic::new(name, settings.kafka_partitions.unwrap_or(-1), replicas)
@@ -189,7 +192,9 @@ impl TopicAdmin {
             .map_err(|error| failed(&error))?;
         match results.into_iter().next() {
             Some(Ok(_)) => {
-                creator.note(Event::TopicCreated { topic: name });
+                if let Some(creator) = creator {
+                    creator.note(Event::TopicCreated { topic: name });
+                }
                 Ok(())
             }
             // Another gateway has created it.
