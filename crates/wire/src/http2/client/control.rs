@@ -82,7 +82,7 @@ impl State {
         }
         self.streams_max = Some(streams_max);
         frame::put_settings_ack(out);
-        self.send_bodies(out);
+        self.note_opened();
         Ok(is_first.then_some(Event::Ready))
     }
 
@@ -108,7 +108,7 @@ impl State {
                     "the window of the connection exceeds 2^31-1",
                 ));
             }
-            self.send_bodies(out);
+            self.note_opened();
             return Ok(None);
         }
         let Some(slot) = self.streams.slot_of(head.stream) else {
@@ -127,21 +127,24 @@ impl State {
             let why = Why::Malformed("WINDOW_UPDATE of a stream by 0, or beyond 2^31-1");
             return Ok(Some(Event::Failed { slot, why }));
         }
-        let length = out.len();
-        self.streams.send(slot, &mut self.send_window, out);
-        if out.len() > length {
-            self.flood.reset();
-        }
+        self.note_opened();
         Ok(None)
     }
 
-    /// Sends what the windows allow of all bodies that wait for them.
-    fn send_bodies(&mut self, out: &mut Vec<u8>) {
-        let length = out.len();
-        self.streams.send_all(&mut self.send_window, out);
-        if out.len() > length {
+    /// A window may let more of a body go. That is sent when the input is used up: sent at once, what each of many small updates lets go
+    /// would be a frame of its own, and a server that updates its windows after each frame would get ever smaller ones.
+    fn note_opened(&mut self) {
+        if self.streams.let_go(self.send_window) {
             self.flood.reset();
+            self.lets_go = true;
         }
+    }
+
+    /// Sends what the windows allow of all bodies that wait for them.
+    #[cold]
+    pub(super) fn send_bodies(&mut self, out: &mut Vec<u8>) {
+        self.lets_go = false;
+        self.streams.send_all(&mut self.send_window, out);
     }
 
     fn reset(

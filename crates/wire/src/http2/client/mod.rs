@@ -109,6 +109,8 @@ struct State {
     streams_max: Option<u32>,
     initial_window: i64,
     send_window: i64,
+    /// Whether windows let more of the kept bodies go.
+    lets_go: bool,
     /// What is left of the receive window.
     receive_window: i64,
     flood: FloodGuard,
@@ -147,6 +149,7 @@ impl Client {
                 streams_max: None,
                 initial_window: WINDOW_INITIAL,
                 send_window: WINDOW_INITIAL,
+                lets_go: false,
                 receive_window: i64::from(options.connection_window).max(WINDOW_INITIAL),
                 flood: FloodGuard::new(FLOOD_FRAMES),
                 going_away: None,
@@ -289,7 +292,8 @@ impl Client {
         Some(answer)
     }
 
-    /// Consumes bytes of `input` up to the next event; `None` if it needs more bytes. Frames for the server are appended to `out`.
+    /// Consumes bytes of `input` up to the next event; `None` if it needs more bytes. Frames for the server are appended to `out`, those of
+    /// bodies that waited for a window when it needs more bytes.
     ///
     /// # Errors
     /// If the server breaks the rules of the connection. It then has to be closed; [`Self::blame`] says why.
@@ -329,6 +333,9 @@ impl Client {
             if event.is_some() {
                 return Ok(event);
             }
+        }
+        if self.state.lets_go {
+            self.state.send_bodies(out);
         }
         Ok(None)
     }

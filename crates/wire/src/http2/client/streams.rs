@@ -58,6 +58,8 @@ pub(super) struct Streams {
     numbers: StreamNumbers,
     /// Requests with an unsent body.
     sending: usize,
+    /// The slot of which a frame of a body was sent last.
+    turn: usize,
 }
 
 impl Index<usize> for Streams {
@@ -83,6 +85,7 @@ impl Streams {
             free: Vec::new(),
             numbers: StreamNumbers::new(most),
             sending: 0,
+            turn: 0,
         }
     }
 
@@ -179,38 +182,54 @@ impl Streams {
         self.sending += 1;
     }
 
-    /// Sends what the windows allow of all kept bodies.
+    /// Whether the windows let something of a kept body go.
+    pub(super) fn let_go(&self, window: i64) -> bool {
+        let lets_go = |request: &Request| request.is_sending && request.send_window > 0;
+        self.sending > 0 && window > 0 && self.slots.iter().any(lets_go)
+    }
+
+    /// Sends what the windows allow of all kept bodies, a frame of each in turn: a body that had all of the window of the connection would
+    /// have to wait for its own, and the next one for what is left of the other.
     pub(super) fn send_all(&mut self, window: &mut i64, out: &mut Vec<u8>) {
-        for slot in 0..self.slots.len() {
-            if self.sending == 0 {
-                return;
+        let mut idle = 0;
+        while self.sending > 0 && idle < self.slots.len() {
+            self.turn = (self.turn + 1) % self.slots.len();
+            match self.send_frame(self.turn, window, out) {
+                true => idle = 0,
+                false => idle += 1,
             }
-            self.send(slot, window, out);
         }
     }
 
     /// Sends what the windows allow of a kept body.
     pub(super) fn send(&mut self, slot: usize, window: &mut i64, out: &mut Vec<u8>) {
+        while self.send_frame(slot, window, out) {}
+    }
+
+    /// Sends the next frame of a kept body; false if there is none, or the windows allow nothing.
+    fn send_frame(&mut self, slot: usize, window: &mut i64, out: &mut Vec<u8>) -> bool {
         let request = &mut self.slots[slot];
-        while request.is_sending {
-            let UnsentBody { bytes, sent } = &mut *request.unsent;
-            let left = bytes.len() - *sent;
-            let room = (*window).min(request.send_window).max(0) as usize;
-            let length = left.min(room).min(PAYLOAD_MIN_BYTES);
-            if length == 0 && left > 0 {
-                return;
-            }
-            let is_last = length == left;
-            let flags = if is_last { END_STREAM } else { 0 };
-            frame::put_head(out, Kind::DATA, flags, request.stream, length);
-            out.extend_from_slice(&bytes[*sent..*sent + length]);
-            *sent += length;
-            request.send_window -= length as i64;
-            *window -= length as i64;
-            if is_last {
-                return self.forget_body(slot);
-            }
+        if !request.is_sending {
+            return false;
         }
+        let UnsentBody { bytes, sent } = &mut *request.unsent;
+        let left = bytes.len() - *sent;
+        let room = (*window).min(request.send_window).max(0) as usize;
+        let length = left.min(room).min(PAYLOAD_MIN_BYTES);
+        if length == 0 && left > 0 {
+            return false;
+        }
+        let is_last = length == left;
+        let flags = if is_last { END_STREAM } else { 0 };
+        frame::put_head(out, Kind::DATA, flags, request.stream, length);
+        out.extend_from_slice(&bytes[*sent..*sent + length]);
+        *sent += length;
+        request.send_window -= length as i64;
+        *window -= length as i64;
+        if is_last {
+            self.forget_body(slot);
+        }
+        true
     }
 
     #[cold]

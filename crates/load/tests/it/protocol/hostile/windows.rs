@@ -1,6 +1,11 @@
 //! Flow control of request bodies: tiny, shrinking and overflowing windows (RFC 9113, sections 5.2 and 6.9). The server panics if
 //! the client sends more than a window allows.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
 use waggle_load::Failure;
 use waggle_testkit::frames::{
     FrameServer, FrameSocket, Refill,
@@ -62,6 +67,36 @@ fn bodies_are_sent_byte_by_byte_if_the_window_asks_for_that() {
             assert_eq!(request.body, body(20), "window {window}");
         }
     }
+}
+
+#[test]
+fn frames_stay_large_if_each_is_given_back_at_once() {
+    const LENGTH: usize = 500_000;
+    let frames = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&frames);
+    // The windows of stream and connection are widened by what a frame had as soon as it arrives.
+    let server = FrameServer::start(move |socket| {
+        socket.send_settings(&[]);
+        while let Some(frame) = socket.next_frame() {
+            counter.fetch_add(usize::from(frame.kind == DATA), Relaxed);
+            if frame.ends_stream() {
+                socket.finish_stream(frame.stream, &ok(frame.stream));
+            }
+        }
+    });
+    let mut job = hostile_job(&server, IN_FLIGHT);
+    *requests(&mut job) = vec![put(&body(LENGTH))];
+    let ended = run(job);
+    let right = Counted::on_one_connection(REQUESTS, &[]);
+    assert_eq!(Counted::new(&ended), right);
+    server.finish();
+    let count = usize::try_from(REQUESTS).expect("a count");
+    let fewest = LENGTH.div_ceil(16_384) * count;
+    let frames = frames.load(Relaxed);
+    assert!(
+        frames < 20 * fewest,
+        "{frames} frames instead of {fewest} or a few more"
+    );
 }
 
 /// The server handles these many streams of bodies of `length` bytes by hand. All are answered in the end.
