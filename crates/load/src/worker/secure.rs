@@ -215,7 +215,11 @@ impl Worker {
         match (&stack.http2, connection.phase) {
             (_, Phase::Connecting { .. } | Phase::Closed) => {}
             (_, Phase::Handshaking { .. }) => self.handshake_failed(id, HandshakeFailure::Cut),
-            (Some(http2), Phase::Open) if http2.is_blamed() => self.end(id, Ending::Protocol, now),
+            (Some(http2), Phase::Open) if http2.is_blamed() => {
+                let text = || http2.blame_text();
+                self.judge.examples.note(Failure::Protocol, None, text);
+                self.end(id, Ending::Protocol, now);
+            }
             (Some(_), Phase::Open) => self.end(id, Ending::Cut, now),
             (None, Phase::Open) => {
                 let is_cut = stack.tls.is_some()

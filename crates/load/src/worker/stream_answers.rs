@@ -187,9 +187,9 @@ impl<'w> StreamAnswers<'w> {
     fn take_failure(&mut self, slot: usize, why: Why) {
         let (failure, text) = match why {
             Why::Malformed(problem) => (Failure::Malformed, problem.to_owned()),
-            Why::Reset(_) if self.http2.is_blamed() => (Failure::Protocol, String::new()),
+            Why::Reset(_) if self.http2.is_blamed() => (Failure::Protocol, self.http2.blame_text()),
             // If it is not blamed, the request is sent again.
-            Why::NotProcessed => (Failure::Protocol, String::new()),
+            Why::NotProcessed => (Failure::Protocol, self.http2.blame_text()),
             Why::Reset(code) => {
                 let text = format!("the server reset the stream: {code}");
                 (Failure::Reset, text)

@@ -125,6 +125,15 @@ impl Session {
         away.is_some_and(|away| away.code != ErrorCode::NO_ERROR)
     }
 
+    /// What the server said when it announced the end of the connection, for people; empty if it said nothing.
+    #[cold]
+    pub(crate) fn blame_text(&self) -> String {
+        let away = self.client.going_away();
+        away.map_or_else(String::new, |away| {
+            format!("the server ended the connection: {}", away.code)
+        })
+    }
+
     pub(crate) fn body_max_bytes(&self) -> u64 {
         self.settings.limits.body_max_bytes
     }

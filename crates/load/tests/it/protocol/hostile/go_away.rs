@@ -14,7 +14,7 @@ use waggle_testkit::frames::{
     frame::{ENHANCE_YOUR_CALM, HEADERS, NO_ERROR, go_away, headers, last_data, settings},
 };
 
-use super::{Counted, await_close, hostile_job, keyed_put, ok};
+use super::{Counted, await_close, hostile_job, is_shown, keyed_put, ok};
 use crate::support::{
     requests, run,
     scenarios::{flow, request, scenario, step, text},
@@ -301,6 +301,13 @@ fn check_lost(
         ..Counted::on_one_connection(super::REQUESTS, &[(failure, IN_FLIGHT as u64)])
     };
     assert_eq!(Counted::new(&ended), right);
+    // An error of the server is shown with its code; of a closed connection there is nothing to say.
+    assert_eq!(
+        is_shown(&ended, failure),
+        failure == Failure::Protocol,
+        "{:?}",
+        ended.outcome.examples
+    );
     server.finish();
 }
 
