@@ -164,6 +164,9 @@ impl Worker {
             begun = protocol_stacks.negotiate(stack);
         }
         if let Err(failure) = begun {
+            let text = || "by ALPN the server did not choose HTTP/2".to_owned();
+            let kind = Failure::Handshake(failure);
+            self.judge.examples.note(kind, None, text);
             return self.handshake_failed(id, failure);
         }
         let is_open = match (&stack.tls, &stack.http2) {

@@ -102,8 +102,19 @@ impl Worker {
                 Ok(None) => break,
                 Err(error) => {
                     answers.http2.client.blame(error, plain);
-                    let text = || error.to_string();
-                    answers.judge.examples.note(Failure::Protocol, None, text);
+                    let begins_http1 = self.input[..length].starts_with(b"HTTP/1.");
+                    let (failure, text) = match connection.phase {
+                        Phase::Handshaking { .. } if begins_http1 => (
+                            Failure::Handshake(HandshakeFailure::NoProtocol),
+                            "the server speaks HTTP/1.1, which may be meant".to_owned(),
+                        ),
+                        Phase::Handshaking { .. } => (
+                            Failure::Handshake(HandshakeFailure::NoProtocol),
+                            error.to_string(),
+                        ),
+                        _ => (Failure::Protocol, error.to_string()),
+                    };
+                    answers.judge.examples.note(failure, None, || text);
                     return Err(Ending::Protocol);
                 }
             };

@@ -74,7 +74,7 @@ pub(super) fn refusal(error: &Error, client: ClientCertificate) -> Refusal {
     let (failure, reason) = match error {
         Error::InvalidCertificate(certificate) => invalid_certificate(certificate),
         Error::AlertReceived(alert) => alert_received(*alert, client),
-        Error::NoApplicationProtocol => (HandshakeFailure::NoProtocol, String::new()),
+        Error::NoApplicationProtocol => no_protocol(),
         Error::PeerIncompatible(why) => incompatible(why),
         Error::NoCertificatesPresented => (
             HandshakeFailure::Certificate,
@@ -87,6 +87,13 @@ pub(super) fn refusal(error: &Error, client: ClientCertificate) -> Refusal {
         other => (HandshakeFailure::Malformed, other.to_string()),
     };
     Refusal { failure, reason }
+}
+
+fn no_protocol() -> (HandshakeFailure, String) {
+    (
+        HandshakeFailure::NoProtocol,
+        "the server speaks another version of HTTP than was asked for (ALPN)".to_owned(),
+    )
 }
 
 fn invalid_certificate(error: &CertificateError) -> (HandshakeFailure, String) {
@@ -142,7 +149,7 @@ fn alert_received(
             | Alert::AccessDenied
     );
     match alert {
-        Alert::NoApplicationProtocol => (HandshakeFailure::NoProtocol, String::new()),
+        Alert::NoApplicationProtocol => no_protocol(),
         Alert::CertificateRequired => wanted_certificate(&sent, client),
         _ if is_of_client && client.is_wanted => wanted_certificate(&sent, client),
         Alert::ProtocolVersion => (HandshakeFailure::NoVersion, format!("{sent}; {SUPPORTED}")),

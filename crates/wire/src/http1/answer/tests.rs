@@ -237,6 +237,10 @@ fn invalid_answers_are_refused_with_line_and_reason() {
         "head, line 1: the server speaks TLS; https:// may be meant",
     );
     bad(
+        "\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0d",
+        "head, line 1: the server speaks HTTP/2, which may be meant",
+    );
+    bad(
         "HTTP/2 200\r\n\r\n",
         "head, line 1: expected version 1.1 of HTTP, found `2`",
     );

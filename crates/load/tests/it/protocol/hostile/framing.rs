@@ -20,7 +20,7 @@ use waggle_testkit::{
 
 use super::{
     Counted, Differences, IN_FLIGHT, REQUESTS, await_close, check_answer, check_fatal, hostile_job,
-    ok,
+    is_shown, ok,
 };
 use crate::support::{closed_model, expect, job, run, run_until};
 
@@ -369,9 +369,13 @@ fn check_no_http2(differences: &mut Differences, bytes: &[u8], right: HandshakeF
     let ended = run_until(job, |counts| !counts.other_failures.0.is_empty());
     ended.check_sums();
     let kinds = ended.other_failures().into_iter().map(|(kind, _)| kind);
+    let is_other = right == HandshakeFailure::NoProtocol;
     let right = vec![Failure::Handshake(right)];
     differences.compare(&case, kinds.collect(), right);
     differences.compare(&case, ended.counts().sent, 0);
+    // What was wrong is shown under the kind that was counted.
+    let is_named = is_shown(&ended, Failure::Handshake(HandshakeFailure::NoProtocol));
+    differences.compare(&case, is_named, is_other);
 }
 
 #[test]

@@ -55,6 +55,10 @@ fn status_line_problem(line: &[u8]) -> Option<String> {
     if let [0x15 | 0x16, 0x03, ..] = line {
         return Some("the server speaks TLS; https:// may be meant".to_owned());
     }
+    // SETTINGS of the connection, with which a server of HTTP/2 begins.
+    if let [_, _, _, 4, _, 0, 0, 0, 0, ..] = line {
+        return Some("the server speaks HTTP/2, which may be meant".to_owned());
+    }
     let Some(rest) = line.strip_prefix(b"HTTP/") else {
         return Some(format!(
             "expected a status line such as `HTTP/1.1 200 OK`, found {}",

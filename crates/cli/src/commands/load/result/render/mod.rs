@@ -84,7 +84,8 @@ pub(in crate::commands::load) fn sent_text(settings: &Settings) -> String {
 pub(in crate::commands::load) fn protocol_text(settings: &Settings) -> &'static str {
     match settings.protocol.as_str() {
         "h2" => " over HTTP/2",
-        "auto" => " over HTTP/2 or HTTP/1.1",
+        // Without TLS it is HTTP/1.1.
+        "auto" if settings.tls => " over HTTP/2 or HTTP/1.1",
         _ => "",
     }
 }
