@@ -39,7 +39,7 @@ pub(crate) fn outcome_remarks(
     let mut remarks = Vec::new();
     if outcome.totals.resent > 0 {
         remarks.push(format!(
-            "requests that were sent again over a new connection, because the server closed the old one with an answer before theirs: {}",
+            "requests that were sent again over a new connection, because the server closed the old one and had not processed them: {}",
             outcome.totals.resent
         ));
     }
