@@ -1,20 +1,32 @@
 //! The sentence on the version of HTTP that the load's connections spoke.
 
 use waggle_analysis::Model;
-use waggle_results::ConnectingInfo;
+use waggle_results::{ConnectingInfo, FailureCount, FailureKind};
 use waggle_spec::Protocol;
 
 use crate::words::{fact::Fact, format};
 
 /// `None` if it was not noted, or if no connection of the load was established.
 pub(crate) fn fact(model: &Model) -> Option<Fact> {
-    let trials = model.trials.iter();
-    let trials = trials.filter_map(|trial| Some(Spoken::from_trial(&trial.info.connecting?)));
+    let trials = model.trials.iter().filter_map(|trial| {
+        let failed = failed_handshakes(&trial.info.totals.other_failures);
+        Some(Spoken::from_trial(&trial.info.connecting?, failed))
+    });
     let all = trials.fold(Spoken::default(), |sum, trial| Spoken {
         http1: sum.http1 + trial.http1,
         http2: sum.http2 + trial.http2,
     });
     all.sentence().map(|sentence| ("HTTP", sentence))
+}
+
+/// Connections that were opened and spoke nothing.
+fn failed_handshakes(failures: &[FailureCount]) -> u64 {
+    use FailureKind::{ConnectFailed, NoPort, Refused};
+    let failures = failures.iter().filter(|failure| {
+        let is_earlier = matches!(failure.kind, Refused | ConnectFailed | NoPort);
+        failure.kind.is_connect_attempt() && !is_earlier
+    });
+    failures.map(|failure| failure.count).sum()
 }
 
 /// Connections by the version that they spoke.
@@ -25,13 +37,13 @@ struct Spoken {
 }
 
 impl Spoken {
-    fn from_trial(info: &ConnectingInfo) -> Self {
+    fn from_trial(info: &ConnectingInfo, failed_handshakes: u64) -> Self {
         let (Some(protocol), Some(http2)) = (info.protocol, info.http2_connections) else {
             return Self::default();
         };
         // With TLS a connection is of use after its handshake.
         let usable = match info.handshakes {
-            0 => info.connects,
+            0 => info.connects.saturating_sub(failed_handshakes),
             handshakes => handshakes,
         };
         Self {
@@ -78,8 +90,12 @@ mod tests {
                 http2_connections: http2,
                 ..ConnectingInfo::default()
             };
-            let sentence = Spoken::from_trial(&info).sentence();
+            let sentence = Spoken::from_trial(&info, 0).sentence();
             assert_eq!(sentence.as_deref(), expected, "{info:?}");
+            // No handshake was completed.
+            if handshakes == 0 {
+                assert_eq!(Spoken::from_trial(&info, connects).http1, 0, "{info:?}");
+            }
         };
         use Protocol::{Auto, Http1, Http2};
         check(None, (50, 0, None), None);
