@@ -96,6 +96,8 @@ pub(crate) struct ImportedCalls {
     pub(crate) page_texts: Vec<String>,
     /// Whether the source disables verification of the server's certificate.
     pub(crate) is_insecure: bool,
+    /// The version of HTTP that the source asks for, as `load.protocol` has it.
+    pub(crate) protocol: Option<&'static str>,
 }
 
 impl ImportedCalls {

@@ -54,6 +54,7 @@ pub(crate) fn study(imported: &ImportedCalls, wanted: &[String]) -> Written {
     let first = match &imported.calls[..] {
         [only] => {
             text.push_str("  model: closed # also: open (with rate: 100/s), users (with think_time: 1s)\n  connections: 2\n");
+            protocol(&mut text, imported);
             text.push_str("  request:\n");
             call(&mut text, only, &names[0], Nesting::Request);
             &names[0]
@@ -64,6 +65,7 @@ pub(crate) fn study(imported: &ImportedCalls, wanted: &[String]) -> Written {
             } else {
                 text.push_str("  model: closed\n  connections: 2\n");
             }
+            protocol(&mut text, imported);
             text.push_str("  scenario:\n    name: all\n    flows:\n");
             flows(&mut text, calls, &names, imported.is_session);
             &names[0]
@@ -85,6 +87,12 @@ pub(crate) fn study(imported: &ImportedCalls, wanted: &[String]) -> Written {
         "# thresholds:\n#   - {first}.response_time.p99 < 100ms\n#   - {first}.failed == 0"
     );
     Written { name, text }
+}
+
+fn protocol(text: &mut String, imported: &ImportedCalls) {
+    if let Some(protocol) = imported.protocol {
+        let _ = writeln!(text, "  protocol: {protocol}");
+    }
 }
 
 fn flows(text: &mut String, calls: &[Call], names: &[String], is_session: bool) {

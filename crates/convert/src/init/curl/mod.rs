@@ -47,6 +47,8 @@ struct Command {
     is_get: bool,
     is_head: bool,
     is_insecure: bool,
+    /// As `load.protocol` has it.
+    protocol: Option<&'static str>,
     is_compressed: bool,
     left_out: Vec<String>,
 }
@@ -86,6 +88,7 @@ pub(crate) fn read(text: &str, read: &dyn Fn(&str) -> Result<String>) -> Result<
         for part in rest.split(|word| word == "--next" || word == "-:") {
             let command = command(part, read)?;
             imported.is_insecure |= command.is_insecure;
+            imported.protocol = imported.protocol.or(command.protocol);
             for option in &command.ignored {
                 if !ignored.contains(option) {
                     ignored.push(option.clone());
@@ -195,11 +198,12 @@ impl Command {
             "-L" | "--location" | "--location-trusted" => self
                 .left_out
                 .push("curl's -L: redirects are not followed".to_owned()),
-            "--http2" | "--http2-prior-knowledge" | "--http3" | "-0" | "--http1.0" => {
-                self.left_out.push(format!(
-                    "curl's {option}: load.protocol of the study sets the protocol"
-                ))
-            }
+            // curl takes what the server chooses, too.
+            "--http2" => self.protocol = Some("auto"),
+            "--http2-prior-knowledge" => self.protocol = Some("http2"),
+            "--http3" | "-0" | "--http1.0" => self.left_out.push(format!(
+                "curl's {option}: load.protocol of the study sets the protocol"
+            )),
             option if FLAGS.contains(&option) => self.ignored.push(option.to_owned()),
             option if WITHOUT_MEANING.contains(&option) => {
                 value()?;
@@ -379,6 +383,26 @@ mod tests {
             .collect();
         assert_eq!(paths, ["/a", "/b", "/c"]);
         assert!(imported.is_session && imported.is_insecure);
+        assert_eq!(imported.protocol, None);
+    }
+
+    #[test]
+    fn the_version_of_http_is_that_of_the_load() {
+        let nothing = |_: &str| bail!("no files here");
+        for (option, protocol) in [
+            ("--http2", Some("auto")),
+            ("--http2-prior-knowledge", Some("http2")),
+            ("--http1.1", None),
+            ("--http3", None),
+        ] {
+            let imported = read(&format!("curl {option} https://h/a"), &nothing).unwrap();
+            assert_eq!(imported.protocol, protocol, "{option}");
+            let is_left_out = !imported.left_out.is_empty();
+            assert_eq!(is_left_out, protocol.is_none(), "{option}");
+            let text = crate::init::write::study(&imported, &[]).text;
+            let line = protocol.map(|protocol| format!("  protocol: {protocol}\n"));
+            assert!(line.is_none_or(|line| text.contains(&line)), "{text}");
+        }
     }
 
     #[test]
