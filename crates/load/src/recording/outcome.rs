@@ -51,6 +51,8 @@ counters! {
         pub handshakes_resumed: u64 => sum,
         /// Connections over which requests went by HTTP/2.
         pub http2_connections: u64 => sum,
+        /// Those whose server takes fewer requests at once than the load may send.
+        pub narrow_connections: u64 => sum,
         /// HTTP bytes with framing; without the overhead of TLS.
         pub bytes_sent: u64 => sum,
         pub bytes_received: u64 => sum,

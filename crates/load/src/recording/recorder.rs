@@ -321,10 +321,11 @@ impl Recorder {
         self.slice.times[TimeKind::Handshake].saturating_record(microseconds(took));
     }
 
-    /// A connection can be used from now on.
-    pub(crate) fn record_open(&mut self, is_http2: bool) {
+    /// A connection can be used from now on. `is_narrow`: for fewer requests at once than the load may send.
+    pub(crate) fn record_open(&mut self, is_http2: bool, is_narrow: bool) {
         self.connections_open += 1;
         self.slice.counts.http2_connections += u64::from(is_http2);
+        self.slice.counts.narrow_connections += u64::from(is_narrow);
     }
 
     #[inline]

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use super::{Worker, answers::Ending, limits::TICK_NS};
 use crate::{
     failure::{Failure, HandshakeFailure},
-    protocol::{connection::Phase, flight::Flight},
+    protocol::{connection::Phase, flight::Flight, http2::Session},
 };
 
 /// Connections opened at the start and then per tick: the backlog of a listener is often only 128, and a connection that does not
@@ -63,7 +63,9 @@ impl Worker {
     /// Requests may go over a connection from now on.
     pub(super) fn open(&mut self, id: u32) {
         self.connections[id as usize].open(self.seen);
-        self.judge.recorder.record_open(self.has_streams(id));
+        let http2 = self.connections[id as usize].http2();
+        let is_narrow = http2.is_some_and(Session::is_narrow);
+        self.judge.recorder.record_open(http2.is_some(), is_narrow);
         self.shared.is_open(self.seen);
         if !self.connections[id as usize].flight.is_empty() {
             self.send_again(id);

@@ -134,6 +134,11 @@ impl Session {
         })
     }
 
+    /// Whether the server takes fewer requests at once than the load may send. Before the first request.
+    pub(crate) fn is_narrow(&self) -> bool {
+        !self.client.is_closing() && self.client.room() < self.settings.streams_max
+    }
+
     pub(crate) fn body_max_bytes(&self) -> u64 {
         self.settings.limits.body_max_bytes
     }

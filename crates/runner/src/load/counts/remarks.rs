@@ -43,6 +43,12 @@ pub(crate) fn outcome_remarks(
             outcome.totals.resent
         ));
     }
+    if outcome.totals.narrow_connections > 0 {
+        remarks.push(format!(
+            "connections on which the server takes fewer streams than pipelining asks for, so that fewer requests are in flight: {}",
+            outcome.totals.narrow_connections
+        ));
+    }
     let failures = StepFailures {
         names,
         outcome,

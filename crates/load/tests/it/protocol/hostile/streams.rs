@@ -119,6 +119,7 @@ fn check_limits(phases: &'static [(u32, u64)]) {
     job.max_requests = Some(sent);
     let ended = run(job);
     assert_eq!(Counted::new(&ended), Counted::on_one_connection(sent, &[]));
+    assert_eq!(ended.counts().narrow_connections, 1);
     server.finish();
 }
 
