@@ -108,7 +108,7 @@ function decades(values) {
  * logarithmic axis, is open: its line goes to the edge of the chart and ends in an arrow. */
 function whiskers(data, colour, name, sideways) {
   return {
-    type: 'custom', name, color: colour, data, silent: true, tooltip: { show: false }, z: 4, encode: sideways ? { x: [1, 2], y: 0 } : { x: 0, y: [1, 2] },
+    type: 'custom', name, color: colour, data, silent: true, clip: true, tooltip: { show: false }, z: 4, encode: sideways ? { x: [1, 2], y: 0 } : { x: 0, y: [1, 2] },
     renderItem: (params, api) => {
       const at = (value) => api.coord(sideways ? [value, api.value(0)] : [api.value(0), value]);
       const edges = whiskerEdges(params.coordSys, sideways);

@@ -18,15 +18,18 @@ function isZoomable(option) {
   return xs[0] !== undefined && !(xs[0].type === 'category' && ys[0].type === 'category');
 }
 
-/** An axis that shows a part; ticks outside of it are left out. */
+/** An axis that shows a part; ticks outside of it are left out. A part of a logarithmic axis may have no power of ten: it has others then. */
 function partOf(axisOption, [from, to]) {
   const labels = axisOption.axisLabel || {};
-  const within = labels.customValues && labels.customValues.filter((value) => value >= from && value <= to);
-  const isKept = within && (within.length > 1 || labels.keepTicks);
+  const inside = (ticks) => ticks && ticks.filter((value) => value >= from && value <= to);
+  const own = inside(labels.customValues);
+  const isBare = axisOption.type === 'log' && from > 0 && !labels.keepTicks && !(own && own.length > 2);
+  const within = isBare ? inside(ratioTicks([from, to]).ticks) : own;
+  const isKept = within && (within.length > (isBare ? 0 : 1) || labels.keepTicks);
   const shown = axisOption.type === 'category' ? [Math.max(0, Math.ceil(from)), Math.floor(to)] : [from, to];
   return {
     ...axisOption, min: shown[0], max: shown[1], interval: undefined,
-    axisLabel: { ...labels, showMinLabel: false, showMaxLabel: false, customValues: isKept ? within : undefined, ...(isKept && within.length === 0 ? { show: false } : {}) },
+    axisLabel: { ...labels, showMinLabel: isKept ? null : false, showMaxLabel: isKept ? null : false, customValues: isKept ? within : undefined, ...(isKept && within.length === 0 ? { show: false } : {}) },
     ...(axisOption.axisTick && axisOption.axisTick.customValues ? { axisTick: { ...axisOption.axisTick, customValues: isKept ? within : undefined } } : {}),
   };
 }

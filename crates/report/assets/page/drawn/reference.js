@@ -34,7 +34,7 @@ function referenceOption(look) {
     }),
     series: [
       {
-        type: 'custom', data: between, silent: true, z: 1, tooltip: { show: false }, encode: { x: [1, 2], y: 0 },
+        type: 'custom', data: between, silent: true, clip: true, z: 1, tooltip: { show: false }, encode: { x: [1, 2], y: 0 },
         renderItem: (_, api) => {
           const [from, to] = [1, 2].map((place) => api.coord([api.value(place), api.value(0)]));
           return { type: 'line', shape: { x1: from[0], y1: from[1], x2: to[0], y2: to[1] }, style: { stroke: look.line, lineWidth: 2 } };
