@@ -29,7 +29,9 @@ function facetOption(id, look, panels, { xAxis, yAxis, least, top }) {
     const above = panelTop(row, top);
     option.title.push({ text: title, left, top: above, padding: 0, textStyle: { fontSize: 12, fontWeight: 600, color: look.ink, fontFamily: FONT, width: each - 14, overflow: 'truncate' } });
     option.grid.push({ left, top: above + PANEL.title, width: each - PANEL.gap, height: PANEL.height });
-    option.xAxis.push({ ...xAxis, gridIndex: place });
+    // Its first value would touch the last one of the chart before.
+    const first = xAxis.type === 'value' && column > 0 ? { axisLabel: { ...xAxis.axisLabel, showMinLabel: false } } : {};
+    option.xAxis.push({ ...xAxis, ...first, gridIndex: place });
     option.yAxis.push({ ...yAxis, gridIndex: place, axisLabel: { ...yAxis.axisLabel, show: column === 0 } });
     option.series.push(...series.map((one) => ({ ...one, xAxisIndex: place, yAxisIndex: place })));
   });

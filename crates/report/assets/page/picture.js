@@ -81,6 +81,12 @@ function svgElement(name, attributes, ...children) {
   return element;
 }
 
+/** The title of a picture: of charts over time only the first one names its trial on the page. */
+function pictureTitle(entry) {
+  const title = captionOf(entry).textContent;
+  return entry.id.startsWith('time-') && entry.id !== 'time-rate' ? `${title}: ${shownTrials()}` : title;
+}
+
 /** The chart as it is shown, below its title, with its legend: what one sees without the page. */
 function pictureOf(entry) {
   const look = colours();
@@ -93,7 +99,7 @@ function pictureOf(entry) {
   const text = chart.renderToSVGString().replace(/<style[\s\S]*?<\/style>/g, '');
   const inner = new DOMParser().parseFromString(text, 'image/svg+xml').documentElement;
   chart.dispose();
-  const lines = inLines(captionOf(entry).textContent, width / 7.2);
+  const lines = inLines(pictureTitle(entry), width / 7.2);
   const source = `${model.study} · waggle`;
   const whole = [width + 2 * PICTURE.margin, height + PICTURE.line * (lines.length + 1) + 2.5 * PICTURE.margin];
   const write = (words, line, size, weight, fill) => svgElement('text', {
@@ -112,7 +118,7 @@ function pictureOf(entry) {
 }
 
 /** A file's name from words: `goodput-over-connections`. */
-const fileName = (words) => words.toLowerCase().replace(/[^a-z0-9.]+/g, '-').replace(/^-+|-+$/g, '').slice(0, 80) || 'chart';
+const fileName = (words) => words.toLowerCase().replace(/[^a-z0-9.]+/g, '-').replace(/^-+|-+$/g, '').slice(0, 140) || 'chart';
 
 function save(blob, name) {
   const link = make('a', { href: URL.createObjectURL(blob), download: name });
@@ -124,7 +130,7 @@ function save(blob, name) {
 
 function savePicture(entry, kind) {
   const { svg, width, height } = pictureOf(entry);
-  const name = `${fileName(`${model.study} ${captionOf(entry).textContent}`)}.${kind}`;
+  const name = `${fileName(`${model.study} ${pictureTitle(entry)}`)}.${kind}`;
   if (kind === 'svg') {
     save(new Blob([svg], { type: 'image/svg+xml' }), name);
     return;

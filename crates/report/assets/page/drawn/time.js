@@ -79,7 +79,8 @@ const trialTitle = (trial) => (timeView.facet === 'trials'
 /** The lines of a trial with the marks of its phases. */
 function markedSeries(look, trial, series, isSmall) {
   const marked = series.map((one, place) => ({
-    type: 'line', showSymbol: false, symbolSize: 5, color: look.series[place % look.series.length], lineStyle: { width: isSmall ? 1.4 : 1.8 }, ...one,
+    // A line of one point is none.
+    type: 'line', showSymbol: one.data.length === 1, symbol: 'circle', symbolSize: 5, color: look.series[place % look.series.length], lineStyle: { width: isSmall ? 1.4 : 1.8 }, ...one,
   }));
   if (!marked.length) return marked;
   marked[0].markArea = phaseBands(look, trial, !isSmall);
@@ -191,13 +192,19 @@ function timeChoice() {
   echarts.connect('time');
 }
 
+/** Whose lines the charts have. */
+function shownTrials() {
+  const { trial, facet } = timeView;
+  const cell = model.cells.find((one) => one.cell === trial.cell);
+  const which = { trials: `every trial of ${cell.label}`, cells: 'the first trial of each cell' }[facet];
+  return which || `${cell.label}, repetition ${trial.repetition} (${trial.verdict})`;
+}
+
 /** Draws a trial, by itself or among others. */
 function showTrial(trial) {
   timeView.trial = trial;
   const label = byId('time-rate-label');
   label.dataset.name = label.dataset.name || label.textContent;
-  const cell = model.cells.find((one) => one.cell === trial.cell);
-  const which = { trials: `every trial of ${cell.label}`, cells: 'the first trial of each cell' }[timeView.facet];
-  label.textContent = `${label.dataset.name}: ${which || `${cell.label}, repetition ${trial.repetition} (${trial.verdict})`}`;
+  label.textContent = `${label.dataset.name}: ${shownTrials()}`;
   drawTime();
 }
