@@ -77,18 +77,30 @@ function axis(look, extra) {
   };
 }
 
+/** Names below the axis of a chart that would hide each other are cut off instead: every level keeps a name. */
+function levelLabels(id, names, charts = 1) {
+  const width = printing ? PAPER.half : byId(id).clientWidth || PAPER.half;
+  const each = (width - 60) / charts / names.length;
+  const longest = Math.max(...names.map((name) => name.length));
+  return each >= 40 && 7 * longest > each ? { interval: 0, hideOverlap: false, width: each - 8, overflow: 'truncate' } : {};
+}
+
+/** Longer names of a legend would leave the chart. */
+const legendLetters = () => (isNarrow() ? 40 : 64);
+
 function legend(look, extra) {
   return {
     type: 'plain', top: 2, left: 0, width: '99%', padding: [4, 5], icon: 'roundRect', itemWidth: 14, itemHeight: 4,
     textStyle: { color: look.soft, fontSize: 12 }, pageTextStyle: { color: look.soft },
-    pageIconColor: look.ink, pageIconInactiveColor: look.faint, ...extra,
+    pageIconColor: look.ink, pageIconInactiveColor: look.faint,
+    formatter: (name) => (name.length > legendLetters() ? `${name.slice(0, legendLetters() - 1)}…` : name), ...extra,
   };
 }
 
 /** The top of a chart below its legend, whose names take as many rows as they need, and below the name of the axis. */
 function belowLegend(id, names, hasName) {
   const width = printing ? PAPER.half : byId(id).clientWidth || PAPER.half;
-  const wanted = names.reduce((sum, name) => sum + 34 + 6.2 * name.length, 0);
+  const wanted = names.reduce((sum, name) => sum + 34 + 6.2 * Math.min(name.length, legendLetters()), 0);
   return 26 + 16 * Math.ceil(wanted / (0.9 * width)) + (hasName ? 16 : 0);
 }
 

@@ -139,18 +139,20 @@ function heatMap(look) {
   const data = cells.map((cell, index) => [columnOf(cell), along === null ? 0 : cell.levels[along], index]);
   const names = columns.map((levels) => levels.map((level, at) => levelOf(across[at], level)).join('\n'));
   const nameGap = 26 + 15 * (across.length - 1);
+  const alongMax = isNarrow() ? 74 : 160;
+  const alongWidth = along === null ? 0 : Math.min(alongMax, 7 * Math.max(...model.factors[along].levels.map((level) => level.length)));
   return {
     grid: { left: along === null || model.multiples ? 8 : 26, right: 8, top: 32, ...(along === null ? { height: 110 } : { bottom: nameGap }), containLabel: true },
     tooltip: tooltip(look, { trigger: 'item' }, (one) => tellCell(cells[one.data[2]])),
     xAxis: axis(look, {
       type: 'category', data: names, name: across.map((factor) => model.factors[factor].name).join(', below it '),
       nameLocation: 'middle', nameGap, splitLine: { show: false }, axisLine: { show: false },
-      ...(model.multiples ? { axisLabel: { interval: 0, hideOverlap: false, lineHeight: 15 } } : {}),
+      axisLabel: model.multiples ? { interval: 0, hideOverlap: false, lineHeight: 15 } : levelLabels('heat', names),
     }),
     yAxis: axis(look, {
       type: 'category', data: along === null ? [''] : model.factors[along].levels, name: along === null || model.multiples ? '' : model.factors[along].name,
-      inverse: model.multiples, ...(model.multiples ? { axisLabel: { interval: 0, hideOverlap: false, width: isNarrow() ? 74 : 160, overflow: 'truncate' } } : {}),
-      nameLocation: 'middle', nameGap: 30, splitLine: { show: false }, axisLine: { show: false },
+      inverse: model.multiples, axisLabel: { ...(model.multiples ? { interval: 0, hideOverlap: false } : {}), width: alongMax, overflow: 'truncate' },
+      nameLocation: 'middle', nameGap: Math.max(30, alongWidth + 14), splitLine: { show: false }, axisLine: { show: false },
     }),
     series: [{
       type: 'custom', data, encode: { x: 0, y: 1 },
@@ -211,6 +213,7 @@ function factorLines(look) {
   const cells = cellsAt([view.across, view.along, view.facet]);
   const xAxis = axis(look, {
     type: 'category', data: model.factors[view.across].levels, name: model.factors[view.across].name, nameLocation: 'middle', nameGap: 26, splitLine: { show: false },
+    axisLabel: levelLabels('lines', model.factors[view.across].levels, view.facet === null ? 1 : facetColumns('lines', model.factors[view.facet].levels.length, LINE_FACETS.least)),
   });
   const shared = {
     legend: legend(look, { show: groups.length > 1, type: groups.length > 8 && !printing ? 'scroll' : 'plain', data: groups.map(lineName) }),
@@ -223,9 +226,11 @@ function factorLines(look) {
     }));
     return { ...facetOption('lines', look, panels, { ...LINE_FACETS, xAxis: { ...xAxis, name: '' }, yAxis: sharedAxis(look, cells).axis }), ...shared };
   }
+  const isOneRow = groups.length > 8 && !printing;
+  const top = groups.length < 2 ? 34 : isOneRow ? 56 : Math.max(56, belowLegend('lines', groups.map(lineName), true));
   return {
     ...shared,
-    grid: { left: 8, right: 16, top: groups.length > 1 ? 56 : 34, bottom: 26, containLabel: true },
+    grid: { left: 8, right: 16, top, bottom: 26, containLabel: true },
     xAxis,
     yAxis: valueAxis(look, cells, true),
     series: seriesOfLines(cells, look, false),
