@@ -54,12 +54,8 @@ fn content(seen: &Seen) -> Markup {
 pub(crate) fn fragment(state: &LiveState) -> Markup {
     html! {
         h1 class="short" { @if state.question.is_empty() { (state.study) } @else { (state.question) } }
-        p class="live-head" {
-            span { "trial " b { (state.done + u32::from(state.trial.is_some())) } " of " b { (state.trials) } }
-            span { "since the start " b { (state.elapsed) } }
-            @if let Some(left) = &state.left { span { "left about " b { (left) } } }
-        }
-        progress max="1" value=(share(state.done, state.trials)) aria-label="Trials that have ended" {}
+        // Nobody followed it from its begin: only its end is known.
+        @if state.trials > 0 { (progress(state)) }
         @match (&state.end, &state.trial) {
             (Some(end), _) => {
                 h2 { "Ended with exit code " (end.exit_code) }
@@ -73,6 +69,17 @@ pub(crate) fn fragment(state: &LiveState) -> Markup {
             h2 { "Notes of the run" }
             ul class="events" { @for note in state.notes.iter().rev() { li { (note) } } }
         }
+    }
+}
+
+fn progress(state: &LiveState) -> Markup {
+    html! {
+        p class="live-head" {
+            span { "trial " b { (state.done + u32::from(state.trial.is_some())) } " of " b { (state.trials) } }
+            span { "since the start " b { (state.elapsed) } }
+            @if let Some(left) = &state.left { span { "left about " b { (left) } } }
+        }
+        progress max="1" value=(share(state.done, state.trials)) aria-label="Trials that have ended" {}
     }
 }
 
@@ -243,7 +250,26 @@ fn path(values: impl ExactSizeIterator<Item = Option<f64>> + Clone) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::path;
+    use super::{fragment, path};
+    use crate::live::state::{LiveEnd, LiveState};
+
+    #[test]
+    fn a_run_that_was_not_followed_shows_its_end_without_a_count_of_trials() {
+        let end = LiveEnd {
+            exit_code: 3,
+            text: "the table".to_owned(),
+        };
+        let state = LiveState {
+            study: "shop".to_owned(),
+            end: Some(end),
+            ..LiveState::default()
+        };
+        let text = fragment(&state).into_string();
+        assert!(text.contains("Ended with exit code 3") && text.contains("the table"));
+        assert!(!text.contains("live-head"), "{text}");
+        let counted = LiveState { trials: 6, done: 6, ..state };
+        assert!(fragment(&counted).into_string().contains("<b>6</b> of <b>6</b>"));
+    }
 
     #[test]
     fn a_line_is_broken_where_there_is_no_value() {
