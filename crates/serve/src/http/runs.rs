@@ -165,23 +165,24 @@ fn read_note(body: &[u8]) -> Result<Note, Problem> {
     let (mut text, mut accepts, mut metric) = (String::new(), false, None);
     for (name, value) in form_urlencoded::parse(body) {
         match &*name {
-            "text" => text = value.replace("\r\n", "\n").trim().to_owned(),
+            // Tabs come from tables and terminals.
+            "text" => text = value.replace("\r\n", "\n").replace('\t', " ").trim().to_owned(),
             "accept" => accepts = value == "yes",
             "metric" if !value.is_empty() => metric = Some(value.into_owned()),
             _ => {}
         }
     }
     let letters = text.chars().count();
-    let is_strange = |letter: char| letter.is_control() && letter != '\n';
     if text.is_empty() || letters > NOTE_MAX_LETTERS {
         return Err(Problem::mistake(format!(
             "text: expected a note of 1 to {NOTE_MAX_LETTERS} letters, and not {letters}"
         )));
     }
-    if text.contains(is_strange) {
-        return Err(Problem::mistake(
-            "text: expected no control characters but line breaks",
-        ));
+    let is_strange = |letter: &char| letter.is_control() && *letter != '\n';
+    if let Some(strange) = text.chars().find(is_strange) {
+        return Err(Problem::mistake(format!(
+            "text: expected letters that can be seen, and not {strange:?}"
+        )));
     }
     let now = jiff::Timestamp::now();
     Ok(Note {
@@ -190,4 +191,21 @@ fn read_note(body: &[u8]) -> Result<Note, Problem> {
         accepts,
         metric,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read_note;
+
+    #[test]
+    fn a_note_may_have_lines_and_tabs_and_no_other_control_letters() {
+        let text = |body: &str| read_note(body.as_bytes()).map(|note| note.text);
+        assert_eq!(
+            text("text=new%09disk%0D%0Asecond+line%09").as_deref(),
+            Ok("new disk\nsecond line")
+        );
+        assert!(text("text=bell%07").is_err());
+        assert!(text("text=+%0A").is_err());
+        assert!(text(&format!("text={}", "x".repeat(2001))).is_err());
+    }
 }

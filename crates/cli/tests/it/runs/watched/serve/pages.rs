@@ -244,7 +244,7 @@ fn notes_have_limits_and_are_not_written_without_leave() {
         ("text=", length),
         ("text=+%0A", length),
         (&long, length),
-        ("text=a%07b", "expected no control characters"),
+        ("text=a%07b", "expected letters that can be seen"),
         ("text=a&metric=colour", "has no metric &quot;colour&quot;"),
     ] {
         let answer = served.post(&path, &page, body);
