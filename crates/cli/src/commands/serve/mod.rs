@@ -195,5 +195,6 @@ fn read_token(file: Option<&Path>) -> Result<Option<String>> {
             .ok()
             .filter(|token| !token.is_empty()),
     };
-    Ok(text.map(|text| text.trim_end_matches(['\r', '\n']).to_owned()))
+    // As what is typed: a blank at an end would lock everybody out.
+    Ok(text.map(|text| text.trim().to_owned()))
 }
