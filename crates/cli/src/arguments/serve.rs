@@ -18,7 +18,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
     /// A name by which the server is reached, beside its addresses and localhost; may be repeated. Another name is refused
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = host_name)]
     pub(crate) host_name: Vec<String>,
     /// Start and stop the studies of this folder. Without it nothing can be started; with it notes can be written, too
     #[arg(long, value_name = "FOLDER")]
@@ -28,4 +28,26 @@ pub(crate) struct Serve {
     pub(crate) allow_notes: bool,
     #[command(flatten)]
     pub(crate) trust: TrustFlags,
+}
+
+/// The name alone: browsers are let in by it, whatever the port.
+fn host_name(text: &str) -> Result<String, String> {
+    let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.' | '_');
+    match !text.is_empty() && text.chars().all(is_of_name) {
+        true => Ok(text.to_owned()),
+        false => Err("expected a name such as perf.example, without scheme, port and path".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::host_name;
+
+    #[test]
+    fn a_host_name_has_no_port_and_no_path() {
+        assert_eq!(host_name("perf.example").as_deref(), Ok("perf.example"));
+        for wrong in ["", "perf.example:8087", "http://perf.example", "perf.example/", "a b"] {
+            assert!(host_name(wrong).is_err(), "{wrong}");
+        }
+    }
 }
