@@ -32,10 +32,13 @@ pub(crate) struct Serve {
 
 /// The name alone: browsers are let in by it, whatever the port.
 fn host_name(text: &str) -> Result<String, String> {
-    let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.' | '_');
+    let is_of_name =
+        |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.' | '_');
     match !text.is_empty() && text.chars().all(is_of_name) {
         true => Ok(text.to_owned()),
-        false => Err("expected a name such as perf.example, without scheme, port and path".to_owned()),
+        false => {
+            Err("expected a name such as perf.example, without scheme, port and path".to_owned())
+        }
     }
 }
 
@@ -46,7 +49,13 @@ mod tests {
     #[test]
     fn a_host_name_has_no_port_and_no_path() {
         assert_eq!(host_name("perf.example").as_deref(), Ok("perf.example"));
-        for wrong in ["", "perf.example:8087", "http://perf.example", "perf.example/", "a b"] {
+        for wrong in [
+            "",
+            "perf.example:8087",
+            "http://perf.example",
+            "perf.example/",
+            "a b",
+        ] {
             assert!(host_name(wrong).is_err(), "{wrong}");
         }
     }

@@ -166,7 +166,13 @@ fn read_note(body: &[u8]) -> Result<Note, Problem> {
     for (name, value) in form_urlencoded::parse(body) {
         match &*name {
             // Tabs come from tables and terminals.
-            "text" => text = value.replace("\r\n", "\n").replace('\t', " ").trim().to_owned(),
+            "text" => {
+                text = value
+                    .replace("\r\n", "\n")
+                    .replace('\t', " ")
+                    .trim()
+                    .to_owned()
+            }
             "accept" => accepts = value == "yes",
             "metric" if !value.is_empty() => metric = Some(value.into_owned()),
             _ => {}

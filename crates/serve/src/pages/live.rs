@@ -267,8 +267,16 @@ mod tests {
         let text = fragment(&state).into_string();
         assert!(text.contains("Ended with exit code 3") && text.contains("the table"));
         assert!(!text.contains("live-head"), "{text}");
-        let counted = LiveState { trials: 6, done: 6, ..state };
-        assert!(fragment(&counted).into_string().contains("<b>6</b> of <b>6</b>"));
+        let counted = LiveState {
+            trials: 6,
+            done: 6,
+            ..state
+        };
+        assert!(
+            fragment(&counted)
+                .into_string()
+                .contains("<b>6</b> of <b>6</b>")
+        );
     }
 
     #[test]
