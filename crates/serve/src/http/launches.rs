@@ -68,16 +68,18 @@ pub(super) async fn form(
 }
 
 fn form_page(state: &State, query: &str) -> Result<Reply, Problem> {
-    let mut order = Order::default();
-    for (key, value) in form_urlencoded::parse(query.as_bytes()) {
-        match &*key {
-            "study" => order.study = value.into_owned(),
-            "again" => order.compare_with = Some(value.into_owned()),
-            _ => {}
-        }
-    }
+    let pairs = form_urlencoded::parse(query.as_bytes());
+    let (again, fields): (Vec<_>, Vec<_>) = pairs.partition(|(key, _)| key == "again");
+    // The fields of an order that is to be changed.
+    let mut written = form_urlencoded::Serializer::new(String::new());
+    written.extend_pairs(fields);
+    let order = Order::parse(written.finish().as_bytes());
+    let mut order = order.map_err(|why| Problem::mistake(why.0))?;
     let form = study_form(state, &order.study)?;
-    if let Some(run) = &order.compare_with
+    if let Some((_, run)) = again.last() {
+        order.compare_with = Some(run.as_ref().to_owned());
+    }
+    if let Some((_, run)) = again.last()
         && let Some(facts) = state.row(run)?.run()
     {
         let filters = facts.filters.iter();

@@ -1,6 +1,7 @@
 //! Studies that can be run: their list, the form of one, and its plan before it is started.
 
 use maud::{Markup, html};
+use url::form_urlencoded;
 
 use super::layout::{Page, Place, encode, laid_out};
 use crate::launch::order::{Extent, Order, StudyEntry, StudyForm, StudyParameter};
@@ -143,6 +144,9 @@ fn extents(form: &StudyForm, chosen: Extent) -> Markup {
 
 /// What would run, before it is started.
 pub(crate) fn plan(order: &Order, text: &str, token: &str) -> String {
+    let mut change = form_urlencoded::Serializer::new(String::new());
+    change.extend_pairs(order.fields());
+    let change = change.finish();
     page(
         "Plan",
         &html! {
@@ -156,7 +160,7 @@ pub(crate) fn plan(order: &Order, text: &str, token: &str) -> String {
                         @for (name, value) in order.fields() { input type="hidden" name=(name) value=(value); }
                         button class="main" type="submit" { "Start" }
                     }
-                    a class="button" href={ "/studies/form?study=" (encode(&order.study)) } { "Change" }
+                    a class="button" href={ "/studies/form?" (change) } { "Change" }
                 }
             }
         },
