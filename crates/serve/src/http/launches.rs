@@ -77,7 +77,7 @@ fn form_page(state: &State, query: &str) -> Result<Reply, Problem> {
     let mut order = order.map_err(|why| Problem::mistake(why.0))?;
     let form = study_form(state, &order.study)?;
     if let Some((_, run)) = again.last() {
-        order.compare_with = Some(run.as_ref().to_owned());
+        order.compare_with = Some(String::from(&**run));
     }
     if let Some((_, run)) = again.last()
         && let Some(facts) = state.row(run)?.run()
