@@ -79,6 +79,7 @@ CHANGED = [
     ("5 % in the middle, scatter 5 %", 200, 0.05, [(100, 1.05)], "normal"),
     ("10 % and 5 %, scatter 2 %", 40, 0.02, [(14, 1.10), (28, 1.05)], "normal"),
     ("10 % up for 10 runs, scatter 2 %", 40, 0.02, [(15, 1.10), (25, 1 / 1.10)], "normal"),
+    ("15 % up for 5 runs, scatter 2 %", 14, 0.02, [(5, 1.15), (10, 1 / 1.15)], "normal"),
     ("10 %, two runs before the end, scatter 2 %", 40, 0.02, [(38, 1.10)], "normal"),
     ("10 % in the middle, outliers, scatter 3 %", 60, 0.03, [(30, 1.10)], "outliers"),
 ]

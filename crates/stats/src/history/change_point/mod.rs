@@ -24,9 +24,9 @@ pub const MAX_HISTORY: usize = 10_000;
 const MIN_LEVEL: usize = 2;
 /// Shorter histories have no change points: each of two levels has its runs.
 pub const MIN_HISTORY: usize = 2 * MIN_LEVEL;
-/// n runs have about this × n^1.5 independent tests of one step (fitted to simulations of 4 to 1,000 runs, at p-values of 0.05 to
-/// 0.002).
-const INDEPENDENT_TESTS: f64 = 0.3;
+/// n runs have about this × n^1.5 independent tests of one step, and never more than there are tests (fitted to simulations of 4 to 200
+/// runs, at p-values of 0.01 and 0.002).
+const INDEPENDENT_TESTS: f64 = 0.7;
 /// A run that differs from the median of itself and its neighbours by more standard deviations than this counts as that median.
 const OUTLIER: f64 = 4.0;
 /// With fewer runs the scatter is not known well enough to call one an outlier.
@@ -254,16 +254,25 @@ fn change(
 fn clearest_step(logs: &[f64], min_scatter: f64) -> Option<(usize, f64)> {
     let logs = without_outliers(logs);
     let sums = Sums::new(&logs);
-    let steps = windows(logs.len())
-        .into_iter()
-        .filter_map(|(start, end)| sums.largest_step(start, end));
-    let (position, step) = steps.max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let (before, after) = logs.split_at(position);
-    let squares = squares_about(before, mean(before)) + squares_about(after, mean(after));
-    let degrees = size(logs.len() - 2);
-    let t = step.sqrt() / (squares / degrees).sqrt().max(min_scatter);
-    let tests = (INDEPENDENT_TESTS * size(logs.len()).powf(1.5)).max(1.0);
-    Some((position, (tests * two_sided(t, degrees)).min(1.0)))
+    // The scatter is that within the window: a level that is left again would be scatter of the whole, and hide its own step.
+    let p_of = |(start, end): (usize, usize)| {
+        let (position, step) = sums.largest_step(start, end)?;
+        let (before, after) = (&logs[start..position], &logs[position..end]);
+        let squares = squares_about(before, mean(before)) + squares_about(after, mean(after));
+        let degrees = size(end - start - 2);
+        let t = step.sqrt() / (squares / degrees).sqrt().max(min_scatter);
+        Some((position, two_sided(t, degrees)))
+    };
+    let steps = windows(logs.len()).into_iter().filter_map(p_of);
+    let (position, p_value) = steps.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some((position, (test_count(logs.len()) * p_value).min(1.0)))
+}
+
+/// How many independent tests the search for one step makes.
+fn test_count(runs: usize) -> f64 {
+    let splits = |(start, end): (usize, usize)| end - start - 2 * MIN_LEVEL + 1;
+    let all: usize = windows(runs).into_iter().map(splits).sum();
+    (INDEPENDENT_TESTS * size(runs).powf(1.5)).min(size(all))
 }
 
 /// Windows of `count` values: the whole, then each length shorter by √2, every half of a length.

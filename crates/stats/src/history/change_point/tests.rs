@@ -96,6 +96,23 @@ fn changes_are_found_within_two_runs() {
     check(40, 0.02, &[(38, 1.10)], 0.95);
     // Up, and down again.
     check(40, 0.02, &[(15, 1.10), (25, 1.0 / 1.10)], 0.95);
+    check(14, 0.02, &[(5, 1.20), (10, 1.0 / 1.20)], 0.95);
+}
+
+#[test]
+fn a_large_change_is_still_there_when_the_level_comes_back() {
+    let values = [
+        264.0, 251.0, 270.0, 258.0, 262.0, 87_000.0, 91_000.0, 84_000.0, 88_000.0, 90_000.0, 260.0,
+        255.0, 266.0,
+    ];
+    let found = |runs: usize| -> Vec<usize> {
+        let points = change_points(&history(&values[..runs]), Scale::default(), LIMITS).unwrap();
+        points.iter().map(|change| change.index).collect()
+    };
+    assert_eq!(found(10), [5]);
+    // A single run is no level yet, and hides nothing.
+    assert_eq!(found(11), [5]);
+    assert_eq!(found(13), [5, 10]);
 }
 
 #[test]
@@ -155,13 +172,14 @@ fn the_smallest_change_counts_from_the_last_change_on() {
         assert!(is_near, "{change:?} {expected:?}");
     };
     let mut runs = history(&[10.0, 10.1, 9.9, 10.0, 10.1, 20.0, 20.2, 19.8, 20.0, 20.1]);
-    check(&runs, &[5], Some(0.0911));
+    // Two splits: the quantile of t with 3 degrees of freedom at 0.0025 on each side is 7.4533.
+    check(&runs, &[5], Some(0.07597));
     check(&runs, &[8], None);
     check(&runs[..3], &[], None);
     for run in &mut runs {
         run.log_error = Some(0.02);
     }
-    check(&runs, &[5], Some(0.2469));
+    check(&runs, &[5], Some(0.20357));
     let limits = ChangeLimits {
         min_change: 0.05,
         ..LIMITS
