@@ -67,6 +67,7 @@ fn any_generator() -> impl Strategy<Value = Generator> {
             in_flight_unexplained: numbers[5],
             run_queue_wait_mean_us: numbers[6],
             capacity_per_s: Some(numbers[7]),
+            is_system_narrow: connections[0] % 7 == 0,
         })
 }
 

@@ -37,6 +37,8 @@ pub struct LoadFacts<'a> {
     pub totals: &'a CountsRow,
     /// Over the measured phase; `None`: another tool sent the load.
     pub engine: Option<&'a GeneratorInfo>,
+    /// The system takes fewer requests at once over a connection than the load may send.
+    pub is_system_narrow: bool,
     pub machine: Option<MachineInfo>,
     /// How many CPUs that is of.
     pub cpus: u32,
@@ -87,6 +89,8 @@ pub(crate) fn trial(view: &TrialView<'_>, info: &RunInfo, machine: Option<Machin
         measured: &trial.info.measured,
         totals: &trial.info.totals,
         engine: trial.info.generator.as_ref(),
+        is_system_narrow: (trial.info.connecting)
+            .is_some_and(|connecting| connecting.narrow_connections > Some(0)),
         machine,
         cpus: info.host.cpus,
         kept_awake: info.host.idle_poll,
@@ -168,9 +172,12 @@ fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {
         failed: load.failed.clone(),
         measured: counts(load.measured),
         totals: counts(load.totals),
-        generator: load.engine.map_or_else(Generator::default, |engine_facts| {
-            engine(engine_facts, course)
-        }),
+        generator: load
+            .engine
+            .map_or_else(Generator::default, |engine_facts| Generator {
+                is_system_narrow: load.is_system_narrow,
+                ..engine(engine_facts, course)
+            }),
         generators: load.engine.map_or_else(Vec::new, |engine_facts| {
             engine_facts.generators.iter().map(generator_part).collect()
         }),
@@ -410,6 +417,7 @@ fn engine(engine: &GeneratorInfo, course: &Course) -> Generator {
         in_flight_sending: course.in_flight_sending(),
         in_flight_unexplained: engine.in_flight_unexplained,
         in_flight_asked: engine.in_flight_asked,
+        is_system_narrow: false,
         in_flight_max: engine.in_flight_max,
     }
 }

@@ -29,6 +29,7 @@ pub(crate) fn findings_so_far(so_far: &SoFar) -> Findings {
         measured: &so_far.measured.counts(),
         totals,
         engine: Some(&so_far.engine()),
+        is_system_narrow: so_far.whole.counts.narrow_connections > 0,
         machine: so_far.cpus,
         cpus: so_far.cpu_count,
         kept_awake: so_far.idle_poll,

@@ -42,6 +42,7 @@ fn healthy() -> TrialFacts<'static> {
             in_flight_unexplained: 0.0,
             in_flight_asked: None,
             in_flight_max: None,
+            is_system_narrow: false,
         },
         response_p50_us: Some(4_900.0),
         service_mean_us: Some(5_000.0),

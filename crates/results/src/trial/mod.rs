@@ -315,6 +315,13 @@ pub struct ConnectingInfo {
         deserialize_with = "optional_count"
     )]
     pub http2_connections: Option<u64>,
+    /// Connections whose server takes fewer requests at once than the load may send; `None`: not noted, by an older version.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "optional_count"
+    )]
+    pub narrow_connections: Option<u64>,
 }
 
 impl TrialInfo {

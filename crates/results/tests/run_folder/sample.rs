@@ -381,6 +381,7 @@ pub(crate) fn scenario_trial_info() -> TrialInfo {
             resent: 0,
             protocol: Some(Protocol::Auto),
             http2_connections: Some(40),
+            narrow_connections: Some(3),
         }),
         intermediate_probes: Vec::new(),
         ..trial_info(key(2, 1), 1)

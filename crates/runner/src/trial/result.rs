@@ -250,6 +250,7 @@ pub(crate) fn note_end(info: &mut TrialInfo, outcome: &Outcome, context: TrialCo
         resent: outcome.totals.resent,
         protocol: Some(context.cell.protocol),
         http2_connections: Some(outcome.totals.http2_connections),
+        narrow_connections: Some(outcome.totals.narrow_connections),
     });
     let names: Vec<String> = info.steps.iter().map(|step| step.name.clone()).collect();
     info.remarks

@@ -158,6 +158,8 @@ pub struct Generator {
     pub in_flight_sending: Option<f64>,
     /// How many a closed load keeps in flight; `None`: it is not one number, or connections are opened for each request.
     pub in_flight_asked: Option<f64>,
+    /// The system takes fewer requests at once over a connection than the load may send.
+    pub is_system_narrow: bool,
     /// The most that an open load has in flight, on the same conditions.
     pub in_flight_max: Option<u64>,
     /// The part of it that belongs to no success of the measured phase: failures, and the growing age of requests in flight.

@@ -164,10 +164,11 @@ fn the_cpu_of_the_probe_is_a_remark_and_then_a_doubt() {
 
 #[test]
 fn a_closed_load_keeps_as_many_in_flight_as_were_asked_for() {
-    let findings = |model, asked, mean| {
+    let narrow = |is_system_narrow, model, asked, mean| {
         let findings = check(&TrialFacts {
             model,
             generator: Generator {
+                is_system_narrow,
                 in_flight_asked: asked,
                 in_flight_sending: mean,
                 ..Generator::default()
@@ -181,7 +182,10 @@ fn a_closed_load_keeps_as_many_in_flight_as_were_asked_for() {
             )
         })
     };
+    let findings = |model, asked, mean| narrow(false, model, asked, mean);
     assert!(!findings(LoadModel::Closed, Some(500.0), Some(490.0)));
+    // The server takes fewer streams.
+    assert!(!narrow(true, LoadModel::Closed, Some(500.0), Some(100.0)));
     assert!(findings(LoadModel::Closed, Some(500.0), Some(480.0)));
     // A load that is over within an interval.
     assert!(!findings(LoadModel::Closed, Some(500.0), None));

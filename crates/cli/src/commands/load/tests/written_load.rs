@@ -120,6 +120,7 @@ fn trial_info(planned: &Planned, intervals: &[Interval]) -> TrialInfo {
         generator: Some(so_far.engine()),
         connecting: Some(ConnectingInfo {
             connects: whole.connects,
+            narrow_connections: Some(whole.narrow_connections),
             ..ConnectingInfo::default()
         }),
         ..TrialInfo::new(KEY, 1, String::new())
