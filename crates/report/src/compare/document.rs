@@ -1,7 +1,9 @@
 //! A comparison as a document: the answer, what is asked about, the rest, what else differs, and how it was made.
 
 use similar::TextDiff;
-use waggle_analysis::compare::{CompareModel, Condition, ConditionChange, MetricComparison};
+use waggle_analysis::compare::{
+    CompareModel, Condition, ConditionChange, MetricComparison, SideFacts,
+};
 
 use super::{tables, words};
 use crate::{
@@ -18,6 +20,7 @@ const CONTEXT_LINES: usize = 2;
 
 pub(super) fn document(model: &CompareModel, version: &str, site: Site) -> Document {
     let sections = [
+        runs(model, &site),
         Some(asked_section(model)),
         others(model),
         changes(model),
@@ -71,6 +74,34 @@ fn largest_change(model: &CompareModel, metric: &MetricComparison) -> Option<Fig
             1 => ends,
             _ => format!("{ends} · {}", cell.name),
         },
+    })
+}
+
+/// Where the runs are served, and the comparison in the other order; `None` of a file.
+fn runs(model: &CompareModel, site: &Site) -> Option<Section> {
+    let run = |side: &SideFacts| {
+        let path = side.path.clone().unwrap_or_else(|| side.name.clone());
+        let name = path.rsplit('/').next().map(str::to_owned);
+        name.unwrap_or(path)
+    };
+    let names = model.sides.each_ref().map(run);
+    let other = site.comparison(&names[1], &names[0])?;
+    let term = |side: &SideFacts, name: &String| Term {
+        name: Field::plain(&side.name).with_href(site.run(name)),
+        code: None,
+        meaning: name.clone(),
+    };
+    let sides = model.sides.iter().zip(&names);
+    let mut terms: Vec<Term> = sides.map(|(side, name)| term(side, name)).collect();
+    let [first, second] = &model.sides;
+    terms.push(Term {
+        name: Field::plain("Other order").with_href(Some(other)),
+        code: None,
+        meaning: format!("Is {} worse than {}?", first.name, second.name),
+    });
+    Some(Section {
+        blocks: vec![Block::Terms(terms)],
+        ..Section::new("runs", "The two runs")
     })
 }
 

@@ -72,12 +72,15 @@ fn test_result(model: &HistoryModel, metric: &MetricHistory, series: &HistorySer
         return TestResult::Passed("no change".to_owned());
     };
     let [_, since] = words::runs_of(model, series, change);
-    let text = format!(
+    let mut text = format!(
         "{} since {}: {}",
         words::judgement_label(change.judgement),
         since.name,
         format::ratio(&change.ratio)
     );
+    if let Some(remark) = words::change_remark(change) {
+        text = format!("{text}; {remark}");
+    }
     if open.is_some() {
         TestResult::Failed(text)
     } else if change.may_be_worse(metric.wish) {

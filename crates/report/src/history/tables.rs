@@ -142,7 +142,8 @@ fn judgement(series: &HistorySeries) -> Field {
     match series.changes.last() {
         _ if !series.is_long_enough() => Field::plain("too few runs"),
         None => Field::plain("no change"),
-        Some(change) => Field::verdict(words::judgement_label(change.judgement)),
+        Some(change) => Field::verdict(words::judgement_label(change.judgement))
+            .with_aside(change.is_accepted.then(|| "accepted".to_owned())),
     }
 }
 

@@ -31,7 +31,10 @@ pub(crate) async fn guard(
     let answer = match allow(&state, &request) {
         Err(problem) => problem.into_response(),
         Ok(Access::Asked) => {
-            let page = Reply::page(login::login(false));
+            let next = request.uri().path_and_query();
+            let next = next.filter(|_| request.method() == Method::GET);
+            let next = next.map_or("/", |next| next.as_str());
+            let page = Reply::page(login::login(false, next));
             page.with_status(StatusCode::UNAUTHORIZED).into_response()
         }
         Ok(Access::Given) => next.run(request).await,

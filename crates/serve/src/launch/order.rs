@@ -127,6 +127,25 @@ impl Order {
         Ok(())
     }
 
+    /// What it asks for beside the study, for people: `users=5, quick`; empty: all of it.
+    pub(crate) fn choices(&self) -> String {
+        let filters = self.filters.iter();
+        let mut choices: Vec<String> = filters
+            .map(|(name, level)| format!("{name}={level}"))
+            .collect();
+        let against = self.against.iter();
+        choices.extend(against.map(|(name, level)| format!("against {name}={level}")));
+        choices.extend(match self.extent {
+            Extent::Whole => None,
+            Extent::Quick => Some("quick".to_owned()),
+            Extent::Pilot => Some("pilot".to_owned()),
+        });
+        choices.extend(self.seed.map(|seed| format!("seed {seed}")));
+        let compared = self.compare_with.as_ref();
+        choices.extend(compared.map(|run| format!("compared with {run}")));
+        choices.join(", ")
+    }
+
     /// The fields of the form that asks for it again.
     pub(crate) fn fields(&self) -> Vec<(String, String)> {
         let mut fields = vec![("study".to_owned(), self.study.clone())];
@@ -164,6 +183,8 @@ mod tests {
             compare_with: Some("r-1".to_owned()),
         };
         assert_eq!(order, expected);
+        let choices = "users=5, against workers=2, quick, seed 7, compared with r-1";
+        assert_eq!(order.choices(), choices);
         let mut again = form_urlencoded::Serializer::new(String::new());
         again.extend_pairs(order.fields());
         assert_eq!(Order::parse(again.finish().as_bytes()), Ok(expected));

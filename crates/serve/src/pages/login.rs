@@ -4,7 +4,8 @@ use maud::html;
 
 use super::layout::{Page, Place, laid_out};
 
-pub(crate) fn login(is_wrong: bool) -> String {
+/// `next`: the page that is shown then.
+pub(crate) fn login(is_wrong: bool, next: &str) -> String {
     laid_out(&Page {
         title: "Token",
         place: Place::Other,
@@ -16,6 +17,7 @@ pub(crate) fn login(is_wrong: bool) -> String {
                 p class="lead" { "This server is open to those who have its token." }
                 @if is_wrong { p class="problem" role="alert" { "This is not the token." } }
                 form method="post" action="/login" class="note-form" {
+                    input type="hidden" name="next" value=(next);
                     label { "Token" input type="password" name="token" autocomplete="current-password" required; }
                     div { button class="main" type="submit" { "Continue" } }
                 }

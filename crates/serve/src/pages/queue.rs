@@ -33,9 +33,16 @@ pub(crate) fn queue(view: &QueueView, ended: &[EndedRow<'_>], token: &str) -> St
     })
 }
 
+/// What was chosen of the study, by which two runs of it are told apart.
+fn choices(order: &Order) -> Markup {
+    let choices = order.choices();
+    html! { @if !choices.is_empty() { p class="lead" { (choices) } } }
+}
+
 fn running_run(running: &RunningOrder, token: &str) -> Markup {
     html! {
         h2 { (running.order.study) " " (badge("running", "running")) }
+        (choices(&running.order))
         div class="actions" {
             a class="button main" href={ "/live/" (running.pid) } { "Live view" }
             form method="post" action="/queue/stop" {
@@ -53,6 +60,7 @@ fn running_run(running: &RunningOrder, token: &str) -> Markup {
 fn waiting_run(order: &Order, token: &str) -> Markup {
     html! {
         h2 { (order.study) " " (badge("none", "waits")) }
+        (choices(order))
         div class="actions" {
             form method="post" action="/queue/drop" {
                 input type="hidden" name="token" value=(token);
@@ -67,6 +75,7 @@ fn ended_run(row: &EndedRow<'_>) -> Markup {
     let compared = ended.order.compare_with.as_ref().zip(run.as_ref());
     html! {
         h2 { (ended.order.study) " " (badge("none", &ended.how)) }
+        (choices(&ended.order))
         div class="actions" {
             @if let Some(run) = run { a class="button" href=(run_address(run, "")) { "Run " (run) } }
             @if let Some((before, run)) = compared {
