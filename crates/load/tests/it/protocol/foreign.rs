@@ -116,7 +116,8 @@ fn check_all(ended: &Ended, counted: &Counted, expected: u64) {
             counted.answered
         ),
         (expected, expected, expected, expected),
-        "{totals:?}"
+        "{totals:?} {:?}",
+        ended.outcome.examples
     );
 }
 

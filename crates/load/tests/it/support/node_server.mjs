@@ -22,9 +22,11 @@ const answer = (request, response) => {
   });
 };
 
+// In MB: beyond 10 of them, Node refuses further requests of a connection whose answers are not read yet.
+const maxSessionMemory = 100;
 const server = {
-  "http2": () => http2.createServer(answer),
-  "http2-tls": () => http2.createSecureServer({ cert, key }, answer),
+  "http2": () => http2.createServer({ maxSessionMemory }, answer),
+  "http2-tls": () => http2.createSecureServer({ cert, key, maxSessionMemory }, answer),
   "http1-tls": () => https.createServer({ cert, key }, answer),
 }[process.argv[2]]();
 server.on("session", () => (counted.sessions += 1));
