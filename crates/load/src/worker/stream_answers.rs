@@ -2,14 +2,35 @@
 
 use waggle_wire::{
     http1::answer::{Answer, ReadError},
-    http2::client::{Event, WholeAnswer, Why},
+    http2::{
+        client::{Event, WholeAnswer, Why},
+        error::ConnectionError,
+    },
 };
 
 use super::judge::{Begun, Complete, Failed, Judge, Place};
 use crate::{
-    failure::Failure,
+    failure::{Failure, HandshakeFailure},
     protocol::{flight::Flight, http2::Session},
 };
+
+/// What a mistake of the server in a connection counts as, and how it is shown. A server that has not spoken HTTP/2 yet may speak another version.
+#[cold]
+pub(super) fn connection_failure(
+    error: &ConnectionError,
+    is_handshake: bool,
+    input: &[u8],
+) -> (Failure, String) {
+    let kind = match is_handshake {
+        true => Failure::Handshake(HandshakeFailure::NoProtocol),
+        false => Failure::Protocol,
+    };
+    let text = match is_handshake && input.starts_with(b"HTTP/1.") {
+        true => "the server speaks HTTP/1.1, which may be meant".to_owned(),
+        false => error.to_string(),
+    };
+    (kind, text)
+}
 
 pub(super) struct StreamAnswers<'w> {
     pub(super) judge: &'w mut Judge,

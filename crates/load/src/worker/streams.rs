@@ -7,7 +7,7 @@ use super::{
     answers::{Ending, ending_without_requests, failure_at_end},
     judge::{Failed, Place},
     requests::possible,
-    stream_answers::StreamAnswers,
+    stream_answers::{StreamAnswers, connection_failure},
 };
 use crate::{
     failure::{Failure, HandshakeFailure},
@@ -102,19 +102,10 @@ impl Worker {
                 Ok(None) => break,
                 Err(error) => {
                     answers.http2.client.blame(error, plain);
-                    let begins_http1 = self.input[..length].starts_with(b"HTTP/1.");
-                    let (failure, text) = match connection.phase {
-                        Phase::Handshaking { .. } if begins_http1 => (
-                            Failure::Handshake(HandshakeFailure::NoProtocol),
-                            "the server speaks HTTP/1.1, which may be meant".to_owned(),
-                        ),
-                        Phase::Handshaking { .. } => (
-                            Failure::Handshake(HandshakeFailure::NoProtocol),
-                            error.to_string(),
-                        ),
-                        _ => (Failure::Protocol, error.to_string()),
-                    };
-                    answers.judge.examples.note(failure, None, || text);
+                    let is_handshake = matches!(connection.phase, Phase::Handshaking { .. });
+                    let (kind, text) =
+                        connection_failure(&error, is_handshake, &self.input[..length]);
+                    answers.judge.examples.note(kind, None, || text);
                     return Err(Ending::Protocol);
                 }
             };

@@ -184,17 +184,16 @@ pub(crate) fn notes(run: &HistoryRunFacts) -> String {
 /// The notes on the first run of a change that are about it, in one line.
 pub(crate) fn change_notes(model: &HistoryModel, row: PlacedChange<'_>) -> String {
     let [_, after] = runs_of(model, row.1, row.2);
-    let own = after
-        .notes
-        .iter()
-        .filter(|note| note.is_about(&row.0.column));
+    let notes = after.notes.iter();
     // Its row names the metric.
-    let own = own.map(|note| Note {
-        metric: None,
-        ..note.clone()
-    });
-    let own: Vec<String> = own.map(|note| notes::line(&note)).collect();
-    own.join("; ")
+    let notes = notes
+        .filter(|note| note.is_about(&row.0.column))
+        .map(|note| Note {
+            metric: None,
+            ..note.clone()
+        });
+    let lines: Vec<String> = notes.map(|note| notes::line(&note)).collect();
+    lines.join("; ")
 }
 
 /// `2026-01-02 03:04` of `2026-01-02T03:04:05Z`.

@@ -42,7 +42,7 @@ impl Note {
     /// Whether it is about the metric of this column, alone or with all others.
     #[must_use]
     pub fn is_about(&self, column: &str) -> bool {
-        self.metric.as_deref().is_none_or(|own| own == column)
+        self.metric.as_deref().is_none_or(|metric| metric == column)
     }
 }
 

@@ -194,8 +194,8 @@ fn a_note_that_accepts_closes_the_changes_before_it_and_no_later_one() {
     // Before all changes: about one that is placed some runs too late.
     check(Some(2), &[false, false], HistoryOutcome::Worse);
     // About one metric: changes of others are not accepted.
-    let own = Some("goodput_per_s");
-    check_note(Some(39), own, &[true, true], HistoryOutcome::NoChange);
+    let goodput = Some("goodput_per_s");
+    check_note(Some(39), goodput, &[true, true], HistoryOutcome::NoChange);
     let other = Some("delivery_delay_p99_us");
     check_note(Some(39), other, &[false, false], HistoryOutcome::Worse);
 }

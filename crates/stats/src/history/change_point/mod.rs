@@ -24,9 +24,9 @@ pub const MAX_HISTORY: usize = 10_000;
 const MIN_LEVEL: usize = 2;
 /// Shorter histories have no change points: each of two levels has its runs.
 pub const MIN_HISTORY: usize = 2 * MIN_LEVEL;
-/// n runs have about this × n^1.5 independent tests of one step, and never more than there are tests (fitted to simulations of 4 to 200
-/// runs, at p-values of 0.01 and 0.002).
-const INDEPENDENT_TESTS: f64 = 0.7;
+/// n runs have about this × n^1.5 independent tests of one step by the scatter of the whole (fitted to simulations of 4 to 1,000 runs, at
+/// p-values of 0.05 to 0.002).
+const INDEPENDENT_TESTS: f64 = 0.3;
 /// A run that differs from the median of itself and its neighbours by more standard deviations than this counts as that median.
 const OUTLIER: f64 = 4.0;
 /// With fewer runs the scatter is not known well enough to call one an outlier.
@@ -250,29 +250,67 @@ fn change(
     (change, two_sided(difference / error, degrees))
 }
 
-/// The first position after the clearest step in any window, and the p-value; `None` of too few values.
+/// The first position after the clearest step in any window, and the p-value; `None` of too few values. A step is judged by the scatter of the
+/// whole about it, which is known best, and by that of its window, as a level that is left again is scatter of the whole and would hide its
+/// own step. Whichever is clearer counts.
 fn clearest_step(logs: &[f64], min_scatter: f64) -> Option<(usize, f64)> {
     let logs = without_outliers(logs);
     let sums = Sums::new(&logs);
-    // The scatter is that within the window: a level that is left again would be scatter of the whole, and hide its own step.
-    let p_of = |(start, end): (usize, usize)| {
-        let (position, step) = sums.largest_step(start, end)?;
-        let (before, after) = (&logs[start..position], &logs[position..end]);
-        let squares = squares_about(before, mean(before)) + squares_about(after, mean(after));
-        let degrees = size(end - start - 2);
-        let t = step.sqrt() / (squares / degrees).sqrt().max(min_scatter);
-        Some((position, two_sided(t, degrees)))
+    let ranges = windows(logs.len()).into_iter();
+    let steps = ranges.filter_map(|range| Step::largest_in(range, &sums));
+    let steps: Vec<Step> = steps.collect();
+    let largest = steps.iter().max_by(|a, b| a.square.total_cmp(&b.square))?;
+    let by_whole = largest.p_value(&logs, (0, logs.len()), min_scatter);
+    let by_whole = (largest.position, independent_tests(logs.len()) * by_whole);
+    let p_values = steps
+        .iter()
+        .map(|step| (step.position, step.p_value(&logs, step.window, min_scatter)));
+    let (position, p_value) = p_values.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let by_window = (position, split_count(logs.len()) * p_value);
+    let (position, p_value) = match by_window.1 < by_whole.1 {
+        true => by_window,
+        false => by_whole,
     };
-    let steps = windows(logs.len()).into_iter().filter_map(p_of);
-    let (position, p_value) = steps.min_by(|a, b| a.1.total_cmp(&b.1))?;
-    Some((position, (test_count(logs.len()) * p_value).min(1.0)))
+    Some((position, p_value.min(1.0)))
 }
 
-/// How many independent tests the search for one step makes.
-fn test_count(runs: usize) -> f64 {
+/// The largest step of a window.
+struct Step {
+    window: (usize, usize),
+    position: usize,
+    /// As [`Sums::step`] has it.
+    square: f64,
+}
+
+impl Step {
+    fn largest_in(window: (usize, usize), sums: &Sums) -> Option<Self> {
+        let (position, square) = sums.largest_step(window.0, window.1)?;
+        Some(Self {
+            window,
+            position,
+            square,
+        })
+    }
+
+    /// Of a t test with the scatter of these values about the step.
+    fn p_value(&self, logs: &[f64], (start, end): (usize, usize), min_scatter: f64) -> f64 {
+        let (before, after) = (&logs[start..self.position], &logs[self.position..end]);
+        let squares = squares_about(before, mean(before)) + squares_about(after, mean(after));
+        let degrees = size(end - start - 2);
+        let scatter = (squares / degrees).sqrt().max(min_scatter);
+        two_sided(self.square.sqrt() / scatter, degrees)
+    }
+}
+
+/// How many independent tests the search for one step makes, by the scatter of the whole.
+fn independent_tests(runs: usize) -> f64 {
+    (INDEPENDENT_TESTS * size(runs).powf(1.5)).min(split_count(runs))
+}
+
+/// The splits of all windows: so many tests there are.
+fn split_count(runs: usize) -> f64 {
     let splits = |(start, end): (usize, usize)| end - start - 2 * MIN_LEVEL + 1;
-    let all: usize = windows(runs).into_iter().map(splits).sum();
-    (INDEPENDENT_TESTS * size(runs).powf(1.5)).min(size(all))
+    size(windows(runs).into_iter().map(splits).sum())
 }
 
 /// Windows of `count` values: the whole, then each length shorter by √2, every half of a length.

@@ -6,7 +6,7 @@ use crate::{
         student::critical,
     },
     history::change_point::{
-        ChangeLimits, HistoryRun, MIN_HISTORY, ROUNDING, known_scatter, test_count,
+        ChangeLimits, HistoryRun, MIN_HISTORY, ROUNDING, independent_tests, known_scatter,
         without_outliers,
     },
     intervals::estimate::Scale,
@@ -41,7 +41,7 @@ pub fn smallest_change(
     let (before, after) = (size(count / 2), size(count.div_ceil(2)));
     let error = scatter * (1.0 / before + 1.0 / after).sqrt();
     let degrees = size(count - 2);
-    let needed = critical(limits.false_alarms / test_count(count), degrees);
+    let needed = critical(limits.false_alarms / independent_tests(count), degrees);
     let significant = error * (needed + POWER * (1.0 + needed * needed / (2.0 * degrees)).sqrt());
     let large = limits.min_change.ln_1p() + POWER * error;
     let level = mean(&scale.logs(&values[since..])).exp();

@@ -105,14 +105,14 @@ fn a_large_change_is_still_there_when_the_level_comes_back() {
         264.0, 251.0, 270.0, 258.0, 262.0, 87_000.0, 91_000.0, 84_000.0, 88_000.0, 90_000.0, 260.0,
         255.0, 266.0,
     ];
-    let found = |runs: usize| -> Vec<usize> {
+    let starts = |runs: usize| -> Vec<usize> {
         let points = change_points(&history(&values[..runs]), Scale::default(), LIMITS).unwrap();
         points.iter().map(|change| change.index).collect()
     };
-    assert_eq!(found(10), [5]);
+    assert_eq!(starts(10), [5]);
     // A single run is no level yet, and hides nothing.
-    assert_eq!(found(11), [5]);
-    assert_eq!(found(13), [5, 10]);
+    assert_eq!(starts(11), [5]);
+    assert_eq!(starts(13), [5, 10]);
 }
 
 #[test]

@@ -67,20 +67,20 @@ pub(super) struct RawClient {
     #[serde(default)]
     read: Vec<String>,
     /// Topics that it may create; without it, those that it may write to.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present_value")]
     create: Option<Vec<String>>,
     #[serde(default)]
     delete: Vec<String>,
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present_value")]
     requests_per_second: Option<u64>,
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present_value")]
     bytes_per_second: Option<u64>,
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present_value")]
     connections: Option<usize>,
 }
 
 /// A key that is there has a value: without one it would give more than who leaves it empty may think.
-fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+fn present_value<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
