@@ -127,14 +127,20 @@ fn a_server_with_a_token_shows_nothing_without_it() {
         ] {
             let answer = served.get(path);
             assert_eq!(answer.status, 401, "{path}");
-            assert!(!answer.body.contains(&name), "{path}");
+            // The address that was asked for is shown after the token.
+            let next = format!("name=\"next\" value=\"{path}\"");
+            assert!(answer.body.contains(&next), "{path}: {}", answer.body);
+            let rest = answer.body.replace(&next, "");
+            assert!(!rest.contains(&name), "{path}: {rest}");
         }
         let form = format!("Host: {address}\r\nOrigin: http://{address}\r\n");
         let wrong = served.ask("POST", "/login", &form, "token=wrong");
         assert_eq!((wrong.status, wrong.header("set-cookie")), (401, None));
-        let right = format!("token={}", TOKEN.replace(' ', "+"));
+        let right = format!("token={}&next=/runs/{name}", TOKEN.replace(' ', "+"));
         let right = served.ask("POST", "/login", &form, &right);
         assert_eq!(right.status, 303);
+        let to = right.header("location").map(str::to_owned);
+        assert_eq!(to, Some(format!("/runs/{name}")));
         let cookie = right.header("set-cookie").unwrap().to_owned();
         assert!(cookie.contains("HttpOnly; SameSite=Strict") && !cookie.contains(TOKEN));
         let session = cookie.split(';').next().unwrap();
