@@ -316,9 +316,15 @@ impl Output {
 
 #[cfg(test)]
 mod tests {
-    use std::process::{Command, Stdio};
+    use std::{
+        process::{Command, Stdio},
+        time::{Duration, Instant},
+    };
 
     use super::*;
+
+    /// Nothing here takes longer, on any machine.
+    const WAIT_MAX: Duration = Duration::from_mins(3);
 
     fn order(study: &str) -> Order {
         Order {
@@ -328,8 +334,10 @@ mod tests {
     }
 
     fn shell(script: &str) -> io::Result<Child> {
-        let mut command = Command::new("sh");
-        command.args(["-c", script]).stdin(Stdio::null());
+        // A shell cannot trap what was ignored when it started, as SIGINT is of a command in the background.
+        let mut command = Command::new("env");
+        command.args(["--default-signal=INT", "sh", "-c", script]);
+        command.stdin(Stdio::null());
         command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -352,7 +360,9 @@ mod tests {
         };
         queue.add(order("first")).unwrap();
         let until = |check: &dyn Fn(&QueueView) -> bool| {
+            let begun = Instant::now();
             while !check(&queue.view()) {
+                assert!(begun.elapsed() < WAIT_MAX, "{:?}", queue.view());
                 thread::yield_now();
             }
         };
