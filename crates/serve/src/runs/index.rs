@@ -101,8 +101,13 @@ impl Index {
 
     fn row(&self, name: &str, entry: &Entry, running: &[RunningRun]) -> Row {
         let mut content = entry.content.clone();
-        if let Content::Run(facts) = &mut content {
-            facts.is_running = is_running(&self.folder.join(name), facts.has_socket, running);
+        let path = self.folder.join(name);
+        match &mut content {
+            Content::Run(facts) => facts.is_running = is_running(&path, facts.has_socket, running),
+            Content::Refused(why) if is_running(&path, false, running) => {
+                "it has just begun: its plan is being written".clone_into(why);
+            }
+            Content::Refused(_) => {}
         }
         Row {
             name: name.to_owned(),
@@ -190,10 +195,16 @@ impl Index {
 fn names(folder: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder)?.take(ENTRIES_MAX) {
-        // A name that is no text cannot be asked for; there is nothing else to show of it.
-        if let Ok(name) = entry?.file_name().into_string()
-            && !name.starts_with('.')
-        {
+        let entry = entry?;
+        let name = match entry.file_name().into_string() {
+            Ok(name) => name,
+            // It gets a row, which says why it cannot be opened.
+            Err(name) if entry.file_type().is_ok_and(|kind| kind.is_dir()) => {
+                name.to_string_lossy().into_owned()
+            }
+            Err(_) => continue,
+        };
+        if !name.starts_with('.') {
             names.push(name);
         }
     }
@@ -203,6 +214,7 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use std::{
+        ffi::OsStr,
         os::unix::fs::{MetadataExt, symlink},
         time::SystemTime,
     };
@@ -236,6 +248,9 @@ mod tests {
         fs::write(runs.join("a-file"), "").unwrap();
         fs::write(outside.join("run.json"), "secret").unwrap();
         symlink(&outside, runs.join("link")).unwrap();
+        let strange = OsStr::from_bytes(b"z-\xff");
+        fs::create_dir(runs.join(strange)).unwrap();
+        fs::write(runs.join(OsStr::from_bytes(b"z-file-\xff")), "").unwrap();
         let index = Index::new(&runs, None);
         let expected = [
             ("begun", "half written: it has no run.json"),
@@ -243,6 +258,7 @@ mod tests {
             ("empty", "no run: it has no run.json"),
             ("link", "it is a link, and links are not followed"),
             ("other-format", "run.json: written in format 99"),
+            ("z-\u{fffd}", "its name is not UTF-8"),
         ];
         let reasons = reasons(&index);
         assert_eq!(reasons.len(), expected.len(), "{reasons:?}");
@@ -250,6 +266,25 @@ mod tests {
             assert_eq!(name, expected_name);
             assert!(why.starts_with(expected_why), "{name}: {why}");
         }
+    }
+
+    #[test]
+    fn a_run_that_begins_is_not_called_half_written() {
+        let around = tempfile::tempdir().unwrap();
+        let run = around.path().join("new");
+        fs::create_dir(&run).unwrap();
+        fs::write(run.join("study.yaml"), "").unwrap();
+        let index = Index::new(around.path(), None);
+        let running = RunningRun {
+            pid: 1,
+            what: "run".to_owned(),
+            run: Some(run),
+        };
+        let rows = index.rows(&[running]).unwrap();
+        let Content::Refused(why) = &rows[0].content else {
+            panic!("{rows:?}");
+        };
+        assert!(why.starts_with("it has just begun"), "{why}");
     }
 
     #[test]

@@ -116,7 +116,7 @@ pub(crate) fn columns(run: &Path) -> Columns {
 pub(super) fn content(entry: &Path) -> Option<Content> {
     let about = match fs::symlink_metadata(entry) {
         Ok(about) => about,
-        Err(why) => return Some(Content::Refused(format!("cannot be read: {why}"))),
+        Err(why) => return Some(Content::Refused(missing(entry, &why))),
     };
     if about.is_symlink() {
         let why = "it is a link, and links are not followed";
@@ -139,6 +139,15 @@ pub(super) fn content(entry: &Path) -> Option<Content> {
         Ok(facts) => Content::Run(Box::new(facts)),
         Err(why) => Content::Refused(why),
     })
+}
+
+/// Why an entry that is in the folder cannot be looked at.
+fn missing(entry: &Path, why: &io::Error) -> String {
+    let has_shown_name = !entry.to_string_lossy().contains(char::REPLACEMENT_CHARACTER);
+    match has_shown_name {
+        true => format!("cannot be read: {why}"),
+        false => "its name is not UTF-8, so that it has no address: rename it".to_owned(),
+    }
 }
 
 fn facts(run: &Path) -> Result<RunFacts, String> {
