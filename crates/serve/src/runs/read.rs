@@ -143,7 +143,9 @@ pub(super) fn content(entry: &Path) -> Option<Content> {
 
 /// Why an entry that is in the folder cannot be looked at.
 fn missing(entry: &Path, why: &io::Error) -> String {
-    let has_shown_name = !entry.to_string_lossy().contains(char::REPLACEMENT_CHARACTER);
+    let has_shown_name = !entry
+        .to_string_lossy()
+        .contains(char::REPLACEMENT_CHARACTER);
     match has_shown_name {
         true => format!("cannot be read: {why}"),
         false => "its name is not UTF-8, so that it has no address: rename it".to_owned(),
