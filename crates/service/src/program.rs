@@ -24,7 +24,8 @@ enum StartError {
     Signals(io::Error),
 }
 
-/// Runs a server on this thread until SIGTERM or SIGINT.
+/// Runs a server on this thread until SIGTERM or SIGINT. SIGHUP ends no server: it asks for files to be read again, and whoever has some
+/// listens to it, too.
 ///
 /// # Errors
 /// The server's own errors; if the runtime or the signals are not available.
@@ -38,6 +39,7 @@ pub fn run_until_signal<E: Error + 'static>(
     let outcome = runtime.block_on(async {
         let mut terminate = signal(SignalKind::terminate()).map_err(StartError::Signals)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(StartError::Signals)?;
+        let _hangup = signal(SignalKind::hangup()).map_err(StartError::Signals)?;
         let ended = server(Box::pin(async move {
             tokio::select! {
                 _ = terminate.recv() => {}

@@ -122,6 +122,11 @@ impl Process {
         let _ = kill_process(pid, signal);
     }
 
+    /// SIGHUP.
+    pub fn hang_up(&self) {
+        self.signal(Signal::HUP);
+    }
+
     /// SIGKILL, and waits for its end.
     pub fn kill(&mut self) {
         let _ = self.child.kill();

@@ -53,6 +53,9 @@ fn gathered_records_are_written_and_committed_at_sigterm() {
         log.committed_offsets("group-of-drained", "drained", 2),
         [0, 0]
     );
+    // It asks for files to be read again, and ends nothing.
+    sink.hang_up();
+    assert_eq!(sink.get("/healthz"), (200, "alive\n".into()));
     sink.stop();
     wait_for_keys(database, "drained", 0..100);
     assert_eq!(

@@ -39,6 +39,11 @@ impl Sink {
         self.process.kill();
     }
 
+    /// SIGHUP.
+    pub(crate) fn hang_up(&self) {
+        self.process.hang_up();
+    }
+
     /// SIGTERM, and waits for its end.
     pub(crate) fn stop(&mut self) {
         self.process.stop();
