@@ -13,7 +13,7 @@ mod renewal;
 mod secret_file;
 mod settings;
 
-pub use access::Access;
+pub use access::{Access, IS_CURRENT};
 pub use error::AccessError;
 pub use refusal::{presentable_error, refusal_reason};
 pub use settings::{Mechanism, Protocol, SecuritySettings};

@@ -32,8 +32,7 @@ async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
 
 async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
     let fill = shared.backlog.fill(Instant::now());
-    let page = shared
-        .metrics
-        .exposition(fill, shared.health.problem().is_none());
+    let is_ready = shared.health.problem().is_none();
+    let page = shared.metrics.exposition(fill, is_ready, &shared.access);
     ([(header::CONTENT_TYPE, MEDIA_TYPE)], page).into_response()
 }

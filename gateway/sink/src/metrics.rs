@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use waggle_kafka::{Access, IS_CURRENT};
 use waggle_service::metrics::{Histogram, Page};
 
 use crate::{backlog::Fill, writes::batch::Batch};
@@ -141,7 +142,7 @@ impl Metrics {
     }
 
     /// The metrics page.
-    pub(crate) fn exposition(&self, fill: Fill, is_ready: bool) -> String {
+    pub(crate) fn exposition(&self, fill: Fill, is_ready: bool, access: &Access) -> String {
         let mut page = Page::new("waggle_sink");
         self.write_counters(&mut page);
         self.write_labelled(&mut page);
@@ -170,6 +171,8 @@ impl Metrics {
             "1 if /readyz says 200, else 0",
             u64::from(is_ready),
         );
+        let [name, meaning] = IS_CURRENT;
+        page.gauge(name, meaning, u64::from(access.is_current()));
         page.histogram(
             "write_seconds",
             "Time from a write to its answer",

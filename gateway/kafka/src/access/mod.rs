@@ -2,7 +2,10 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::SystemTime,
 };
 
@@ -18,6 +21,12 @@ use crate::{
     settings::{Mechanism, Protocol, SecuritySettings},
 };
 
+/// What a gauge of [`Access::is_current`] is called, and what it means.
+pub const IS_CURRENT: [&str; 2] = [
+    "kafka_access_is_current",
+    "1 if credentials and certificates for Kafka are in force as they were read last, 0 if a file or the token endpoint has a mistake and \
+     earlier ones are",
+];
 /// The environment variable with the password, if there is no file.
 const PASSWORD_VARIABLE: &str = "KAFKA_PASSWORD";
 /// The environment variable with the password of the key, if there is no file.
@@ -38,6 +47,8 @@ pub struct Access {
     secrets: Mutex<Secrets>,
     /// Asks the token endpoint.
     tokens: Option<TokenRenewal>,
+    /// Whether what is in force is what was read last.
+    is_current: AtomicBool,
 }
 
 #[derive(Clone, Default)]
@@ -86,6 +97,7 @@ impl Access {
             secrets: Mutex::new(read_secrets(settings, &environment)?),
             environment,
             tokens: renewal(settings)?,
+            is_current: AtomicBool::new(true),
         };
         if settings.kafka_token_file.is_some() {
             access.token()?;
@@ -99,6 +111,17 @@ impl Access {
     /// If a file is not what it should be, or the token endpoint gives no new token while there is one. What was had before stays in
     /// force.
     pub fn renew(&self) -> Result<bool, AccessError> {
+        let renewed = self.read_again();
+        self.is_current.store(renewed.is_ok(), Ordering::Relaxed);
+        renewed
+    }
+
+    /// Whether what is in force is what was read last; after a mistake in a file or of the token endpoint it is not.
+    pub fn is_current(&self) -> bool {
+        self.is_current.load(Ordering::Relaxed)
+    }
+
+    fn read_again(&self) -> Result<bool, AccessError> {
         let secrets = read_secrets(&self.settings, &self.environment)?;
         let mut current = self.secrets();
         let has_changed = *current != secrets;

@@ -159,9 +159,13 @@ fn changed_files_ask_for_new_clients() {
     assert!(access.renew().unwrap());
     assert!(!access.renew().unwrap());
     assert_eq!(access.client_config().get("sasl.password"), Some("new"));
+    assert!(access.is_current());
     std::fs::write(&file, "").unwrap();
     let error = access.renew().unwrap_err().to_string();
     assert!(error.contains("--kafka-password-file"), "{error}");
+    assert!(!access.is_current());
+    std::fs::write(&file, "new").unwrap();
+    assert!(!access.renew().unwrap() && access.is_current());
     assert_eq!(access.client_config().get("sasl.password"), Some("new"));
 }
 

@@ -33,7 +33,7 @@ use std::{
 
 use rdkafka::{error::KafkaError, producer::Producer};
 use tokio::sync::Notify;
-use waggle_kafka::{Access, AccessError};
+use waggle_kafka::{Access, AccessError, IS_CURRENT};
 use waggle_service::metrics::Page;
 
 use crate::{
@@ -314,6 +314,8 @@ impl Inner {
             is_away: self.health.is_away(),
         };
         self.metrics.write(page, now);
+        let [name, meaning] = IS_CURRENT;
+        page.gauge(name, meaning, u64::from(self.access.is_current()));
     }
 }
 
