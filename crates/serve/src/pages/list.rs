@@ -172,7 +172,7 @@ fn row(query: &Query, row: &Row) -> Markup {
             }
             td class="what" {
                 @match &run.answer {
-                    Some(answer) => (answer),
+                    Some(answer) => span class="line" title=(answer) { (answer) },
                     None if run.is_running => span class="thin" { (run.trials) " of " (run.planned) " trials have a result" },
                     None => span class="thin" { "no report: " (run.trials) " of " (run.planned) " trials have a result" },
                 }
