@@ -116,7 +116,7 @@ pub(crate) fn columns(run: &Path) -> Columns {
 pub(super) fn content(entry: &Path) -> Option<Content> {
     let about = match fs::symlink_metadata(entry) {
         Ok(about) => about,
-        Err(why) => return Some(Content::Refused(missing(entry, &why))),
+        Err(why) => return Some(Content::Refused(missing_reason(entry, &why))),
     };
     if about.is_symlink() {
         let why = "it is a link, and links are not followed";
@@ -142,7 +142,7 @@ pub(super) fn content(entry: &Path) -> Option<Content> {
 }
 
 /// Why an entry that is in the folder cannot be looked at.
-fn missing(entry: &Path, why: &io::Error) -> String {
+fn missing_reason(entry: &Path, why: &io::Error) -> String {
     let has_shown_name = !entry
         .to_string_lossy()
         .contains(char::REPLACEMENT_CHARACTER);
