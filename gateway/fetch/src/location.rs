@@ -8,7 +8,7 @@ use std::{
 
 use url::{Host, Url};
 
-use crate::authorities::roots;
+use crate::authorities::{AuthoritiesError, trusted_roots};
 
 /// A URL, and the authorities by which its certificate is checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,8 +30,8 @@ pub enum LocationError {
         "expected a URL that begins with https:// and has no user, or one with http:// on this host, and found {origin:?}"
     )]
     Unsafe { origin: String },
-    #[error("{file}: {problem}")]
-    Authorities { file: PathBuf, problem: String },
+    #[error(transparent)]
+    Authorities(#[from] AuthoritiesError),
     #[error("setting up TLS: {0}")]
     Setup(rustls::Error),
 }
@@ -65,7 +65,7 @@ impl Location {
             return Err(LocationError::Unsafe { origin });
         }
         if let Some(file) = &authorities {
-            roots(Some(file))?;
+            trusted_roots(Some(file))?;
         }
         Ok(Self { url, authorities })
     }

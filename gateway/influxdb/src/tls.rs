@@ -1,31 +1,18 @@
 //! TLS below the connections to a database: which authorities sign its certificate.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::Path, sync::Arc};
 
 use tokio_rustls::{
     TlsConnector,
-    rustls::{
-        ClientConfig, RootCertStore,
-        crypto::ring,
-        pki_types::{CertificateDer, pem::PemObject},
-    },
+    rustls::{ClientConfig, crypto::ring},
 };
+use waggle_fetch::{AuthoritiesError, trusted_roots};
 
 /// Why TLS cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    #[error("certificate authorities (--influxdb-ca): reading {file}: {source}")]
-    File {
-        file: PathBuf,
-        source: std::io::Error,
-    },
-    #[error(
-        "certificate authorities (--influxdb-ca): {file}: expected certificates in PEM: {problem}"
-    )]
-    Certificate { file: PathBuf, problem: String },
+    #[error("certificate authorities (--influxdb-ca): {0}")]
+    Authorities(#[from] AuthoritiesError),
     #[error(
         "expected certificate authorities of the system or a file with some (--influxdb-ca), found neither"
     )]
@@ -36,14 +23,7 @@ pub enum TlsError {
 
 /// Trust in the authorities of the file, else in the system's.
 pub(crate) fn connector(ca: Option<&Path>) -> Result<TlsConnector, TlsError> {
-    let mut roots = RootCertStore::empty();
-    match ca {
-        Some(file) => add_file(&mut roots, file)?,
-        None => {
-            // Some that are not valid are left out; without any there is an error.
-            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        }
-    }
+    let roots = trusted_roots(ca)?;
     if roots.is_empty() {
         return Err(TlsError::NoAuthorities);
     }
@@ -54,25 +34,4 @@ pub(crate) fn connector(ca: Option<&Path>) -> Result<TlsConnector, TlsError> {
         .with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(TlsConnector::from(Arc::new(config)))
-}
-
-fn add_file(roots: &mut RootCertStore, file: &Path) -> Result<(), TlsError> {
-    let wrong = |problem: String| TlsError::Certificate {
-        file: file.to_owned(),
-        problem,
-    };
-    let pem = std::fs::read(file).map_err(|source| TlsError::File {
-        file: file.to_owned(),
-        source,
-    })?;
-    for certificate in CertificateDer::pem_slice_iter(&pem) {
-        let certificate = certificate.map_err(|error| wrong(error.to_string()))?;
-        roots
-            .add(certificate)
-            .map_err(|error| wrong(error.to_string()))?;
-    }
-    if roots.is_empty() {
-        return Err(wrong("there is none".to_owned()));
-    }
-    Ok(())
 }

@@ -1,7 +1,6 @@
 //! The token of an InfluxDB: from a file that may change, or from the environment. It is never in a message or a log.
 
 use std::{
-    io::Read,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
@@ -81,10 +80,8 @@ impl Token {
 }
 
 fn read(path: &Path) -> Result<HeaderValue, TokenError> {
-    let mut text = String::new();
-    std::fs::File::open(path)
-        .and_then(|file| file.take(TOKEN_MAX_BYTES).read_to_string(&mut text))
-        .map_err(|source| TokenError::File {
+    let text =
+        waggle_fetch::read_text(path, TOKEN_MAX_BYTES).map_err(|source| TokenError::File {
             path: path.to_owned(),
             source,
         })?;

@@ -1,6 +1,6 @@
 //! Reads passwords, tokens and certificates from files.
 
-use std::{fs::File, io::Read, path::Path};
+use std::path::Path;
 
 use crate::error::AccessError;
 
@@ -57,28 +57,9 @@ pub(crate) fn read_pem(
 }
 
 fn read(flag: &'static str, file: &Path, max_bytes: u64) -> Result<String, AccessError> {
-    let failed = |source| AccessError::File {
+    waggle_fetch::read_text(file, max_bytes).map_err(|source| AccessError::File {
         flag,
         file: file.to_owned(),
         source,
-    };
-    let opened = File::open(file).map_err(failed)?;
-    let mut bytes = Vec::new();
-    opened
-        .take(max_bytes + 1)
-        .read_to_end(&mut bytes)
-        .map_err(failed)?;
-    let content = |expected| AccessError::Content {
-        flag,
-        file: file.to_owned(),
-        expected,
-    };
-    if bytes.len() as u64 > max_bytes {
-        return Err(content(if max_bytes == SECRET_MAX_BYTES {
-            "at most 64 KiB"
-        } else {
-            "at most 8 MiB"
-        }));
-    }
-    String::from_utf8(bytes).map_err(|_| content("text in UTF-8"))
+    })
 }

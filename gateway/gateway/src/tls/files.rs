@@ -13,7 +13,12 @@ use rustls::{
     pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, pem::PemObject},
     server::{NoServerSessionStorage, WebPkiClientVerifier, danger::ClientCertVerifier},
 };
-use x509_parser::prelude::{FromDer, X509Certificate};
+use waggle_service::log;
+use x509_parser::{
+    prelude::{FromDer, X509Certificate},
+    revocation_list::CertificateRevocationList,
+    time::ASN1Time,
+};
 
 use super::{
     HTTP2,
@@ -42,6 +47,8 @@ pub(super) struct Loaded {
     pub(super) verifier: Option<Arc<dyn ClientCertVerifier>>,
     /// When the gateway's certificate expires, in seconds since 1970.
     pub(super) expires: u64,
+    /// When the first of the lists of revoked certificates should have been replaced by a newer one, in seconds since 1970.
+    pub(super) revocations_expire: Option<u64>,
 }
 
 /// Reads the files; `None` if there is no TLS.
@@ -58,6 +65,10 @@ pub(super) fn load(settings: &TlsSettings) -> Result<Option<Loaded>, TlsError> {
         )
     })?;
     let provider = Arc::new(ring::default_provider());
+    let revocations_expire = match &settings.tls_client_crl {
+        Some(file) => next_update(file)?,
+        None => None,
+    };
     let verifier = match &settings.tls_client_ca {
         Some(authorities) => Some(client_verifier(settings, authorities, &provider)?),
         None => None,
@@ -88,6 +99,7 @@ pub(super) fn load(settings: &TlsSettings) -> Result<Option<Loaded>, TlsError> {
         config: Arc::new(config),
         verifier,
         expires,
+        revocations_expire,
     }))
 }
 
@@ -105,16 +117,7 @@ fn client_verifier(
     let mut builder =
         WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
     if let Some(file) = &settings.tls_client_crl {
-        let text = read(file)?;
-        let lists = CertificateRevocationListDer::pem_slice_iter(&text);
-        let lists: Result<Vec<_>, _> = lists.collect();
-        let lists = lists.map_err(|error| content(file, error))?;
-        if lists.is_empty() {
-            return Err(content(
-                file,
-                "expected lists of revoked certificates in PEM",
-            ));
-        }
+        let lists = revocations(file)?;
         // A list is of one authority; those of intermediate ones may not be given.
         builder = builder
             .with_crls(lists)
@@ -130,6 +133,47 @@ fn client_verifier(
         .map_err(|error| content(crl.unwrap_or(authorities), error))
 }
 
+/// The lists of revoked certificates of a file, at least one.
+fn revocations(file: &Path) -> Result<Vec<CertificateRevocationListDer<'static>>, TlsError> {
+    let text = read(file)?;
+    let lists: Result<Vec<_>, _> = CertificateRevocationListDer::pem_slice_iter(&text).collect();
+    let lists = lists.map_err(|error| content(file, error))?;
+    if lists.is_empty() {
+        return Err(content(
+            file,
+            "expected lists of revoked certificates in PEM",
+        ));
+    }
+    Ok(lists)
+}
+
+/// When the first list of a file should be replaced by a newer one. A list that is older is still used: without it certificates would
+/// be accepted that it revokes, and to accept none would keep out every client.
+fn next_update(file: &Path) -> Result<Option<u64>, TlsError> {
+    let mut first: Option<ASN1Time> = None;
+    for list in revocations(file)? {
+        let (_, parsed) =
+            CertificateRevocationList::from_der(&list).map_err(|error| content(file, error))?;
+        first = [first, parsed.next_update()].into_iter().flatten().min();
+    }
+    let seconds = first.map(|next| u64::try_from(next.timestamp()).unwrap_or(0));
+    if let (Some(next), Some(seconds)) = (first, seconds)
+        && now_s() > seconds
+    {
+        log::warn(format_args!(
+            "{}: a newer list of revoked certificates was due on {next}; this one is used",
+            file.display()
+        ));
+    }
+    Ok(seconds)
+}
+
+/// Seconds since 1970.
+fn now_s() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| now.as_secs())
+}
+
 /// The certificates of a file, at least one.
 fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let text = read(file)?;
@@ -141,35 +185,25 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     Ok(chain)
 }
 
-/// Refuses a certificate that has expired, which no client would accept; returns when it does.
+/// Refuses a certificate that has expired or is not valid yet, which no client would accept; returns when it expires.
 fn check_validity(file: &Path, certificate: &CertificateDer<'_>) -> Result<u64, TlsError> {
     let (_, parsed) =
         X509Certificate::from_der(certificate).map_err(|error| content(file, error))?;
-    let expires = parsed.validity().not_after;
-    let end = u64::try_from(expires.timestamp()).unwrap_or(0);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    if now.is_ok_and(|now| now.as_secs() > end) {
-        return Err(content(
-            file,
-            format!("the certificate expired on {expires}"),
-        ));
-    }
-    Ok(end)
+    let (begins, expires) = (parsed.validity().not_before, parsed.validity().not_after);
+    let [begin, end] = [begins, expires].map(|time| u64::try_from(time.timestamp()).unwrap_or(0));
+    let problem = match now_s() {
+        now if now > end => format!("the certificate expired on {expires}"),
+        now if now < begin => format!("the certificate is not valid before {begins}"),
+        _ => return Ok(end),
+    };
+    Err(content(file, problem))
 }
 
 fn read(file: &Path) -> Result<Vec<u8>, TlsError> {
-    let failed = |source| TlsError::Read {
+    waggle_fetch::read_file(file, FILE_MAX_BYTES).map_err(|source| TlsError::Read {
         file: file.to_owned(),
         source,
-    };
-    let length = std::fs::metadata(file).map_err(failed)?.len();
-    if length > FILE_MAX_BYTES {
-        return Err(content(
-            file,
-            format!("expected at most {FILE_MAX_BYTES} bytes"),
-        ));
-    }
-    std::fs::read(file).map_err(failed)
+    })
 }
 
 fn content(file: &Path, problem: impl Display) -> TlsError {

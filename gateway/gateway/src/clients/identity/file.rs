@@ -28,8 +28,6 @@ pub enum ClientsError {
         file: PathBuf,
         source: std::io::Error,
     },
-    #[error("the clients {file} are larger than {FILE_MAX_BYTES} bytes")]
-    TooLarge { file: PathBuf },
     #[error("the clients {file}: {problem}")]
     Syntax { file: PathBuf, problem: String },
     #[error("the clients {file}: {}", problems.join("; "))]
@@ -88,17 +86,11 @@ fn present_value<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
 
 /// Reads the file; clients that were in force keep what they have used. `max` is what each may take of memory.
 pub(super) fn read(file: &Path, before: &Table, max: ClientMax) -> Result<Table, ClientsError> {
-    let failed = |source| ClientsError::Read {
+    let text = waggle_fetch::read_text(file, FILE_MAX_BYTES);
+    let text = text.map_err(|source| ClientsError::Read {
         file: file.to_owned(),
         source,
-    };
-    let length = std::fs::metadata(file).map_err(failed)?.len();
-    if length > FILE_MAX_BYTES {
-        return Err(ClientsError::TooLarge {
-            file: file.to_owned(),
-        });
-    }
-    let text = std::fs::read_to_string(file).map_err(failed)?;
+    })?;
     let raw: RawFile = serde_saphyr::from_str(&text).map_err(|error| ClientsError::Syntax {
         file: file.to_owned(),
         problem: first_line(&error.to_string()),

@@ -125,6 +125,11 @@ impl Issuer {
         Arc::clone(&self.keys)
     }
 
+    /// Whether its keys are those of the last attempt to read them.
+    pub(super) fn is_current(&self) -> bool {
+        self.keys.is_current()
+    }
+
     /// The file of its keys, if it has one.
     pub(super) fn file(&self) -> Option<PathBuf> {
         match &self.keys.source {
@@ -195,11 +200,8 @@ fn keys(source: Source, before: &[Issuer]) -> Result<Arc<Keys>, String> {
         ));
     };
     let failed = |error: String| format!("{}: {error}", file.display());
-    let length = std::fs::metadata(file).map_err(|error| failed(error.to_string()))?;
-    if length.len() > FILE_MAX_BYTES {
-        return Err(failed(format!("expected at most {FILE_MAX_BYTES} bytes")));
-    }
-    let text = std::fs::read(file).map_err(|error| failed(error.to_string()))?;
+    let text = waggle_fetch::read_file(file, FILE_MAX_BYTES);
+    let text = text.map_err(|error| failed(error.to_string()))?;
     let set = KeySet::read(&text).map_err(|error| failed(error.to_string()))?;
     Ok(Arc::new(Keys::new(source, Some(set))))
 }
