@@ -21,10 +21,10 @@ use crate::{
         form::{Form, Scratch},
         problem::Problem,
     },
-    clients::{identity::caller::Caller, memory::Memory},
+    clients::identity::caller::Caller,
     http1::{self, Persistence},
     ingest::check_topic,
-    log::latest::{Cursor, Reading},
+    log::latest::{Cursor, Reading, Rendering},
     queries::render,
     shared::Shared,
     worker::Worker,
@@ -86,20 +86,11 @@ pub(crate) fn find(worker: &Worker, caller: &Caller, head: &http1::Head<'_, '_>)
     let is_found = match form {
         Form::Lines => latest.read(topic, series, |reading| reading.write_line(body)),
         Form::Json => {
-            let time = latest.read(topic, series, |reading| copy(reading, line));
-            time.and_then(|time| json(time, line, body))
+            let rendering = Rendering { line, render: json };
+            latest.read_rendered(topic, series, body, rendering)
         }
     };
     is_found.map(|()| form)
-}
-
-/// Copies a reading's line and returns its time, so that the table can be unlocked.
-fn copy(reading: Reading<'_>, line: &mut Vec<u8>) -> i64 {
-    line.clear();
-    line.extend_from_slice(reading.series);
-    line.push(b' ');
-    line.extend_from_slice(reading.fields);
-    reading.time
 }
 
 fn json(time: i64, line: &[u8], out: &mut Vec<u8>) -> Option<()> {
@@ -196,7 +187,7 @@ pub(super) async fn read_latest(
                 after,
                 form,
             };
-            answer_page(&shared, caller.memory(), page).await
+            answer_page(&shared, &caller, page).await
         }
     }
 }
@@ -255,7 +246,7 @@ fn write(reading: Reading<'_>, form: Form, out: &mut Vec<u8>) {
         Form::Lines => reading.write_line(out),
         Form::Json => {
             let mut line = Vec::new();
-            let time = copy(reading, &mut line);
+            let time = reading.copy(&mut line);
             // It was checked before it was kept.
             let _ = json(time, &line, out);
         }
@@ -272,7 +263,7 @@ struct PageRequest {
 
 async fn answer_page(
     shared: &Arc<Shared>,
-    client: &Arc<Memory>,
+    caller: &Caller,
     asked: PageRequest,
 ) -> Result<Response, Problem> {
     let PageRequest {
@@ -282,7 +273,7 @@ async fn answer_page(
         form,
     } = asked;
     let bytes_max = shared.settings.answer_max_bytes;
-    let mut memory = AnswerMemory::reserve(shared, client, bytes_max)?;
+    let mut memory = AnswerMemory::reserve(shared, caller, bytes_max)?;
     let mut page = Page {
         body: Vec::new(),
         count: 0,

@@ -19,7 +19,7 @@ use hashbrown::DefaultHashBuilder;
 use waggle_service::metrics::Page;
 
 use crate::log::store::Entries;
-use shard::{Origin, Shard};
+use shard::{Key, Origin, Shard};
 
 /// Most shards; a power of two.
 const SHARDS_MAX: usize = 16;
@@ -48,6 +48,23 @@ impl Reading<'_> {
         out.extend_from_slice(itoa::Buffer::new().format(self.time).as_bytes());
         out.push(b'\n');
     }
+
+    /// Copies the line and returns its time, so that the table can be unlocked.
+    pub(crate) fn copy(&self, line: &mut Vec<u8>) -> i64 {
+        line.clear();
+        line.extend_from_slice(self.series);
+        line.push(b' ');
+        line.extend_from_slice(self.fields);
+        self.time
+    }
+}
+
+/// How a reading becomes the body of an answer.
+pub(crate) struct Rendering<'a> {
+    /// Buffer of the line.
+    pub(crate) line: &'a mut Vec<u8>,
+    /// `None` if the line cannot be read.
+    pub(crate) render: fn(i64, &[u8], &mut Vec<u8>) -> Option<()>,
 }
 
 /// Limits of the table.
@@ -171,8 +188,39 @@ impl Latest {
         if !self.is_on() {
             return None;
         }
-        let hash = self.hash(topic, series);
-        self.shard(hash).find(hash, topic, series).map(give)
+        let key = self.key(topic, series);
+        self.shard(key.hash).find(key).map(give)
+    }
+
+    /// Writes the latest reading of a series to `out` as `render` makes it of its time and line, once for each reading. It is called
+    /// without a lock; `line` is its buffer.
+    pub(crate) fn read_rendered(
+        &self,
+        topic: u32,
+        series: &[u8],
+        out: &mut Vec<u8>,
+        Rendering { line, render }: Rendering<'_>,
+    ) -> Option<()> {
+        if !self.is_on() {
+            return None;
+        }
+        let key = self.key(topic, series);
+        let (time, version) = {
+            let shard = self.shard(key.hash);
+            let (reading, rendered) = shard.find_rendered(key)?;
+            match rendered {
+                Ok(rendered) => {
+                    out.extend_from_slice(rendered);
+                    return Some(());
+                }
+                Err(version) => (reading.copy(line), version),
+            }
+        };
+        let start = out.len();
+        render(time, line, out)?;
+        self.shard(key.hash)
+            .keep_rendered(key, version, &out[start..]);
+        Some(())
     }
 
     /// Calls `give` with readings of a topic from a slot on, in no particular order, until it returns false or a run of slots has
@@ -246,6 +294,14 @@ impl Latest {
             "Readings evicted from the table of latest readings (--latest-max-series, --latest-max-bytes)",
             counts.evicted,
         );
+    }
+
+    fn key<'a>(&self, topic: u32, series: &'a [u8]) -> Key<'a> {
+        Key {
+            hash: self.hash(topic, series),
+            topic,
+            series,
+        }
     }
 
     fn hash(&self, topic: u32, series: &[u8]) -> u64 {

@@ -30,7 +30,21 @@ struct Slot {
     /// Series, a space, fields; empty if the slot is free.
     text: Vec<u8>,
     series_bytes: usize,
+    /// The reading as it was answered last; empty if it was not.
+    rendered: Box<[u8]>,
 }
+
+/// A series of a topic, and the hash of both.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Key<'a> {
+    pub(super) hash: u64,
+    pub(super) topic: u32,
+    pub(super) series: &'a [u8],
+}
+
+/// A reading that is not rendered: which one it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Version(u64);
 
 #[derive(Debug)]
 pub(super) struct Shard {
@@ -39,15 +53,24 @@ pub(super) struct Shard {
     slots: Vec<Slot>,
     free: Vec<u32>,
     limits: LatestLimits,
+    /// Memory of readings, and of what they were rendered as.
     bytes: usize,
+    rendered_bytes: usize,
     notes: u64,
     /// Start of the next search for a candidate.
     hand: usize,
 }
 
 impl Slot {
-    fn is_of(&self, topic: u32, series: &[u8]) -> bool {
-        self.topic == topic && self.series_bytes == series.len() && self.text.starts_with(series)
+    fn is_of(&self, key: Key<'_>) -> bool {
+        self.topic == key.topic
+            && self.series_bytes == key.series.len()
+            && self.text.starts_with(key.series)
+    }
+
+    /// Forgets what the reading was rendered as; returns its size.
+    fn forget_rendered(&mut self) -> usize {
+        std::mem::take(&mut self.rendered).len()
     }
 
     fn reading(&self) -> Reading<'_> {
@@ -93,6 +116,7 @@ impl Shard {
             free: Vec::new(),
             limits,
             bytes: 0,
+            rendered_bytes: 0,
             notes: 0,
             hand: 0,
         }
@@ -103,7 +127,7 @@ impl Shard {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.bytes
+        self.bytes + self.rendered_bytes
     }
 
     pub(super) fn slot_count(&self) -> usize {
@@ -116,12 +140,44 @@ impl Shard {
         (slot.topic == topic && !slot.is_free()).then(|| slot.reading())
     }
 
-    pub(super) fn find(&self, hash: u64, topic: u32, series: &[u8]) -> Option<Reading<'_>> {
-        let slots = &self.slots;
-        let entry = self.index.find(hash, |position| {
-            slots[*position as usize].is_of(topic, series)
-        })?;
-        Some(slots[*entry as usize].reading())
+    fn position(&self, key: Key<'_>) -> Option<usize> {
+        let is_it = |position: &u32| self.slots[*position as usize].is_of(key);
+        let entry = self.index.find(key.hash, is_it)?;
+        Some(*entry as usize)
+    }
+
+    pub(super) fn find(&self, key: Key<'_>) -> Option<Reading<'_>> {
+        let position = self.position(key)?;
+        Some(self.slots[position].reading())
+    }
+
+    /// A reading, and what it was rendered as; else its version.
+    pub(super) fn find_rendered(
+        &self,
+        key: Key<'_>,
+    ) -> Option<(Reading<'_>, Result<&[u8], Version>)> {
+        let slot = &self.slots[self.position(key)?];
+        let rendered = match slot.rendered.is_empty() {
+            true => Err(Version(slot.noted)),
+            false => Ok(&*slot.rendered),
+        };
+        Some((slot.reading(), rendered))
+    }
+
+    /// Keeps what a reading was rendered as, if it is still the latest one and at most half of the memory is taken: what can be made
+    /// again takes no room from readings.
+    pub(super) fn keep_rendered(&mut self, key: Key<'_>, version: Version, rendered: &[u8]) {
+        if self.bytes() + rendered.len() > self.limits.bytes / 2 {
+            return;
+        }
+        let Some(position) = self.position(key) else {
+            return;
+        };
+        let slot = &mut self.slots[position];
+        if Version(slot.noted) == version && slot.rendered.is_empty() {
+            slot.rendered = rendered.into();
+            self.rendered_bytes += rendered.len();
+        }
     }
 
     /// Notes a reading; returns how many were evicted for it, possibly itself.
@@ -133,17 +189,19 @@ impl Shard {
         origin: Origin,
     ) -> u64 {
         self.notes += 1;
-        let slots = &mut self.slots;
-        let known = self.index.find(hash, |position| {
-            slots[*position as usize].is_of(topic, reading.series)
+        let known = self.position(Key {
+            hash,
+            topic,
+            series: reading.series,
         });
         if let Some(position) = known {
-            let slot = &mut slots[*position as usize];
+            let slot = &mut self.slots[position];
             slot.noted = self.notes;
             if !slot.is_before(reading.time, origin) {
                 return 0;
             }
             let before = slot.bytes();
+            self.rendered_bytes -= slot.forget_rendered();
             slot.set(reading);
             slot.origin = origin;
             self.bytes = self.bytes - before + slot.bytes();
@@ -171,6 +229,7 @@ impl Shard {
             origin,
             text,
             series_bytes: reading.series.len(),
+            rendered: Box::default(),
         };
         self.bytes += slot.bytes();
         let index = self.free.pop().unwrap_or_else(|| {
@@ -189,7 +248,12 @@ impl Shard {
     /// Evicts readings until the rest fits.
     fn make_room(&mut self) -> u64 {
         let mut gone = 0;
-        while self.bytes > self.limits.bytes && !self.index.is_empty() {
+        if self.rendered_bytes > 0 && self.bytes() > self.limits.bytes {
+            for slot in &mut self.slots {
+                self.rendered_bytes -= slot.forget_rendered();
+            }
+        }
+        while self.bytes() > self.limits.bytes && !self.index.is_empty() {
             gone += self.evict_one();
         }
         gone
@@ -225,6 +289,7 @@ impl Shard {
         let slot = &mut self.slots[index];
         self.bytes -= slot.bytes();
         slot.text = Vec::new();
+        self.rendered_bytes -= slot.forget_rendered();
         let index = u32::try_from(index).expect("the limit on series is lower");
         if let Ok(entry) = self
             .index

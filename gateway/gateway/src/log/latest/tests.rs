@@ -150,3 +150,60 @@ fn table_without_series_is_disabled() {
     assert!(!latest.is_on() && line(&latest, 0, "m").is_none());
     assert!(all_lines(&latest, 0, 10).is_empty());
 }
+
+/// The JSON of a reading, or what stands for it.
+fn rendered(latest: &Latest, series: &str) -> Option<String> {
+    let (mut line, mut out) = (Vec::new(), Vec::new());
+    let rendering = Rendering {
+        line: &mut line,
+        render: |time, line, out| {
+            out.extend_from_slice(format!("{time}:").as_bytes());
+            out.extend_from_slice(line);
+            Some(())
+        },
+    };
+    latest.read_rendered(0, series.as_bytes(), &mut out, rendering)?;
+    let text = String::from_utf8(out).unwrap();
+    assert!(line.is_empty() || text.contains(std::str::from_utf8(&line).unwrap()));
+    let is_kept = line.is_empty();
+    Some(format!("{text}{}", if is_kept { " (kept)" } else { "" }))
+}
+
+#[test]
+fn a_reading_is_rendered_once_until_a_later_one_comes() {
+    let latest = latest_table(100, 10_000);
+    let check = |expected: &str| assert_eq!(rendered(&latest, "m").as_deref(), Some(expected));
+    latest.note_lines(0, b"m f=1 5");
+    let before = latest.counts().bytes;
+    check("5:m f=1");
+    check("5:m f=1 (kept)");
+    assert_eq!(latest.counts().bytes, before + "5:m f=1".len() as u64);
+    latest.note_lines(0, b"m f=2 6");
+    check("6:m f=2");
+    check("6:m f=2 (kept)");
+    // An earlier one changes nothing.
+    latest.note_lines(0, b"m f=3 1");
+    check("6:m f=2 (kept)");
+    latest.forget(0);
+    assert_eq!(rendered(&latest, "m"), None);
+    assert_eq!(latest.counts().bytes, 0);
+}
+
+#[test]
+fn what_readings_were_rendered_as_takes_no_room_from_readings() {
+    let latest = latest_table(100, 10_000);
+    let fill = |series: u32| format!("m,s={series} f=\"{}\" 1", "x".repeat(900));
+    (0..3).for_each(|series| latest.note_lines(0, fill(series).as_bytes()));
+    let is_kept = |series: &str| rendered(&latest, series).unwrap().ends_with("(kept)");
+    assert!(!is_kept("m,s=0") && is_kept("m,s=0"));
+    // Half of the memory is taken now.
+    assert!(!is_kept("m,s=1") && is_kept("m,s=1"));
+    assert!(!is_kept("m,s=2") && !is_kept("m,s=2"));
+    (3..9).for_each(|series| latest.note_lines(0, fill(series).as_bytes()));
+    assert_eq!(latest.counts().evicted, 0);
+    assert!(latest.counts().bytes <= 10_000);
+    assert!(!is_kept("m,s=0"));
+    for series in 0..9 {
+        assert!(line(&latest, 0, &format!("m,s={series}")).is_some());
+    }
+}
