@@ -92,8 +92,8 @@ impl Authority {
         self.sign_params(params)
     }
 
-    /// The list of these certificates as revoked, in PEM.
-    pub fn revoke(&self, revoked: &[&Signed]) -> String {
+    /// The list of these certificates as revoked, in PEM; a newer one is due at the begin of the year.
+    pub fn revoke(&self, revoked: &[&Signed], next_year: i32) -> String {
         let entry = |signed: &&Signed| RevokedCertParams {
             serial_number: signed.serial.into(),
             revocation_time: date_time_ymd(2021, 1, 1),
@@ -101,8 +101,8 @@ impl Authority {
             invalidity_date: None,
         };
         let params = CertificateRevocationListParams {
-            this_update: date_time_ymd(2021, 1, 1),
-            next_update: date_time_ymd(2090, 1, 1),
+            this_update: date_time_ymd(2020, 1, 1),
+            next_update: date_time_ymd(next_year, 1, 1),
             crl_number: 1_u64.into(),
             issuing_distribution_point: None,
             revoked_certs: revoked.iter().map(entry).collect(),

@@ -1,7 +1,7 @@
 //! The server's life cycle: one thread accepts connections and distributes them, workers serve them, a committer writes.
 
 use std::{
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -22,7 +22,7 @@ use crate::{
     clients::{
         admission::{Admission, NotAdmitted},
         client::Clients,
-        identity::{Gate, Identities, pages::Pages},
+        identity::{Gate, Identities, audit::Event, pages::Pages},
         memory::ClientMax,
     },
     connection,
@@ -247,10 +247,7 @@ async fn accept(shared: &Arc<Shared>, listener: &TcpListener, dealers: &Dealers)
         };
         turn = (turn + 1) % dealers.len();
         let problem = match Admission::new(shared, peer.ip()) {
-            Err(NotAdmitted::ClientFull) => Problem::new(
-                429,
-                "too many connections of this client are open; use them for further requests",
-            ),
+            Err(NotAdmitted::ClientFull) => too_many_of_client(shared, peer.ip()),
             Err(NotAdmitted::Full) => too_many_connections(),
             Ok(admission) => match dealers[turn].try_reserve() {
                 Ok(permit) => {
@@ -264,6 +261,17 @@ async fn accept(shared: &Arc<Shared>, listener: &TcpListener, dealers: &Dealers)
         refused.fetch_add(1, Ordering::Relaxed);
         turn_away(stream, &problem, &refusing);
     }
+}
+
+/// Refuses a connection whose client has too many already; the audit has a line of it.
+fn too_many_of_client(shared: &Shared, address: IpAddr) -> Problem {
+    let detail = "too many connections of this client are open; use them for further requests";
+    let event = Event::Refused {
+        status: 429,
+        detail,
+    };
+    shared.gate.audit.write(event, Some(address), None);
+    Problem::new(429, detail)
 }
 
 fn too_many_connections() -> Problem {

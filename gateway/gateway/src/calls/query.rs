@@ -22,14 +22,13 @@ use super::{
 };
 use crate::{
     answers::problem::Problem,
-    clients::client::Client,
     clients::identity::caller::Caller,
     clients::turns::Turn,
     ingest::check_topic,
     log::store::{Block, Entries, Entry, ReadError, Span, Until, measurement_bit, scan},
     queries::{
         aggregate::{self, Aggregate, Windows},
-        database::{Author, Database, Failure, Gathered, Language, Limits, Question},
+        database::{Author, Database, Failure, Gathered, Language, Limits, Permit, Question},
         render,
         render::Selection,
     },
@@ -152,12 +151,9 @@ pub(super) async fn pass_query(
     let content_type = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
     let language = language(content_type.unwrap_or_default())?;
     let bytes_max = shared.settings.answer_max_bytes;
-    let _turn = client_turn(&caller.client, database).await?;
-    let permit = database
-        .acquire()
-        .await
-        .map_err(|failure| failure.problem(Author::Client))?;
-    let mut memory = AnswerMemory::reserve(&shared, caller.memory(), bytes_max)?;
+    let _turn = client_turn(&caller, database).await?;
+    let permit = permit(&caller, database, Author::Client).await?;
+    let mut memory = AnswerMemory::reserve(&shared, &caller, bytes_max)?;
     let passed = database
         .pass(permit, language, text, bytes_max)
         .await
@@ -173,9 +169,18 @@ pub(super) async fn pass_query(
 }
 
 /// Waits until the client may query the database.
-async fn client_turn(client: &Client, database: &Database) -> Result<Turn, Problem> {
-    let turn = client.reads.take(database.within).await;
-    turn.map_err(|_| Failure::Busy.problem(Author::Client))
+async fn client_turn(caller: &Caller, database: &Database) -> Result<Turn, Problem> {
+    let turn = caller.client.reads.take(database.within).await;
+    turn.map_err(|_| caller.note_refusal(Failure::Busy.problem(Author::Client)))
+}
+
+/// Waits until the database may be asked once more.
+async fn permit(caller: &Caller, database: &Database, author: Author) -> Result<Permit, Problem> {
+    let permit = database.acquire().await;
+    permit.map_err(|failure| match failure {
+        Failure::Busy => caller.note_refusal(failure.problem(author)),
+        failure => failure.problem(author),
+    })
 }
 
 fn language(content_type: &[u8]) -> Result<Language, Problem> {
@@ -273,12 +278,9 @@ impl RangeQuery {
         caller: &Caller,
         database: &Database,
     ) -> Result<(Read<ScanCount>, Arc<AnswerMemory>), Problem> {
-        let _turn = client_turn(&caller.client, database).await?;
-        let permit = database
-            .acquire()
-            .await
-            .map_err(|failure| failure.problem(Author::Gateway))?;
-        let mut memory = AnswerMemory::reserve(shared, caller.memory(), self.max_bytes)?;
+        let _turn = client_turn(caller, database).await?;
+        let permit = permit(caller, database, Author::Gateway).await?;
+        let mut memory = AnswerMemory::reserve(shared, caller, self.max_bytes)?;
         let question = Question {
             bucket: database.bucket(&self.span.topic),
             measurement: self.measurement.clone(),

@@ -25,12 +25,13 @@ impl AnswerMemory {
     /// If this client, or all together, have not read too many answers.
     pub(super) fn reserve(
         shared: &Arc<Shared>,
-        client: &Arc<Memory>,
+        caller: &Caller,
         bytes: usize,
     ) -> Result<Self, Problem> {
+        let client = caller.memory();
         if !client.answers.take_within_or_alone(bytes) {
             let problem = "this client has not read too many answers; try again";
-            return Err(Problem::new(429, problem));
+            return Err(caller.refuse(429, problem));
         }
         let gauge = &shared.gauges.answer_bytes;
         let before = gauge.fetch_add(bytes, Ordering::Relaxed);
@@ -120,20 +121,17 @@ pub(super) async fn read<T: Send + 'static>(
     work: impl FnOnce(Means<'_>) -> Result<Read<T>, ReadError> + Send + 'static,
 ) -> Result<Counted<T>, Problem> {
     let timeout = shared.settings.read_timeout;
-    let _turn = caller
-        .client
-        .reads
-        .take(timeout)
-        .await
-        .map_err(|_| too_many_reads())?;
-    let (shared_by_work, memory) = (Arc::clone(shared), Arc::clone(caller.memory()));
-    let reserve = move || AnswerMemory::reserve(&shared_by_work, &memory, bytes);
+    let turn = caller.client.reads.take(timeout).await;
+    let _turn = turn.map_err(|_| too_many_reads(caller))?;
+    let (shared_by_work, reader) = (Arc::clone(shared), caller.clone());
+    let reserve = move || AnswerMemory::reserve(&shared_by_work, &reader, bytes);
     let readers = &shared.backend.embedded_store().readers;
     let work = move |connection: &Connection, until: &Until| match reserve() {
         Ok(memory) => read_counted(connection, until, memory, work).map(Ok),
         Err(problem) => Ok(Err(problem)),
     };
-    readers.read(timeout, work).await.map_err(problem)?
+    let read = readers.read(timeout, work).await;
+    read.map_err(|error| problem(caller, error))?
 }
 
 fn read_counted<T>(
@@ -151,8 +149,8 @@ fn read_counted<T>(
     Ok((read, Arc::new(memory)))
 }
 
-fn too_many_reads() -> Problem {
-    Problem::new(429, "too many reads wait already; try again")
+fn too_many_reads(caller: &Caller) -> Problem {
+    caller.refuse(429, "too many reads wait already; try again")
 }
 
 pub(super) fn too_many_answers() -> Problem {
@@ -160,9 +158,9 @@ pub(super) fn too_many_answers() -> Problem {
 }
 
 /// A failed read as the client sees it; the full reason is logged.
-fn problem(error: ReadError) -> Problem {
+fn problem(caller: &Caller, error: ReadError) -> Problem {
     match error {
-        ReadError::Busy => return too_many_reads(),
+        ReadError::Busy => return too_many_reads(caller),
         ReadError::NoMemory => return too_many_answers(),
         _ => {}
     }

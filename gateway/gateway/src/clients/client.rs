@@ -5,7 +5,7 @@
 use std::{
     collections::HashMap,
     net::{IpAddr, Ipv6Addr},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -15,7 +15,7 @@ use super::{
     share::Share,
     turns::Turns,
 };
-use crate::{answers::problem::Problem, settings::Settings};
+use crate::settings::Settings;
 
 /// What one client has taken.
 #[derive(Debug)]
@@ -94,8 +94,7 @@ impl Client {
 
     /// Whether nothing need be known of it: it has no connection, and of late has named no topic and done nothing in vain.
     pub(super) fn is_forgotten(&self, now: Instant) -> bool {
-        let topics = self.new_topics.lock();
-        let topics = topics.unwrap_or_else(PoisonError::into_inner);
+        let topics = self.lock_topics();
         let is_quiet = topics.count == 0 || now.duration_since(topics.since) >= NEW_TOPICS_TIME;
         is_quiet && self.floods.is_quiet(now) && self.connections.is_unused()
     }
@@ -103,28 +102,41 @@ impl Client {
     /// Counts a topic that was not known.
     ///
     /// # Errors
-    /// If the client has named too many of them.
-    pub(crate) fn name_topic(&self) -> Result<(), Problem> {
-        let mut topics = self
-            .new_topics
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if topics.take(Instant::now()) {
-            return Ok(());
+    /// If the client has named too many of them; with the seconds until it may name others.
+    pub(super) fn name_topic(self: &Arc<Self>) -> Result<NamedTopic, u64> {
+        let now = Instant::now();
+        let mut topics = self.lock_topics();
+        if topics.take(now) {
+            return Ok(NamedTopic {
+                client: Arc::clone(self),
+                since: topics.since,
+            });
         }
-        let rest = (topics.since + NEW_TOPICS_TIME).saturating_duration_since(Instant::now());
-        let problem = Problem::new(
-            429,
-            "this client has named too many new topics in a minute (--client-topics-max)",
-        );
-        Err(problem.with_retry_after(rest.as_secs() + 1))
+        let rest = (topics.since + NEW_TOPICS_TIME).saturating_duration_since(now);
+        Err(rest.as_secs() + 1)
     }
 
-    /// A topic that it has named is not new: it was there before.
-    pub(crate) fn take_back_topic(&self) {
+    fn lock_topics(&self) -> MutexGuard<'_, NewTopics> {
         let topics = self.new_topics.lock();
-        let mut topics = topics.unwrap_or_else(PoisonError::into_inner);
-        topics.count = topics.count.saturating_sub(1);
+        topics.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A topic that a client has named first, and that counts into its budget.
+#[derive(Debug)]
+pub(crate) struct NamedTopic {
+    client: Arc<Client>,
+    /// Begin of the minute in which it counts.
+    since: Instant,
+}
+
+impl NamedTopic {
+    /// It is not new: it was there before the client named it.
+    pub(crate) fn take_back(self) {
+        let mut topics = self.client.lock_topics();
+        if topics.since == self.since {
+            topics.count = topics.count.saturating_sub(1);
+        }
     }
 }
 

@@ -370,14 +370,10 @@ impl<S: Stream> Connection<S> {
     fn receive_body(&mut self, received: usize, expects_continue: bool) -> Result<(), Problem> {
         let more = received.saturating_sub(self.received);
         if more > 0 {
-            let in_flight = &self.caller.caller.memory().in_flight;
-            if !in_flight.take(more) {
-                let problem =
-                    "this client has sent too much of bodies that are not complete; try again";
-                return Err(Problem::new(429, problem));
-            }
+            let caller = &self.caller.caller;
+            caller.take_in_flight(more)?;
             if !self.worker.shared.reserve(more, received) {
-                in_flight.give_back(more);
+                caller.memory().in_flight.give_back(more);
                 let problem = "too many bytes are in flight; try again";
                 return Err(Problem::new(503, problem));
             }

@@ -14,7 +14,7 @@ use super::{
     Answer, Connection, Due, INPUT_BYTES, Intake, OUT_PAUSE_BYTES, Phase, Stream,
     ending::{Ended, linger},
 };
-use crate::{answers::problem::Problem, log::ticket::Fate};
+use crate::log::ticket::Fate;
 
 impl<S: Stream> Connection<S> {
     /// Ready after progress; an error ends the connection at once.
@@ -211,7 +211,8 @@ impl<S: Stream> Connection<S> {
         }
         self.timed_out = true;
         // What was answered is drained, so that this request is at the start.
-        self.refuse(0, Problem::new(408, "the request did not arrive in time"));
+        let problem = self.caller.caller.refuse_late();
+        self.refuse(0, problem);
         Ok(true)
     }
 

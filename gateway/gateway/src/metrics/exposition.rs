@@ -12,11 +12,7 @@ pub(crate) fn exposition(shared: &Shared) -> String {
     write_workers(&mut page, &shared.workers);
     shared.gauges.write(&mut page);
     if let Some(identities) = &shared.gate.identities {
-        page.gauge(
-            "clients_file_is_in_force",
-            "1 if the file of clients is in force, 0 if it has a mistake and an earlier one is",
-            u64::from(identities.is_current.load(Ordering::Relaxed)),
-        );
+        identities.write_metrics(&mut page);
     }
     if let Some(tls) = &shared.tls {
         tls.write_metrics(&mut page);

@@ -110,6 +110,13 @@ impl Tls {
             "When the gateway's certificate expires, in seconds since 1970",
             self.read().expires,
         );
+        if let Some(expires) = self.read().revocations_expire {
+            page.gauge(
+                "tls_client_crl_expires_seconds",
+                "When a newer list of revoked certificates is due, in seconds since 1970; an older one is still used",
+                expires,
+            );
+        }
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::{
     io::{Read, Write},
+    path::Path,
+    process::Stdio,
     time::Duration,
 };
 
-use crate::support::{Client, Gateway, put, store, wait_until};
+use crate::support::{Client, Gateway, command, put, store, wait_until};
 
 const READ: &str = "GET /api/v1/topics/t/records HTTP/1.1\r\nHost: a\r\n\r\n";
 
@@ -56,7 +58,7 @@ fn a_client_has_limits_of_its_own() {
         "--client-in-flight-max-bytes=1000",
         "--client-connections-max=4",
     ];
-    let gateway = Gateway::start(&file, &flags);
+    let gateway = heard(&file, &flags);
     let mut slow = gateway.client();
     slow.send(&request_part(2000, &"\n".repeat(990)));
     wait_for_in_flight(&gateway, 990);
@@ -75,12 +77,28 @@ fn a_client_has_limits_of_its_own() {
     wait_for_in_flight(&gateway, 985);
     third.send(b"\n\n\n\n\n");
     assert_eq!(third.answer().unwrap().status, 204);
+    expect_refusal(gateway, 429, "bodies that are not complete");
+}
+
+/// A gateway whose stderr is read at its end.
+fn heard(store: &Path, flags: &[&str]) -> Gateway {
+    Gateway::start_by(command(store, flags).stderr(Stdio::piped()))
+}
+
+/// The audit of the gateway, which ends, has the refusal and the address.
+fn expect_refusal(mut gateway: Gateway, status: u16, words: &str) {
+    let said = gateway.end();
+    let start = format!("{{\"audit\":\"refused\",\"status\":{status},");
+    let line = said.lines().find(|line| line.starts_with(&start));
+    let line = line.unwrap_or_else(|| panic!("no refusal in {said}"));
+    let is_whole = line.contains(words) && line.contains("\"client\":\"127.0.0.1\"");
+    assert!(is_whole, "{words} in {line}");
 }
 
 #[test]
 fn connections_of_one_client_are_limited_and_the_refusal_arrives() {
     let (_folder, file) = store();
-    let gateway = Gateway::start(&file, &["--client-connections-max=2"]);
+    let gateway = heard(&file, &["--client-connections-max=2"]);
     let mut open: Vec<Client> = (0..2).map(|_| gateway.client()).collect();
     for client in &mut open {
         client.send(READ.as_bytes());
@@ -101,6 +119,17 @@ fn connections_of_one_client_are_limited_and_the_refusal_arrives() {
         .write_all(READ.as_bytes())
         .is_err()
     {}
+    expect_refusal(gateway, 429, "too many connections of this client");
+}
+
+#[test]
+fn a_request_that_does_not_arrive_is_in_the_audit() {
+    let (_folder, file) = store();
+    let gateway = heard(&file, &["--head-timeout=100ms"]);
+    let mut slow = gateway.client();
+    slow.send(b"GET / HTTP/1.1\r\n");
+    assert_eq!(slow.answer().unwrap().status, 408);
+    expect_refusal(gateway, 408, "did not arrive in time");
 }
 
 #[test]
@@ -245,8 +274,8 @@ fn unread_answers_are_limited() {
     );
 }
 
-pub(crate) fn answer_bytes(gateway: &Gateway) -> usize {
-    let metrics = gateway.get("/metrics").body;
+/// Memory of answers, by a page of metrics.
+pub(crate) fn answer_bytes(metrics: &str) -> usize {
     let line = metrics
         .lines()
         .find_map(|line| line.strip_prefix("waggle_gateway_answer_bytes "));
@@ -256,9 +285,11 @@ pub(crate) fn answer_bytes(gateway: &Gateway) -> usize {
 #[test]
 fn one_client_cannot_hold_all_memory_for_answers() {
     let (_folder, file) = store();
-    let gateway = Gateway::start(&file, &["--client-answers-max-bytes=600000"]);
+    let gateway = heard(&file, &["--client-answers-max-bytes=600000"]);
     let greedy = greedy(&gateway);
-    wait_until("a part waits for its client", || answer_bytes(&gateway) > 0);
+    wait_until("a part waits for its client", || {
+        answer_bytes(&gateway.get("/metrics").body) > 0
+    });
     for target in [
         "/api/v1/topics/large/records",
         "/api/v1/query?topic=large&measurement=m",
@@ -268,8 +299,11 @@ fn one_client_cannot_hold_all_memory_for_answers() {
         assert_eq!(refused.header("retry-after"), Some("1"));
     }
     drop(greedy);
-    wait_until("its memory is free", || answer_bytes(&gateway) == 0);
+    wait_until("its memory is free", || {
+        answer_bytes(&gateway.get("/metrics").body) == 0
+    });
     assert_eq!(gateway.get("/api/v1/topics/large/records").status, 200);
+    expect_refusal(gateway, 429, "has not read too many answers");
 }
 
 #[test]
@@ -296,7 +330,7 @@ fn a_read_ends_with_what_it_has_when_its_time_is_over() {
 #[test]
 fn new_topics_of_one_client_are_limited() {
     let (_folder, file) = store();
-    let gateway = Gateway::start(&file, &["--client-topics-max=3"]);
+    let gateway = heard(&file, &["--client-topics-max=3"]);
     let statuses: Vec<u16> = (0..5)
         .map(|number| gateway.put(&format!("t{number}"), "m f=1").status)
         .collect();
@@ -304,6 +338,7 @@ fn new_topics_of_one_client_are_limited() {
     let refused = statuses.iter().filter(|status| **status == 429).count();
     assert!((1..=2).contains(&refused), "{statuses:?}");
     assert_eq!(gateway.put("t0", "m f=1").status, 204);
+    expect_refusal(gateway, 429, "--client-topics-max");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A gateway process, and a client that sends exactly the given bytes.
 
 use std::{
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read},
     net::{Ipv4Addr, SocketAddr, TcpStream},
     path::{Path, PathBuf},
     process::{Child, ChildStderr, Command, ExitStatus, Stdio},
@@ -97,6 +97,15 @@ impl Gateway {
     pub(crate) fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
+    }
+
+    /// Kills it; returns what it has said on stderr, which the command pipes.
+    pub(crate) fn end(&mut self) -> String {
+        let mut said = self.stderr();
+        self.kill();
+        let mut text = String::new();
+        said.read_to_string(&mut text).unwrap();
+        text
     }
 
     pub(crate) fn wait(&mut self) -> ExitStatus {

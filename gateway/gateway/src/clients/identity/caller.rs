@@ -15,7 +15,11 @@ use super::{
 };
 use crate::{
     answers::problem::Problem,
-    clients::{client::Client, floods::Floods, memory::Memory},
+    clients::{
+        client::{Client, NamedTopic},
+        floods::Floods,
+        memory::Memory,
+    },
     http1::Head,
     ingest::influx,
 };
@@ -118,7 +122,7 @@ impl Caller {
     }
 
     /// The problem of a refusal, of which the audit has a line.
-    fn refuse(&self, status: u16, detail: impl Into<String>) -> Problem {
+    pub(crate) fn refuse(&self, status: u16, detail: impl Into<String>) -> Problem {
         let identity = self.identity.as_ref().map(|identity| &*identity.name);
         self.refuse_named(identity, status, detail)
     }
@@ -138,6 +142,37 @@ impl Caller {
         let address = Some(self.client.address);
         self.gate.audit.write(event, address, identity);
         problem
+    }
+
+    /// A refusal of which the audit gets a line.
+    pub(crate) fn note_refusal(&self, problem: Problem) -> Problem {
+        let (status, detail) = (problem.status, &*problem.detail);
+        self.note(Event::Refused { status, detail });
+        problem
+    }
+
+    /// Counts a topic that it names first into its budget.
+    pub(crate) fn name_topic(&self) -> Result<NamedTopic, Problem> {
+        let named = self.client.name_topic();
+        named.map_err(|wait_s| {
+            let detail =
+                "this client has named too many new topics in a minute (--client-topics-max)";
+            self.refuse(429, detail).with_retry_after(wait_s)
+        })
+    }
+
+    /// Counts bytes of a body of which a part is missing.
+    pub(crate) fn take_in_flight(&self, bytes: usize) -> Result<(), Problem> {
+        if self.memory().in_flight.take(bytes) {
+            return Ok(());
+        }
+        let detail = "this client has sent too much of bodies that are not complete; try again";
+        Err(self.refuse(429, detail))
+    }
+
+    /// Refuses a request of which a part is missing at the end of its timeout.
+    pub(crate) fn refuse_late(&self) -> Problem {
+        self.refuse(408, "the request did not arrive in time")
     }
 
     /// Writes an audit line.

@@ -28,6 +28,7 @@ use audit::{Audit, Changes, Event};
 use pages::Pages;
 use table::Table;
 pub use token::NoRandomness;
+use waggle_service::metrics::Page;
 
 use crate::{clients::memory::ClientMax, watch::Watched};
 
@@ -99,7 +100,7 @@ pub(crate) struct Identities {
     /// Counts the versions of the table, so that connections notice a new one without a lock.
     version: AtomicU64,
     /// Whether the file as it is now is in force.
-    pub(crate) is_current: AtomicBool,
+    is_current: AtomicBool,
 }
 
 impl Identities {
@@ -133,6 +134,24 @@ impl Identities {
         *current = Arc::new(table);
         self.version.fetch_add(1, Ordering::Release);
         Ok((changes, count))
+    }
+
+    pub(crate) fn write_metrics(&self, page: &mut Page) {
+        page.gauge(
+            "clients_file_is_in_force",
+            "1 if the file of clients is in force, 0 if it has a mistake and an earlier one is",
+            u64::from(self.is_current.load(Ordering::Relaxed)),
+        );
+        let table = self.table();
+        let keys = table.issuers.iter().map(|issuer| {
+            let labels = vec![("issuer", issuer.name.to_string())];
+            (labels, i64::from(issuer.is_current()))
+        });
+        page.gauges(
+            "issuer_keys_are_current",
+            "1 if an issuer's keys could be read at the last attempt, 0 if not: earlier keys are in force, if there are any",
+            keys,
+        );
     }
 
     /// Asks issuers for their keys until it is dropped.

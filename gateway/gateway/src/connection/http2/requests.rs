@@ -197,14 +197,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
             return Err(Problem::new(413, problem));
         }
         let caller = body.caller.as_ref().unwrap_or(&self.parts.caller.caller);
-        let in_flight = &caller.memory().in_flight;
-        if !in_flight.take(bytes.len()) {
-            let problem =
-                "this client has sent too much of bodies that are not complete; try again";
-            return Err(Problem::new(429, problem));
-        }
+        caller.take_in_flight(bytes.len())?;
         if !shared.reserve(bytes.len(), length) {
-            in_flight.give_back(bytes.len());
+            caller.memory().in_flight.give_back(bytes.len());
             let problem = "too many bytes are in flight; try again";
             return Err(Problem::new(503, problem));
         }
@@ -372,7 +367,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<'_, S> {
                 continue;
             }
             let body = self.bodies.swap_remove(place);
-            let problem = Problem::new(408, "the request did not arrive in time");
+            let caller = body.caller.as_ref().unwrap_or(&self.parts.caller.caller);
+            let problem = caller.refuse_late();
             self.refuse(body.stream, Some(&body.head), problem);
             self.drop_body(body);
         }

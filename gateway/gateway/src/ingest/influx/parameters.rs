@@ -27,7 +27,7 @@ pub(crate) struct Write<'a> {
 /// One is missing, given twice, or has a value that is not served.
 pub(crate) fn read_write(protocol: Protocol, query: &str) -> Result<Write<'_>, Problem> {
     let known = match protocol {
-        Protocol::V1 => ["db", "rp", "precision", "consistency"].as_slice(),
+        Protocol::V1 => ["db", "rp", "precision", "consistency", "u", "p"].as_slice(),
         Protocol::V2 => &["bucket", "precision", "consistency"],
         Protocol::V3 => &["db", "precision", "accept_partial", "no_sync"],
     };
@@ -210,6 +210,7 @@ mod tests {
         check(Protocol::V1, "db=a/b/c", "stands for no topic");
         check(Protocol::V1, "db=a/b&rp=c", "given twice");
         check(Protocol::V1, "db=a&db=b", "db is given twice");
+        check(Protocol::V1, "db=a&p=b&p=c", "p is given twice");
         check(Protocol::V1, "db=%ff", "db is not UTF-8");
         check(
             Protocol::V1,

@@ -9,7 +9,8 @@ use crate::{
     ingest::{self, Content, Nowhere},
     log::{
         cycle::Share,
-        kafka, store,
+        kafka::{self, Asking},
+        store,
         store::{Entering, Store, TopicSlot},
         ticket::ALL_PARTS,
     },
@@ -73,13 +74,19 @@ impl Staged {
                     // A request without records must not create a topic, so the body is parsed first.
                     ingest::check_topic(topic)?;
                     ingest::body(content)?.give(&mut Nowhere, &shared.clock)?;
-                    if !log.topics.is_known(topic) {
-                        by.caller.client.name_topic()?;
-                    }
+                    let named = match log.topics.is_known(topic) {
+                        true => None,
+                        false => Some(by.caller.name_topic()?),
+                    };
                     // Only the cluster knows whether it is there, so the right to create it counts after the lookup.
                     let is_created = shared.settings.kafka.kafka_create_topics;
                     let may_create = is_created && by.caller.may_create(topic);
-                    return Err(match log.ask_for(topic, by.caller, may_create) {
+                    let asking = Asking {
+                        caller: by.caller.clone(),
+                        named,
+                        may_create,
+                    };
+                    return Err(match log.ask_for(topic, asking) {
                         Ok(()) => NotStaged::NoTopicYet,
                         Err(problem) => {
                             if is_created && problem.status == 404 {
@@ -141,7 +148,7 @@ impl Embedded {
             None => {
                 body.give(&mut Nowhere, &shared.clock)?;
                 by.caller.check_create(topic)?;
-                by.caller.client.name_topic()?;
+                by.caller.name_topic()?;
                 let slot = store.topics.slot(topic);
                 let slot = slot.map_err(|_| Problem::too_many_topics())?;
                 by.caller.note(Event::TopicCreated { topic });

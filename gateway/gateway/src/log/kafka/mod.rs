@@ -19,7 +19,7 @@ mod topic_admin;
 
 pub use settings::KafkaSettings;
 pub(crate) use staging::Staging;
-pub(crate) use topic::Topics;
+pub(crate) use topic::{Asking, Topics};
 
 use std::{
     ops::Deref,
@@ -38,7 +38,6 @@ use waggle_service::metrics::Page;
 
 use crate::{
     answers::problem::Problem,
-    clients::identity::caller::Caller,
     log::latest::{Latest, LatestLimits},
     settings::Settings,
 };
@@ -199,14 +198,9 @@ impl Inner {
     }
 
     /// Requests the lookup of a new topic. If it is absent, it is created for a client that may do that; for others the problem is a 404.
-    pub(crate) fn ask_for(
-        &self,
-        topic: &str,
-        caller: &Caller,
-        may_create: bool,
-    ) -> Result<(), Problem> {
+    pub(crate) fn ask_for(&self, topic: &str, asking: Asking) -> Result<(), Problem> {
         self.is_present()?;
-        self.topics.ask(topic, Some(caller), may_create)
+        self.topics.ask(topic, Some(asking))
     }
 
     /// A batch is settled: another may be sent, and the waiting workers are woken.

@@ -225,10 +225,10 @@ fn a_batch_that_is_given_up_fails_in_partitions_without_an_answer() {
 #[test]
 fn topics_are_looked_up_once_and_have_a_limit() {
     let topics = Topics::new(2);
-    topics.ask("a", None, false).unwrap();
-    topics.ask("a", None, false).unwrap();
-    topics.ask("b", None, false).unwrap();
-    assert_eq!(topics.ask("c", None, false).unwrap_err().status, 507);
+    topics.ask("a", None).unwrap();
+    topics.ask("a", None).unwrap();
+    topics.ask("b", None).unwrap();
+    assert_eq!(topics.ask("c", None).unwrap_err().status, 507);
     let asked = || match topics.next(std::time::Duration::ZERO) {
         Task::Find(wanted) => wanted.name.to_string(),
         task => format!("{task:?}"),
@@ -243,23 +243,20 @@ fn topics_are_looked_up_once_and_have_a_limit() {
     topics.note("a", "x.a".to_owned(), Ok(metadata));
     topics.note("b", "x.b".to_owned(), Err(Problem::new(503, "no")));
     assert!(!topics.is_looking_up("a", waker) && !topics.is_looking_up("b", waker));
-    assert_eq!(topics.ask("b", None, false).unwrap_err().detail, "no");
+    assert_eq!(topics.ask("b", None).unwrap_err().detail, "no");
     let ready = topics.ready("a").unwrap();
     assert_eq!((&*ready.name, ready.partitions()), ("x.a", 2));
     let topics_asked = Topics::new(2);
-    topics_asked.ask("late", None, false).unwrap();
+    topics_asked.ask("late", None).unwrap();
     topics_asked.refuse_pending(|| Problem::new(503, "away"));
     assert!(!topics_asked.is_looking_up("late", waker));
-    assert_eq!(
-        topics_asked.ask("late", None, false).unwrap_err().detail,
-        "away"
-    );
+    assert_eq!(topics_asked.ask("late", None).unwrap_err().detail, "away");
     topics_asked.note("late", "late".to_owned(), Ok(metadata));
     assert!(topics_asked.ready("late").is_some());
     topics.remove("a");
     assert!(ready.is_gone() && topics.ready("a").is_none());
     topics.close();
-    assert_eq!(topics.ask("a", None, false).unwrap_err().status, 503);
+    assert_eq!(topics.ask("a", None).unwrap_err().status, 503);
     assert_eq!(asked(), "Closed");
 }
 

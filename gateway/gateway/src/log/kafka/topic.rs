@@ -10,7 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{answers::problem::Problem, clients::identity::caller::Caller};
+use crate::{
+    answers::problem::Problem,
+    clients::{client::NamedTopic, identity::caller::Caller},
+};
 
 /// A failed lookup is repeated after this.
 const FAILED_FOR: Duration = Duration::from_millis(500);
@@ -106,10 +109,18 @@ struct Known {
 #[derive(Debug)]
 pub(super) struct Wanted {
     pub(super) name: Box<str>,
-    /// Who named it first.
-    pub(super) caller: Option<Caller>,
+    /// `None` if no client has named it.
+    pub(super) asking: Option<Asking>,
+}
+
+/// Who has named a topic that is to be looked up.
+#[derive(Debug)]
+pub(crate) struct Asking {
+    pub(crate) caller: Caller,
+    /// It counts as new, unless the cluster has it.
+    pub(crate) named: Option<NamedTopic>,
     /// Whether it is created for the caller if it is absent.
-    pub(super) may_create: bool,
+    pub(crate) may_create: bool,
 }
 
 /// The next task of [`super::topic_admin`].
@@ -144,12 +155,8 @@ impl Topics {
     }
 
     /// Requests a lookup of the topic for a client, unless one failed a moment ago.
-    pub(super) fn ask(
-        &self,
-        name: &str,
-        caller: Option<&Caller>,
-        may_create: bool,
-    ) -> Result<(), Problem> {
+    pub(super) fn ask(&self, name: &str, asking: Option<Asking>) -> Result<(), Problem> {
+        let may_create = asking.as_ref().is_some_and(|asking| asking.may_create);
         let mut known = self.lock();
         match known.entries.get(name) {
             Some(Entry::Ready(_) | Entry::Pending(_)) => return Ok(()),
@@ -171,8 +178,7 @@ impl Topics {
             .insert(name.into(), Entry::Pending(Vec::new()));
         known.queue.push_back(Wanted {
             name: name.into(),
-            caller: caller.cloned(),
-            may_create,
+            asking,
         });
         drop(known);
         self.asked.notify_one();

@@ -20,7 +20,7 @@ use super::{
     acknowledging::Acknowledging,
     producer::{Renewal, create, release},
     settings::{BATCH_OVERHEAD_BYTES, KafkaSettings},
-    topic::{Task, TopicMetadata, Wanted},
+    topic::{Asking, Task, TopicMetadata, Wanted},
 };
 use crate::{
     answers::problem::Problem,
@@ -69,15 +69,7 @@ impl TopicAdmin {
     pub(super) fn run(mut self) {
         loop {
             match self.inner.topics.next(ROUND) {
-                Task::Find(wanted) => {
-                    let name = &wanted.name;
-                    let kafka_name = format!("{}{name}", self.inner.settings.kafka_topic_prefix);
-                    let metadata = self.find(&kafka_name, &wanted);
-                    if let Err(problem) = &metadata {
-                        self.inner.health.note_message(&problem.detail);
-                    }
-                    self.inner.topics.note(name, kafka_name, metadata);
-                }
+                Task::Find(wanted) => self.look_up(wanted),
                 Task::Nothing => {}
                 Task::Closed => return,
             }
@@ -93,8 +85,22 @@ impl TopicAdmin {
         }
     }
 
+    /// Finds a topic for who waits for it. It does not count as new if it was there, or if nobody could say whether it was.
+    fn look_up(&self, mut wanted: Wanted) {
+        let name = &wanted.name;
+        let kafka_name = format!("{}{name}", self.inner.settings.kafka_topic_prefix);
+        let metadata = self.find(&kafka_name, wanted.asking.as_mut());
+        if let Err(problem) = &metadata {
+            self.inner.health.note_message(&problem.detail);
+            if problem.status == 503 {
+                take_back(wanted.asking.as_mut());
+            }
+        }
+        self.inner.topics.note(name, kafka_name, metadata);
+    }
+
     /// Finds a topic or creates it for a client, and reads its limits.
-    fn find(&self, name: &str, wanted: &Wanted) -> Result<TopicMetadata, Problem> {
+    fn find(&self, name: &str, asking: Option<&mut Asking>) -> Result<TopicMetadata, Problem> {
         if name.starts_with(INTERNAL_PREFIX) {
             return Err(Problem::new(
                 403,
@@ -113,13 +119,13 @@ impl TopicAdmin {
                 let problem = "there is no topic {name} in Kafka, and this gateway creates none (--kafka-create-topics)";
                 return Err(Problem::new(404, problem.replace("{name}", name)));
             }
-            if !wanted.may_create {
+            let Some(asking) = asking.filter(|asking| asking.may_create) else {
                 let problem = format!("there is no topic {name} in Kafka");
                 return Err(Problem::new(404, problem));
-            }
-            self.make(name, wanted.caller.as_ref())?;
-        } else if let Some(caller) = &wanted.caller {
-            caller.client.take_back_topic();
+            };
+            self.make(name, &asking.caller)?;
+        } else {
+            take_back(asking);
         }
         let partitions = loop {
             match look {
@@ -174,7 +180,7 @@ impl TopicAdmin {
         }
     }
 
-    fn make(&self, name: &str, creator: Option<&Caller>) -> Result<(), Problem> {
+    fn make(&self, name: &str, creator: &Caller) -> Result<(), Problem> {
         let settings = &self.inner.settings;
         let replicas = TopicReplication::Fixed(settings.kafka_replicas.unwrap_or(-1));
         let topic = NewTopic::new(name, settings.kafka_partitions.unwrap_or(-1), replicas)
@@ -192,9 +198,7 @@ impl TopicAdmin {
             .map_err(|error| failed(&error))?;
         match results.into_iter().next() {
             Some(Ok(_)) => {
-                if let Some(creator) = creator {
-                    creator.note(Event::TopicCreated { topic: name });
-                }
+                creator.note(Event::TopicCreated { topic: name });
                 Ok(())
             }
             // Another gateway has created it.
@@ -309,6 +313,13 @@ impl TopicAdmin {
                 }
             }
         }
+    }
+}
+
+/// A topic that was named does not count as new.
+fn take_back(asking: Option<&mut Asking>) {
+    if let Some(named) = asking.and_then(|asking| asking.named.take()) {
+        named.take_back();
     }
 }
 

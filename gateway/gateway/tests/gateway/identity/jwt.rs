@@ -185,10 +185,7 @@ fn a_token_of_an_issuer_is_a_client_with_rights() {
     );
     check("a.b.c", "no JWT");
     check("..", "no JWT");
-    let mut said = gateway.stderr();
-    gateway.kill();
-    let mut lines = String::new();
-    std::io::Read::read_to_string(&mut said, &mut lines).unwrap();
+    let lines = gateway.end();
     assert!(
         lines.contains("refused") && !lines.contains(signature),
         "{lines}"
@@ -260,6 +257,18 @@ fn keys_come_from_a_url_and_are_asked_for_again() {
     wait_until("the new key is there", || {
         put(&gateway, &second.sign(&claims())).status == 204
     });
-    // The issuer has withdrawn it.
+    // The issuer has withdrawn it. What was known stays if the issuer does not answer.
+    let metrics = || {
+        let bearer = second.sign(&claims());
+        let request =
+            format!("GET /metrics HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {bearer}\r\n\r\n");
+        gateway.ask(&request).body
+    };
+    let are_current = "waggle_gateway_issuer_keys_are_current{issuer=\"plant\"} ";
+    assert!(metrics().contains(&format!("{are_current}1\n")));
+    *answer.lock().unwrap() = http::answer(500, "", "not now");
     assert_eq!(put(&gateway, &first.sign(&claims())).status, 401);
+    let is_not = format!("{are_current}0\n");
+    wait_until("it is asked again", || metrics().contains(&is_not));
+    assert_eq!(put(&gateway, &second.sign(&claims())).status, 204);
 }

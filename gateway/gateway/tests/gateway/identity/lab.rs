@@ -1,7 +1,6 @@
 //! A gateway that knows clients by tokens, and requests to it.
 
 use std::{
-    io::Read,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
 };
@@ -70,10 +69,7 @@ impl Lab {
 
     /// Ends the gateway; returns what it has said, and the lines of the audit in it.
     pub(super) fn end(&mut self) -> (String, Vec<serde_json::Value>) {
-        let mut said = self.gateway.stderr();
-        self.gateway.kill();
-        let mut text = String::new();
-        said.read_to_string(&mut text).unwrap();
+        let text = self.gateway.end();
         let events = text
             .lines()
             .filter_map(|line| serde_json::from_str(line).ok());

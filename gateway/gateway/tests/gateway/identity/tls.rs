@@ -287,7 +287,7 @@ fn certificates_are_read_again_and_a_mistake_leaves_what_was_in_force() {
     let authority = Authority::new("plant");
     let press = authority.sign("press-7.plant.example", 2090);
     let panel = authority.sign("panel.plant.example", 2090);
-    let none_revoked = authority.revoke(&[]);
+    let none_revoked = authority.revoke(&[], 2021);
     let files = [
         ("clients.yaml", CLIENTS.to_owned()),
         ("revoked.pem", none_revoked),
@@ -330,12 +330,18 @@ fn certificates_are_read_again_and_a_mistake_leaves_what_was_in_force() {
     lab.wait_for("expired on");
 
     write_certificate(lab.folder.path(), &lab.authority.sign("localhost", 2090));
-    let revoked = lab.authority.revoke(&[&press]);
+    let revoked = lab.authority.revoke(&[&press], 2090);
     write_file(lab.folder.path(), "revoked.pem", &revoked);
+    // 2021-01-01
+    let is_old = "tls_client_crl_expires_seconds 1609459200\n";
+    let metrics = ask(&mut other, &get("/metrics")).unwrap().body;
+    assert!(metrics.contains(is_old), "{metrics}");
     lab.gateway.signal("HUP");
     wait_until("the certificate is revoked", || {
         ask(&mut open, &write).is_none_or(|answer| answer.status == 401)
     });
+    let metrics = ask(&mut other, &get("/metrics")).unwrap().body;
+    assert!(!metrics.contains(is_old), "{metrics}");
     assert!(lab.ask(Some(&press), &write).is_none());
     assert_eq!(ask(&mut other, &get(RECORDS)).unwrap().status, 200);
 }
@@ -362,6 +368,8 @@ fn mistakes_in_files_of_tls_are_refused_at_the_start() {
     };
     let expired = authority.sign("localhost", 2021);
     check(&expired, &[], &["cert.pem", "expired on"]);
+    let later = authority.sign_for_later("localhost");
+    check(&later, &[], &["cert.pem", "is not valid before"]);
     let mut other_key = authority.sign("localhost", 2090);
     other_key.key = authority.sign("localhost", 2090).key;
     check(&other_key, &[], &["key.pem", "the key is not that"]);
@@ -377,6 +385,11 @@ fn mistakes_in_files_of_tls_are_refused_at_the_start() {
         &good,
         &["--tls-client-ca={folder}/key.pem"],
         &["key.pem", "expected certificates"],
+    );
+    check(
+        &good,
+        &["--tls-client-ca={folder}"],
+        &["expected a regular file"],
     );
     check(&good, &["--tls-client-auth=optional"], &["--tls-client-ca"]);
     let list = "--tls-client-crl={folder}/cert.pem";

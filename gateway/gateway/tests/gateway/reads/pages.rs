@@ -16,8 +16,10 @@ fn a_large_answer_is_read_in_parts_as_its_client_takes_them() {
     let gateway = Gateway::start(&file, &[SCARCE]);
     let mut greedy = greedy(&gateway);
     // Six megabytes are asked for eight times, and one part is in memory.
-    wait_until("a part waits for its client", || answer_bytes(&gateway) > 0);
-    assert!(answer_bytes(&gateway) < 1_000_000);
+    wait_until("a part waits for its client", || {
+        answer_bytes(&gateway.get("/metrics").body) > 0
+    });
+    assert!(answer_bytes(&gateway.get("/metrics").body) < 1_000_000);
     let whole = gateway.records("large").join("\n") + "\n";
     for _ in 0..8 {
         let answer = greedy.answer().expect("a whole answer");
@@ -50,16 +52,18 @@ fn a_large_answer_is_kept_whole_while_there_is_memory() {
     let gateway = Gateway::start(&file, &[]);
     let mut greedy = greedy(&gateway);
     wait_until("an answer waits for its client", || {
-        answer_bytes(&gateway) > 0
+        answer_bytes(&gateway.get("/metrics").body) > 0
     });
-    assert!((6_000_000..7_000_000).contains(&answer_bytes(&gateway)));
+    assert!((6_000_000..7_000_000).contains(&answer_bytes(&gateway.get("/metrics").body)));
     let whole = gateway.records("large").join("\n") + "\n";
     for _ in 0..8 {
         let answer = greedy.answer().expect("a whole answer");
         assert_eq!(answer.header("waggle-next-offset"), Some("100"));
         assert!(answer.body == whole, "{} bytes", answer.body.len());
     }
-    wait_until("its memory is free", || answer_bytes(&gateway) == 0);
+    wait_until("its memory is free", || {
+        answer_bytes(&gateway.get("/metrics").body) == 0
+    });
 }
 
 #[test]

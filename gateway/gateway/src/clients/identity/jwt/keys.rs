@@ -122,15 +122,23 @@ pub(in super::super) struct Keys {
     known: RwLock<Option<Arc<KeySet>>>,
     /// A token has named a key that is not among them.
     is_wanted: AtomicBool,
+    /// Whether the last attempt to read them succeeded.
+    is_current: AtomicBool,
 }
 
 impl Keys {
     pub(super) fn new(source: Source, known: Option<KeySet>) -> Self {
         Self {
             source,
+            is_current: AtomicBool::new(known.is_some()),
             known: RwLock::new(known.map(Arc::new)),
             is_wanted: AtomicBool::new(false),
         }
+    }
+
+    /// Whether they are those of the last attempt to read them.
+    pub(super) fn is_current(&self) -> bool {
+        self.is_current.load(Ordering::Relaxed)
     }
 
     pub(super) fn get(&self) -> Option<Arc<KeySet>> {
@@ -156,6 +164,7 @@ impl Keys {
         let read = fetch(location).await;
         times.asked = Some(Instant::now());
         times.is_failed = read.is_err();
+        self.is_current.store(read.is_ok(), Ordering::Relaxed);
         self.is_wanted.store(false, Ordering::Relaxed);
         match read {
             Ok(keys) => {
