@@ -245,21 +245,29 @@ impl<'a> Line<'a> {
         };
         let ns = precision.to_ns(time.value);
         ns.map(Some)
-            .ok_or_else(|| self.time_mistake(time, precision))
+            .ok_or_else(|| self.time_out_of_range(precision.plural()))
     }
 
-    fn time_mistake(&self, time: Time, precision: Precision) -> Mistake {
+    /// The mistake of a time that no record can have, in a unit.
+    pub fn time_out_of_range(&self, unit: &str) -> Mistake {
+        let value = self.time.map_or(0, |time| time.value);
+        self.time_mistake(format!(
+            "expected a time between 1677-09-21 and 2262-04-11, found {value} {unit}"
+        ))
+    }
+
+    /// A mistake at the place of the time, or of the line if it has none.
+    pub fn time_mistake(&self, problem: String) -> Mistake {
+        let Some(time) = self.time else {
+            return Mistake::new(self.number, 1 + self.indent, problem);
+        };
         let line_start = memchr::memrchr(b'\n', &self.raw.as_bytes()[..time.at]);
         let before = &self.raw[line_start.map_or(0, |newline| newline + 1)..time.at];
         let indent = if line_start.is_none() { self.indent } else { 0 };
         Mistake::new(
             self.number + memchr::memchr_iter(b'\n', &self.raw.as_bytes()[..time.at]).count(),
             1 + indent + before.chars().count(),
-            format!(
-                "expected a time between 1677-09-21 and 2262-04-11, found {} {}",
-                time.value,
-                precision.plural()
-            ),
+            problem,
         )
     }
 

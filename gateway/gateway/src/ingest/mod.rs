@@ -257,7 +257,7 @@ impl Body<'_> {
             let read = line.and_then(|line| self.unit.time_ns(&line).map(|time| (line, time)));
             match read {
                 Ok((line, Some(time))) if time > latest => {
-                    mistakes.push(Mistake::new(line.number, 1, AHEAD.to_owned()));
+                    mistakes.push(line.time_mistake(AHEAD.to_owned()));
                 }
                 Ok((line, time)) if mistakes.is_empty() => {
                     intake.add(&line, time.unwrap_or_else(|| clock.next()))?;

@@ -66,10 +66,8 @@ impl Unit {
         };
         let time = number.checked_mul(seconds * 1_000_000_000);
         let time = time.filter(|time| (TIME_MIN_NS..=TIME_MAX_NS).contains(time));
-        time.map(Some).ok_or_else(|| {
-            let range = "expected a time between 1677-09-21 and 2262-04-11";
-            Mistake::new(line.number, 1, format!("{range}, found {number} {plural}"))
-        })
+        time.map(Some)
+            .ok_or_else(|| line.time_out_of_range(plural))
     }
 }
 
@@ -111,6 +109,15 @@ mod tests {
         assert!(Unit::from_v2_name("n").is_none() && Unit::from_v2_name("m").is_none());
         assert_eq!(Unit::from_v2_name("us"), Unit::from_v1_name("us"));
         assert!(Unit::from_v3_name("ns").is_none());
+    }
+
+    #[test]
+    fn a_mistake_is_at_the_time() {
+        let text = "m f=1 1\n m f=\"a\nb\" 153722868";
+        let line = lines(text.as_bytes()).nth(1).unwrap().unwrap();
+        let mistake = Unit::Minutes.time_ns(&line).unwrap_err();
+        assert_eq!((mistake.line, mistake.column), (3, 4));
+        assert!(mistake.problem.ends_with("found 153722868 minutes"));
     }
 
     #[test]
