@@ -21,7 +21,7 @@ pub use self::{
     },
     launch::{
         order::{Extent, Order, StudyEntry, StudyForm, StudyParameter},
-        queue::Queue,
+        queue::{Queue, StartedRun},
     },
     live::{
         state::{

@@ -22,7 +22,7 @@ mod serve;
 pub(crate) mod target;
 mod trust;
 
-use std::{net::SocketAddr, num::NonZero, path::PathBuf, time::Duration};
+use std::{ffi::OsString, net::SocketAddr, num::NonZero, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use waggle_flags::{CompletionsArguments, ManArguments, exit_codes_help};
@@ -121,7 +121,7 @@ pub(crate) enum Command {
     /// Print the man page of waggle or of a subcommand, or write all of them into a folder
     Man(ManArguments),
     #[command(name = "__supervise", hide = true)]
-    Supervise(Hidden),
+    Supervise(Supervise),
     #[command(name = "__idle-poll", hide = true)]
     IdlePoll(Hidden),
     #[command(name = "__generator", hide = true)]
@@ -433,6 +433,13 @@ pub(crate) struct Mcp {
 pub(crate) struct Hidden {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) command: Vec<String>,
+}
+
+/// Arguments of a supervisor, which have paths in them.
+#[derive(Debug, Args)]
+pub(crate) struct Supervise {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) command: Vec<OsString>,
 }
 
 #[cfg(test)]

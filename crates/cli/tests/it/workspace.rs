@@ -8,6 +8,7 @@ use std::{
 
 use waggle_analysis::Model;
 use waggle_results::Run;
+use waggle_testkit::wait_until;
 
 use crate::exit_codes::run_code;
 
@@ -167,6 +168,15 @@ impl Workspace {
     #[track_caller]
     pub(crate) fn assert_none_left(&self) {
         let left = self.processes_left();
+        assert!(left.is_empty(), "{left:?}");
+    }
+
+    /// Waits until a run that lost its parent has ended as by Ctrl-C: nothing of it is left, and it has removed the file that it locked.
+    #[track_caller]
+    pub(crate) fn wait_for_orderly_end(&self) {
+        wait_until("all processes are gone", || self.processes_left().is_empty());
+        let measuring = fs::read_dir(self.path().join("state/waggle/measuring"));
+        let left: Vec<_> = measuring.unwrap().flatten().collect();
         assert!(left.is_empty(), "{left:?}");
     }
 

@@ -3,16 +3,11 @@
 
 use std::{
     collections::VecDeque,
-    fs,
-    io::{self, Read},
-    os::fd::OwnedFd,
+    fmt, fs, io,
     path::PathBuf,
-    process::{Child, ExitStatus},
-    sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError},
-    thread,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
-
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::order::Order;
 use crate::reason::Reason;
@@ -21,11 +16,26 @@ use crate::reason::Reason;
 const WAITING_MAX: usize = 1;
 /// Runs that have ended and are still shown.
 const ENDED_MAX: usize = 10;
-/// The last bytes of what a run printed.
-const OUTPUT_MAX_BYTES: usize = 64 << 10;
+/// How long to wait until the folder of a run is looked for: first, and at most. It has one when its study was read, or never.
+const LOCATE_INTERVAL: Duration = Duration::from_millis(100);
+const LOCATE_INTERVAL_MAX: Duration = Duration::from_secs(10);
+/// Longest time between two looks at a run whose folder is known.
+const WAIT_MAX: Duration = Duration::from_hours(1);
 
 /// The folder of the run that a process writes to; `None`: not yet.
 pub(crate) type Locate = fn(u32) -> Option<PathBuf>;
+
+/// A run that was started. What started it sees to it that the run ends if this process is killed.
+pub trait StartedRun: fmt::Debug + Send + Sync {
+    /// The process of the run.
+    fn pid(&self) -> u32;
+    /// Asks it to stop, as by Ctrl-C.
+    fn stop(&self);
+    /// The end of what it has printed so far.
+    fn output(&self) -> String;
+    /// Waits for its end, so long at most. Returns how it ended: `with exit code 0`; `None`: it goes on.
+    fn wait(&self, at_most: Duration) -> Option<String>;
+}
 
 /// The runs that are started from here.
 #[derive(Debug)]
@@ -48,24 +58,15 @@ struct State {
 #[derive(Debug)]
 struct Running {
     order: Order,
-    pid: u32,
-    process: Option<OwnedFd>,
+    run: Arc<dyn StartedRun>,
     stops: u32,
-    output: Arc<Output>,
-}
-
-/// What a run prints, and where it is.
-#[derive(Debug, Default)]
-struct Output {
-    bytes: Mutex<VecDeque<u8>>,
-    run: OnceLock<PathBuf>,
 }
 
 /// A run that has ended.
 #[derive(Debug, Clone)]
 pub(crate) struct EndedRun {
     pub(crate) order: Order,
-    /// `exit code 0`.
+    /// `ended with exit code 0`.
     pub(crate) how: String,
     pub(crate) output: String,
     /// The folder of its run.
@@ -100,7 +101,7 @@ impl Queue {
     }
 
     /// Starts one run after the other until [`Queue::close`]; returns when the run that goes on then has ended.
-    pub fn work(&self, start: &mut dyn FnMut(&Order) -> io::Result<Child>) {
+    pub fn work(&self, start: &mut dyn FnMut(&Order) -> io::Result<Box<dyn StartedRun>>) {
         while let Some(order) = self.next() {
             let ended = match start(&order) {
                 Err(why) => EndedRun {
@@ -109,7 +110,7 @@ impl Queue {
                     output: String::new(),
                     run: None,
                 },
-                Ok(child) => self.run(order, child),
+                Ok(run) => self.follow(order, run.into()),
             };
             let mut state = self.lock();
             (state.running, state.is_working) = (None, false);
@@ -152,7 +153,7 @@ impl Queue {
     pub(crate) fn stop(&self, pid: u32) -> Result<(), Reason> {
         let mut state = self.lock();
         match &state.running {
-            Some(running) if running.pid == pid => {
+            Some(running) if running.run.pid() == pid => {
                 stop(&mut state);
                 Ok(())
             }
@@ -172,9 +173,9 @@ impl Queue {
         QueueView {
             running: state.running.as_ref().map(|running| RunningOrder {
                 order: running.order.clone(),
-                pid: running.pid,
+                pid: running.run.pid(),
                 stops: running.stops,
-                output: running.output.text(),
+                output: running.run.output(),
             }),
             waiting: state.waiting.iter().cloned().collect(),
             ended: state.ended.iter().cloned().collect(),
@@ -198,42 +199,40 @@ impl Queue {
         }
     }
 
-    fn run(&self, order: Order, mut child: Child) -> EndedRun {
-        let pid = child.id();
-        let output = Arc::<Output>::default();
-        let reader = Reader {
-            into: Arc::clone(&output),
-            locate: self.locate,
-            pid,
-        };
-        let readers = [
-            child.stdout.take().map(|from| reader.clone().start(from)),
-            child.stderr.take().map(|from| reader.start(from)),
-        ];
-        let raw = i32::try_from(pid).ok().and_then(Pid::from_raw);
-        let process = raw.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    fn follow(&self, order: Order, run: Arc<dyn StartedRun>) -> EndedRun {
         let mut state = self.lock();
         state.running = Some(Running {
             order: order.clone(),
-            pid,
-            process,
+            run: Arc::clone(&run),
             stops: 0,
-            output: Arc::clone(&output),
         });
         if state.is_closed {
             stop(&mut state);
         }
         drop(state);
-        let status = child.wait();
-        for reader in readers.into_iter().flatten().flatten() {
-            reader.join().ok();
-        }
-        let text = output.text();
+        let (how, folder) = self.wait(&*run);
+        let output = run.output();
         EndedRun {
             order,
-            how: status.map_or_else(|why| why.to_string(), describe),
-            run: output.run.get().cloned().or_else(|| reported_run(&text)),
-            output: text,
+            how: format!("ended {how}"),
+            run: folder.or_else(|| reported_run(&output)),
+            output,
+        }
+    }
+
+    /// Waits for the end of a run, and looks for its folder meanwhile.
+    fn wait(&self, run: &dyn StartedRun) -> (String, Option<PathBuf>) {
+        let mut folder = None;
+        let mut interval = LOCATE_INTERVAL;
+        loop {
+            if let Some(how) = run.wait(interval) {
+                return (how, folder);
+            }
+            folder = folder.or_else(|| (self.locate)(run.pid()));
+            interval = match folder {
+                Some(_) => WAIT_MAX,
+                None => (2 * interval).min(LOCATE_INTERVAL_MAX),
+            };
         }
     }
 
@@ -245,17 +244,7 @@ impl Queue {
 fn stop(state: &mut State) {
     if let Some(running) = &mut state.running {
         running.stops += 1;
-        if let Some(process) = &running.process {
-            // It may have ended meanwhile.
-            pidfd_send_signal(process, Signal::INT).ok();
-        }
-    }
-}
-
-fn describe(status: ExitStatus) -> String {
-    match status.code() {
-        Some(code) => format!("exit code {code}"),
-        None => status.to_string(),
+        running.run.stop();
     }
 }
 
@@ -266,65 +255,18 @@ fn reported_run(output: &str) -> Option<PathBuf> {
     fs::canonicalize(report).ok()
 }
 
-/// Keeps the end of what comes.
-#[derive(Clone)]
-struct Reader {
-    into: Arc<Output>,
-    locate: Locate,
-    pid: u32,
-}
-
-impl Reader {
-    fn start(self, from: impl Read + Send + 'static) -> io::Result<thread::JoinHandle<()>> {
-        let reading = thread::Builder::new().name("output".to_owned());
-        reading.spawn(move || self.read(from))
-    }
-
-    fn read(&self, mut from: impl Read) {
-        let mut bytes = [0; 4096];
-        while let Ok(count) = from.read(&mut bytes)
-            && count > 0
-        {
-            self.keep(&bytes[..count]);
-        }
-    }
-
-    fn keep(&self, bytes: &[u8]) {
-        let mut kept = self.into.lock();
-        kept.extend(bytes);
-        let more = kept.len().saturating_sub(OUTPUT_MAX_BYTES);
-        kept.drain(..more);
-        drop(kept);
-        if self.into.run.get().is_none()
-            && let Some(run) = (self.locate)(self.pid)
-        {
-            self.into.run.set(run).ok();
-        }
-    }
-}
-
-impl Output {
-    fn lock(&self) -> MutexGuard<'_, VecDeque<u8>> {
-        self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn text(&self) -> String {
-        let bytes: Vec<u8> = self.lock().iter().copied().collect();
-        String::from_utf8_lossy(&bytes).into_owned()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::{
-        process::{Command, Stdio},
-        time::{Duration, Instant},
+        sync::atomic::{AtomicU32, Ordering},
+        thread,
+        time::Instant,
     };
 
     use super::*;
 
     /// Nothing here takes longer, on any machine.
-    const WAIT_MAX: Duration = Duration::from_mins(3);
+    const TEST_WAIT_MAX: Duration = Duration::from_mins(3);
 
     fn order(study: &str) -> Order {
         Order {
@@ -333,41 +275,77 @@ mod tests {
         }
     }
 
-    fn shell(script: &str) -> io::Result<Child> {
-        // A shell cannot trap what was ignored when it started, as SIGINT is of a command in the background.
-        let mut command = Command::new("env");
-        command.args(["--default-signal=INT", "sh", "-c", script]);
-        command.stdin(Stdio::null());
-        command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
+    /// A run that goes on until it is stopped, or ends when its folder was looked for.
+    #[derive(Debug)]
+    struct FakeRun {
+        pid: u32,
+        waits: AtomicU32,
+        has_ended: Mutex<bool>,
+        ends: Condvar,
+    }
+
+    impl FakeRun {
+        fn start(pid: u32, has_ended: bool) -> Box<dyn StartedRun> {
+            Box::new(Self {
+                pid,
+                waits: AtomicU32::new(0),
+                has_ended: Mutex::new(has_ended),
+                ends: Condvar::new(),
+            })
+        }
+    }
+
+    impl StartedRun for FakeRun {
+        fn pid(&self) -> u32 {
+            self.pid
+        }
+
+        fn stop(&self) {
+            *self.has_ended.lock().unwrap() = true;
+            self.ends.notify_all();
+        }
+
+        fn output(&self) -> String {
+            format!("output of {}", self.pid)
+        }
+
+        fn wait(&self, at_most: Duration) -> Option<String> {
+            if self.waits.fetch_add(1, Ordering::Relaxed) == 0 {
+                return None;
+            }
+            let has_ended = self.has_ended.lock().unwrap();
+            let waited = self
+                .ends
+                .wait_timeout_while(has_ended, at_most, |ended| !*ended);
+            let ended = *waited.unwrap().0;
+            ended.then(|| format!("with exit code {}", self.pid))
+        }
+    }
+
+    #[track_caller]
+    fn wait_until(queue: &Queue, check: impl Fn(&QueueView) -> bool) {
+        let begun = Instant::now();
+        while !check(&queue.view()) {
+            assert!(begun.elapsed() < TEST_WAIT_MAX, "{:?}", queue.view());
+            thread::yield_now();
+        }
     }
 
     #[test]
     fn one_runs_one_waits_and_a_further_one_is_refused() {
-        let queue = Arc::new(Queue::new(|_| None));
+        let locate = |pid| (pid == 130).then(|| PathBuf::from("/runs/a"));
+        let queue = Arc::new(Queue::new(locate));
         let worker = {
             let queue = Arc::clone(&queue);
-            // The first one ends when it is told to, as by Ctrl-C.
             let mut start = |order: &Order| match &*order.study {
-                "first" => shell(
-                    "trap 'echo stopped; exit 130' INT; echo up; while :; do sleep 0.05; done",
-                ),
-                _ => shell("echo done"),
+                "first" => Ok(FakeRun::start(130, false)),
+                "second" => Ok(FakeRun::start(7, true)),
+                _ => Err(io::Error::other("no such program")),
             };
             thread::spawn(move || queue.work(&mut start))
         };
         queue.add(order("first")).unwrap();
-        let until = |check: &dyn Fn(&QueueView) -> bool| {
-            let begun = Instant::now();
-            while !check(&queue.view()) {
-                assert!(begun.elapsed() < WAIT_MAX, "{:?}", queue.view());
-                thread::yield_now();
-            }
-        };
-        let is_up = |running: &RunningOrder| running.output.contains("up");
-        until(&|view| view.running.as_ref().is_some_and(is_up));
+        wait_until(&queue, |view| view.running.is_some());
         queue.add(order("second")).unwrap();
         let refused = queue.add(order("third")).unwrap_err().0;
         assert!(
@@ -375,19 +353,39 @@ mod tests {
             "{refused}"
         );
         assert!(queue.stop(1).is_err());
-        let pid = queue.view().running.unwrap().pid;
-        queue.stop(pid).unwrap();
-        until(&|view| view.ended.len() == 2);
+        queue.stop(130).unwrap();
+        wait_until(&queue, |view| view.ended.len() == 2);
+        queue.add(order("fourth")).unwrap();
+        wait_until(&queue, |view| view.ended.len() == 3);
         let ended = queue.view().ended;
-        assert_eq!(
-            (&*ended[1].how, &*ended[1].output),
-            ("exit code 130", "up\nstopped\n")
-        );
-        assert_eq!(
-            (&*ended[0].how, &*ended[0].output),
-            ("exit code 0", "done\n")
-        );
+        let facts = ended.iter().map(|ended| {
+            let run = ended.run.as_ref().and_then(|run| run.to_str());
+            (&*ended.how, &*ended.output, run)
+        });
+        let facts: Vec<_> = facts.collect();
+        let expected = [
+            ("cannot be started: no such program", "", None),
+            ("ended with exit code 7", "output of 7", None),
+            ("ended with exit code 130", "output of 130", Some("/runs/a")),
+        ];
+        assert_eq!(facts, expected);
         queue.close();
         worker.join().unwrap();
+    }
+
+    #[test]
+    fn a_queue_that_is_closed_stops_its_run() {
+        let queue = Arc::new(Queue::new(|_| None));
+        let worker = {
+            let queue = Arc::clone(&queue);
+            let mut start = |_: &Order| Ok(FakeRun::start(12, false));
+            thread::spawn(move || queue.work(&mut start))
+        };
+        queue.add(order("first")).unwrap();
+        wait_until(&queue, |view| view.running.is_some());
+        queue.close();
+        worker.join().unwrap();
+        let ended = queue.view().ended;
+        assert_eq!(ended[0].how, "ended with exit code 12");
     }
 }

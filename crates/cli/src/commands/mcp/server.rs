@@ -188,12 +188,12 @@ impl Server {
             );
         }
         let limits = Arc::clone(&self.limits);
-        let order: Order = tokio::task::spawn_blocking(move || answers::order(&limits, &given))
+        let mut order: Order = tokio::task::spawn_blocking(move || answers::order(&limits, &given))
             .await
             .context("a bug in waggle")??;
         let runs = &self.limits.runs;
-        let run = ChildRun::start(&order.arguments, runs, order.max_duration).await?;
-        let run = Arc::new(run);
+        let arguments = std::mem::take(&mut order.arguments);
+        let run = ChildRun::start(arguments, runs, order.max_duration).await?;
         *current = Some(Arc::clone(&run));
         drop(current);
         run.begin().await;

@@ -3,14 +3,23 @@
 use std::{
     ffi::OsString,
     io,
-    os::unix::process::CommandExt,
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
+    sync::{
+        Mutex, PoisonError,
+        mpsc::{Receiver, RecvTimeoutError, channel},
+    },
+    time::Duration,
 };
 
-use waggle_serve::{Extent, Order, Reason};
+use waggle_serve::{Extent, Order, Reason, StartedRun};
 
 use super::{TOKEN_VARIABLE, TRUSTED, studies::path_below};
+use crate::process::supervised_run::{RunStart, SupervisedRun};
+
+/// A run that was asked to stop, and has not after this time, is killed with all that it started. What it has in a cluster takes minutes
+/// to go.
+const STOP_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// The plan of what is asked for, as `waggle plan` prints it.
 pub(super) fn plan(studies: &Path, runs: &Path, order: &Order) -> Result<String, Reason> {
@@ -26,13 +35,55 @@ pub(super) fn plan(studies: &Path, runs: &Path, order: &Order) -> Result<String,
 }
 
 /// Starts a run with the priority of this thread. It gets no signal of this terminal: the server passes its own on.
-pub(super) fn start(order: &Order, studies: Option<&Path>, runs: &Path) -> io::Result<Child> {
+pub(super) fn start(
+    order: &Order,
+    studies: Option<&Path>,
+    runs: &Path,
+) -> io::Result<Box<dyn StartedRun>> {
     let studies = studies.ok_or_else(|| io::Error::other("there is no folder of studies"))?;
-    let arguments = arguments(&["run", "--no-live"], order, studies, runs);
-    let mut command = command(arguments.map_err(io::Error::other)?)?;
-    command.process_group(0);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn()
+    let arguments = arguments(&["--no-live"], order, studies, runs);
+    let start = RunStart {
+        arguments: arguments.map_err(io::Error::other)?,
+        stop_timeout: STOP_TIMEOUT,
+        withheld_variable: Some(TOKEN_VARIABLE),
+    };
+    let (end, ended) = channel();
+    let run = SupervisedRun::start(&start, move |how| drop(end.send(how)))?;
+    Ok(Box::new(Followed {
+        run,
+        ended: Mutex::new(ended),
+    }))
+}
+
+/// A run, as the queue asks for it.
+#[derive(Debug)]
+struct Followed {
+    run: SupervisedRun,
+    ended: Mutex<Receiver<String>>,
+}
+
+impl StartedRun for Followed {
+    fn pid(&self) -> u32 {
+        self.run.pid()
+    }
+
+    fn stop(&self) {
+        self.run.interrupt();
+    }
+
+    fn output(&self) -> String {
+        self.run.output()
+    }
+
+    fn wait(&self, at_most: Duration) -> Option<String> {
+        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        match ended.recv_timeout(at_most) {
+            Ok(how) => Some(how),
+            Err(RecvTimeoutError::Timeout) => None,
+            // The thread that waits for it is gone.
+            Err(RecvTimeoutError::Disconnected) => Some("in a way that is not known".to_owned()),
+        }
+    }
 }
 
 fn command(arguments: Vec<OsString>) -> io::Result<Command> {

@@ -10,7 +10,6 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use waggle_testkit::wait_until;
 
 use crate::workspace::{Parts, Workspace};
 
@@ -368,16 +367,15 @@ fn a_run_ends_at_its_limit_of_time_and_on_request_and_with_the_client() {
     client.leave();
     workspace.assert_none_left();
 
-    // The server is killed in mid-run.
+    // The server is killed in mid-run: the run is interrupted.
     let mut client = Client::start(&workspace, ".");
     client.result("run", json!({ "study": "study.yaml" }));
+    client.status_with("trials");
     let server = children(client.process.id());
     assert_eq!(server.len(), 1, "{server:?}");
     kill_process(Pid::from_raw(server[0]).unwrap(), Signal::KILL).unwrap();
     drop(client);
-    wait_until("all processes are gone", || {
-        workspace.processes_left().is_empty()
-    });
+    workspace.wait_for_orderly_end();
 }
 
 /// Nothing is left but the client and its server.

@@ -1,7 +1,8 @@
 //! Ctrl-C and SIGKILL in mid-run: finished trials are kept, no process is left, and the run can be resumed.
 
 use std::{
-    io::{BufRead, BufReader},
+    fs,
+    io::{BufRead, BufReader, Write},
     process::{Child, Stdio},
 };
 
@@ -109,4 +110,39 @@ fn sigkill_leaves_no_process_and_resume_runs_the_rest() {
         workspace.processes_left().is_empty()
     });
     resumes_to_the_end(&workspace);
+}
+
+/// How a script ends whose supervisor lost its parent after the script said `up`. It has so many milliseconds to end.
+#[track_caller]
+fn check_end(script: &str, timeout_ms: &str, expected: &str) {
+    let workspace = Workspace::new();
+    let log = workspace.path().join("log");
+    let supervised = ["__supervise", "--", log.to_str().unwrap(), "", "", timeout_ms];
+    // A shell cannot trap what was ignored when it started, as SIGINT is of a command in the background.
+    let script = ["env", "--default-signal=INT", "sh", "-c", script];
+    let mut command = workspace.waggle(&[&supervised[..], &script].concat());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut supervisor = command.spawn().unwrap();
+    let mut orders = supervisor.stdin.take().unwrap();
+    // No texts to hide.
+    orders.write_all(b"\x02\0\0\0[]").unwrap();
+    wait_until("it is up", || {
+        fs::read_to_string(&log).is_ok_and(|log| log.contains("up"))
+    });
+    drop(orders);
+    let output = supervisor.wait_with_output().unwrap();
+    let reports = String::from_utf8(output.stdout).unwrap();
+    assert!(reports.ends_with(&format!("ended {expected}\n")), "{reports}");
+    workspace.assert_none_left();
+}
+
+#[test]
+fn what_lost_its_parent_is_interrupted_and_killed_if_it_does_not_end() {
+    let loops = "echo up; while :; do sleep 0.05; done";
+    let ends = format!("trap 'exit 7' INT; {loops}");
+    check_end(&ends, "600000", "with exit code 7");
+    let goes_on = format!("trap '' INT; {loops}");
+    check_end(&goes_on, "100", "by signal 9");
+    // As a component.
+    check_end(&ends, "", "by signal 9");
 }

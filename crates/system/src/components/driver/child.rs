@@ -11,7 +11,6 @@ use std::{
     time::Duration,
 };
 
-use rustix::process::{Pid, Signal};
 use tokio::{
     io::{AsyncBufReadExt, BufReader, Lines},
     process::{ChildStdout, Command},
@@ -26,7 +25,7 @@ use crate::{
         limits::{Group, Throttled, out_of_memory},
         replica::remote::{Life, RemoteEnd, RemoteLaunch, RemoteReplica},
         supervise::{
-            BY_KILL, ENDED, NOT_STARTED, OOM_KILLS, ORDER_KILL, ORDER_STOP, STARTED,
+            BY_KILL, ORDER_KILL, ORDER_STOP, Report, START_AT_MOST, Supervision, kill_group,
             redaction::HiddenText,
         },
     },
@@ -34,10 +33,6 @@ use crate::{
     problem::Problem,
 };
 
-/// The hidden subcommand of the supervisor's program.
-const SUPERVISE: &str = "__supervise";
-/// Timeout for the supervisor's report of the process id.
-const START_AT_MOST: Duration = Duration::from_secs(10);
 /// Timeout for the end of a killed process.
 pub(super) const KILL_AT_MOST: Duration = Duration::from_secs(30);
 
@@ -138,18 +133,15 @@ impl Child {
         hidden: &[HiddenText],
         deaths: watch::Sender<Vec<Death>>,
     ) -> Result<Self, Problem> {
+        let supervision = Supervision {
+            log: &launch.log,
+            cpus: &launch.cpus,
+            group: launch.group.as_ref(),
+            interrupt_timeout: None,
+        };
         let mut command = Command::new(&launch.supervisor);
         command
-            .arg(SUPERVISE)
-            .arg("--")
-            .arg(&launch.log)
-            .arg(&launch.cpus)
-            .arg(
-                launch
-                    .group
-                    .as_ref()
-                    .map_or_else(String::new, Group::to_argument),
-            )
+            .args(supervision.to_arguments())
             .args(&launch.command);
         limit_environment(command.as_std_mut(), &launch.environment_from);
         command.envs(launch.environment.iter().map(|(name, value)| (name, value)));
@@ -391,18 +383,13 @@ impl Course {
     /// is killed here.
     async fn end(&self, output: &mut Lines<BufReader<ChildStdout>>, pid: u32) -> String {
         while let Ok(Some(line)) = output.next_line().await {
-            match line.split_once(' ') {
-                Some((OOM_KILLS, count)) => {
-                    let count = count.parse().unwrap_or(0);
-                    self.oom_kills.store(count, Ordering::SeqCst);
-                }
-                Some((ENDED, how)) => return how.to_owned(),
+            match Report::parse(&line) {
+                Some(Report::OomKills(count)) => self.oom_kills.store(count, Ordering::SeqCst),
+                Some(Report::Ended(how)) => return how,
                 _ => {}
             }
         }
-        if let Some(group) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-            rustix::process::kill_process_group(group, Signal::KILL).ok();
-        }
+        kill_group(pid);
         "with its supervisor".to_owned()
     }
 
@@ -424,11 +411,9 @@ impl Course {
 
 /// The component's process id, from the supervisor's first line.
 fn parse_pid(line: &str) -> Result<u32, String> {
-    match line.split_once(' ') {
-        Some((STARTED, pid)) => pid
-            .parse()
-            .map_err(|_| format!("the supervisor reported the process id \"{pid}\"")),
-        Some((NOT_STARTED, why)) => Err(why.to_owned()),
+    match Report::parse(line) {
+        Some(Report::Started(pid)) => Ok(pid),
+        Some(Report::NotStarted(why)) => Err(why),
         _ => Err(format!("the supervisor said \"{line}\"")),
     }
 }

@@ -2,20 +2,24 @@
 //!
 //! It is the same program as waggle, started with a hidden subcommand. It starts the component in its own process group, limits
 //! the size of its log, and reads orders from standard input. Only waggle holds the other end of that: when it is closed, for any
-//! reason, the supervisor kills the whole group. For the reasons against a parent-death signal see
-//! `docs/design/0005-process-supervision.md`.
+//! reason, the supervisor kills the whole group. A run that waggle starts has a supervisor, too: it is interrupted first, and has time
+//! to end. For the reasons against a parent-death signal see `docs/design/0005-process-supervision.md`.
 
 mod log;
+mod orders;
 pub mod redaction;
+mod report;
+mod settings;
 
 use std::{
+    ffi::OsStr,
     fs,
-    io::{self, Read, Write},
+    io::{self, Write},
     os::unix::process::{CommandExt, ExitStatusExt},
     path::Path,
     process::{Child, Command, ExitCode, ExitStatus, Stdio},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         mpsc::{self, Receiver},
     },
     thread,
@@ -24,10 +28,11 @@ use std::{
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
-pub use self::log::LOG_HEAD_MAX_BYTES;
+pub use self::{log::LOG_HEAD_MAX_BYTES, report::Report, settings::Supervision};
 use self::{
     log::Log,
-    redaction::{Redaction, read_message},
+    orders::{CommandGroup, Orders, take_hidden},
+    redaction::Redaction,
 };
 use crate::{components::limits::Group, host::cpus};
 
@@ -35,19 +40,15 @@ use crate::{components::limits::Group, host::cpus};
 pub const ORDER_STOP: u8 = b'T';
 /// Kills the component and all of its group.
 pub const ORDER_KILL: u8 = b'K';
+/// Interrupts it, as Ctrl-C does. If it has a limit of time for its end, that begins with the first one.
+pub const ORDER_INTERRUPT: u8 = b'I';
 /// Gives it the texts that may not be in its log from now on; they follow. They come first of all without this order, too: before
 /// that no component is started.
 pub const ORDER_HIDE: u8 = b'H';
-/// First word of the line with the component's process id.
-pub const STARTED: &str = "started";
-/// First word of the line with the reason if it was not started.
-pub const NOT_STARTED: &str = "failed";
-/// First word of the line with how it ended.
-pub const ENDED: &str = "ended";
-/// First word of a line with the number of processes that the kernel killed because of a limit on memory; before the end.
-pub const OOM_KILLS: &str = "out-of-memory";
-/// The rest of that line for a component that was killed.
+/// How a component ended that was killed.
 pub const BY_KILL: &str = "by signal 9";
+/// Timeout for the supervisor's report of the process id.
+pub const START_AT_MOST: Duration = Duration::from_secs(10);
 
 /// How long to wait for the log's last bytes after the component has ended.
 const LOG_END_AT_MOST: Duration = Duration::from_secs(1);
@@ -55,74 +56,67 @@ const LOG_END_AT_MOST: Duration = Duration::from_secs(1);
 const STRAYS_ROUNDS_MAX: u32 = 20;
 const EXIT_NOT_STARTED: u8 = 127;
 
-/// Runs a component until it ends or waggle is gone. `arguments`: the log file, the CPUs it may use (`1,3` or nothing), its cgroup
-/// (JSON or nothing), the command. Prints its process id and its end on standard output, one line each.
+/// Runs a component until it ends or waggle is gone. `arguments` are those of a [`Supervision`] without the subcommand, and the command.
+/// Prints its process id and its end on standard output, one [`Report`] a line.
 #[must_use]
-pub fn supervise(arguments: &[String]) -> ExitCode {
-    match start(arguments) {
+pub fn supervise(arguments: &[impl AsRef<OsStr>]) -> ExitCode {
+    let arguments: Vec<&OsStr> = arguments.iter().map(AsRef::as_ref).collect();
+    match start(&arguments) {
         Ok(Started {
             child,
             log_ended,
-            redaction,
+            orders,
             group,
         }) => {
-            report(&format!("{STARTED} {}", child.id()));
-            let text = match attend(child, redaction) {
+            report(&Report::Started(child.id()));
+            let text = match attend(child, orders) {
                 Ok(status) => describe(status),
                 Err(problem) => format!("in a way that is not known: {problem}"),
             };
             if let Some(group) = group {
                 // The counter goes with the group.
-                report(&format!("{OOM_KILLS} {}", group.oom_kills()));
+                report(&Report::OomKills(group.oom_kills()));
                 group.remove();
             }
             // A log that stays open belongs to a process that cannot be killed; it must not block the rest.
             log_ended.recv_timeout(LOG_END_AT_MOST).ok();
-            report(&format!("{ENDED} {text}"));
+            report(&Report::Ended(text));
             ExitCode::SUCCESS
         }
         Err(problem) => {
-            report(&format!("{NOT_STARTED} {problem}"));
+            report(&Report::NotStarted(problem.to_string()));
             ExitCode::from(EXIT_NOT_STARTED)
         }
     }
 }
 
 /// An error is ignored: waggle may have ended.
-fn report(line: &str) {
+fn report(report: &Report) {
     let mut out = io::stdout();
-    writeln!(out, "{line}").and_then(|()| out.flush()).ok();
-}
-
-/// Reads the texts that may not be in the log.
-fn take_hidden(redaction: &Mutex<Redaction>) -> io::Result<()> {
-    let hidden = read_message(&mut io::stdin().lock())?;
-    let mut redaction = redaction.lock().unwrap_or_else(PoisonError::into_inner);
-    redaction.hide(hidden);
-    Ok(())
+    writeln!(out, "{report}").and_then(|()| out.flush()).ok();
 }
 
 /// A component that was started.
 struct Started {
     child: Child,
     log_ended: Receiver<()>,
-    redaction: Arc<Mutex<Redaction>>,
+    orders: Orders,
     /// `None`: it has no cgroup of its own.
     group: Option<Group>,
 }
 
-fn start(arguments: &[String]) -> io::Result<Started> {
+fn start(arguments: &[&OsStr]) -> io::Result<Started> {
     let redaction = Arc::new(Mutex::new(Redaction::default()));
     take_hidden(&redaction)?;
-    let [log, cpus, group, program, rest @ ..] = arguments else {
+    let [log, cpus, group, timeout, program, rest @ ..] = arguments else {
         return Err(io::Error::other(
-            "a log file, CPUs, a cgroup and a command are needed",
+            "a log file, CPUs, a cgroup, a time to end and a command are needed",
         ));
     };
-    let group = Group::from_argument(group)?;
+    let (group, interrupt_timeout) = settings::parse(group, timeout)?;
     // Processes that outlive their parent become children of this one, so they can be found and killed.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-    cpus::pin_this_thread(&cpus::parse(cpus))?;
+    cpus::pin_this_thread(&cpus::parse(&cpus.to_string_lossy()))?;
     let (reader, writer) = io::pipe()?;
     let log = Log::open(Path::new(log), Arc::clone(&redaction))?;
     let mut command = Command::new(program);
@@ -134,7 +128,8 @@ fn start(arguments: &[String]) -> io::Result<Started> {
         .stderr(writer);
     let mut spawn = || {
         let spawned = command.spawn();
-        spawned.map_err(|problem| io::Error::other(format!("cannot start {program}: {problem}")))
+        let shown = program.display();
+        spawned.map_err(|problem| io::Error::other(format!("cannot start {shown}: {problem}")))
     };
     // This process has one thread only, so all of it enters the group and leaves it again.
     let child = match &group {
@@ -149,62 +144,33 @@ fn start(arguments: &[String]) -> io::Result<Started> {
             ended.send(()).ok();
         })?;
     Ok(Started {
+        orders: Orders {
+            command: CommandGroup::new(Pid::from_child(&child)),
+            redaction,
+            interrupt_timeout,
+            is_interrupted: false,
+        },
         child,
         log_ended,
-        redaction,
         group,
     })
 }
 
 /// Waits for the component's end and takes orders meanwhile, then kills what it left behind.
-fn attend(mut child: Child, redaction: Arc<Mutex<Redaction>>) -> io::Result<ExitStatus> {
-    let group = Pid::from_child(&child);
-    let gone = Arc::new(Mutex::new(false));
-    let orders_gone = Arc::clone(&gone);
+fn attend(mut child: Child, orders: Orders) -> io::Result<ExitStatus> {
+    let command = orders.command.clone();
     thread::Builder::new()
         .name("orders".to_owned())
-        .spawn(move || take_orders(group, &orders_gone, &redaction))?;
+        .spawn(move || orders.take())?;
     // Not reaped yet: as long as the first process is a zombie, the group's number is not reused.
     rustix::process::waitid(
-        WaitId::Pid(group),
+        WaitId::Pid(Pid::from_child(&child)),
         WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
     )?;
-    rustix::process::kill_process_group(group, Signal::KILL).ok();
-    *gone.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    command.end();
     let status = child.wait()?;
     kill_strays();
     Ok(status)
-}
-
-fn take_orders(group: Pid, gone: &Mutex<bool>, redaction: &Mutex<Redaction>) {
-    let mut input = io::stdin();
-    let mut order = [0];
-    loop {
-        let signal = match input.read(&mut order) {
-            Ok(1) if order[0] == ORDER_STOP => Signal::TERM,
-            Ok(1) if order[0] == ORDER_KILL => Signal::KILL,
-            Ok(1) if order[0] == ORDER_HIDE => match take_hidden(redaction) {
-                Ok(()) => continue,
-                // The rest of the orders cannot be read either.
-                Err(_) => Signal::KILL,
-            },
-            Ok(1) => continue,
-            Err(problem) if problem.kind() == io::ErrorKind::Interrupted => continue,
-            // The other end is closed: waggle has ended.
-            Ok(_) | Err(_) => {
-                send(group, gone, Signal::KILL);
-                return;
-            }
-        };
-        send(group, gone, signal);
-    }
-}
-
-fn send(group: Pid, gone: &Mutex<bool>, signal: Signal) {
-    let gone = gone.lock().unwrap_or_else(PoisonError::into_inner);
-    if !*gone {
-        rustix::process::kill_process_group(group, signal).ok();
-    }
 }
 
 /// Kills processes that left the component's group and lost their parent, generation by generation.
@@ -235,6 +201,13 @@ fn own_children() -> Vec<Pid> {
         })
         .filter_map(Pid::from_raw)
         .collect()
+}
+
+/// Kills a command whose supervisor has ended without a report of its end: it was killed itself.
+pub fn kill_group(pid: u32) {
+    if let Some(group) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        rustix::process::kill_process_group(group, Signal::KILL).ok();
+    }
 }
 
 /// How a process ended: `with exit code 1`, `by signal 9`.

@@ -5,7 +5,7 @@ use std::fs;
 use waggle_testkit::{wait_for, wait_until};
 
 use super::{Served, attribute, live::write_study};
-use crate::workspace::Workspace;
+use crate::workspace::{Parts, Workspace};
 
 /// `studies/small.yaml`, a study that takes some seconds.
 fn studies(repeat: u32) -> (Workspace, waggle_load::NullServer) {
@@ -160,19 +160,7 @@ fn one_runs_one_waits_and_stop_is_as_ctrl_c() {
     assert_eq!(third.status, 409, "{}", third.body);
     assert_eq!(served.post("/queue/drop", &form, "").status, 303);
     assert_eq!(served.post("/queue/stop", &form, "pid=1").status, 409);
-    wait_until("a trial has a result", || {
-        let trials = workspace.path().join("runs").read_dir().unwrap().flatten();
-        let mut trials = trials
-            .filter_map(|run| run.path().join("trials").read_dir().ok())
-            .flatten();
-        trials.any(|trial| {
-            !trial
-                .unwrap()
-                .file_name()
-                .to_string_lossy()
-                .starts_with('.')
-        })
-    });
+    wait_until("a trial has a result", || has_trial(&workspace));
     assert_eq!(
         served
             .post("/queue/stop", &form, &format!("pid={pid}"))
@@ -204,6 +192,35 @@ fn what_stops_the_server_stops_its_run() {
         workspace.stream_socket().is_none(),
         "the run has ended before the server"
     );
+}
+
+#[test]
+fn a_run_whose_server_is_killed_ends_as_by_ctrl_c() {
+    let workspace = Workspace::new();
+    workspace.study(&Parts {
+        load: "model: closed, connections: 2",
+        measure: "1s",
+        repeat: 50,
+        ..Parts::default()
+    });
+    let mut served = Served::start(&workspace, &["runs", "--allow-run", "."]);
+    let form = served.page("/studies/form?study=study.yaml");
+    let started = served.post("/studies/start", &form, "study=study.yaml");
+    assert_eq!(started.status, 303, "{}", started.body);
+    wait_until("a trial has a result", || has_trial(&workspace));
+    served.child.kill().unwrap();
+    served.child.wait().unwrap();
+    workspace.wait_for_orderly_end();
+    let run = workspace.run_folder();
+    assert!(run.join("report.html").is_file(), "it wrote what it had");
+}
+
+fn has_trial(workspace: &Workspace) -> bool {
+    let runs = workspace.path().join("runs").read_dir().unwrap().flatten();
+    let trials = runs.filter_map(|run| run.path().join("trials").read_dir().ok());
+    let mut names = trials.flatten().map(|trial| trial.unwrap().file_name());
+    // Until it is whole, a trial has another name.
+    names.any(|name| !name.to_string_lossy().starts_with('.'))
 }
 
 /// The nice value of a process.
