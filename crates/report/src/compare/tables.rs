@@ -2,7 +2,7 @@
 
 use waggle_analysis::{
     Number,
-    compare::{CellPair, CompareModel, Judgement, MetricComparison, MetricPair},
+    compare::{CellPair, CompareModel, MetricComparison, MetricPair},
 };
 use waggle_metrics::Unit;
 
@@ -90,7 +90,7 @@ pub(super) fn metric_in_detail(
 pub(super) fn others(model: &CompareModel) -> Option<Table> {
     let others = model.metrics.iter();
     let others: Vec<&MetricComparison> = others
-        .filter(|metric| !metric.is_asked && metric.left_out.is_none())
+        .filter(|metric| !metric.is_asked && metric.left_out.is_none() && is_measured(metric))
         .collect();
     if others.is_empty() {
         return None;
@@ -98,25 +98,39 @@ pub(super) fn others(model: &CompareModel) -> Option<Table> {
     let mut columns: Vec<Column<'_, usize>> = vec![Column::words("cell", |index: &usize| {
         Field::plain(&model.cells[*index].name)
     })];
+    let reasons = words::even_reasons(model, others.iter().flat_map(|metric| &metric.cells));
     for metric in others {
         columns.push(Column::numbers(&metric.name, move |index: &usize| {
-            marked_ratio(&metric.cells[*index], model.margin)
+            marked_ratio(model, &metric.cells[*index])
         }));
     }
     columns.push(Column::numbers("errors", |index: &usize| {
         let [first, second] = model.cells[*index].error_rates.map(shown_share);
         Field::plain(format!("{first} → {second}"))
     }));
-    let caption = "Ratios of metrics that the study does not ask about; grey or with an asterisk: no difference is shown";
+    let asked = "Ratios of metrics that the study does not ask about";
+    let caption = match reasons.is_empty() {
+        true => asked.to_owned(),
+        false => {
+            format!("{asked}; grey or with an asterisk: no difference is shown ({reasons})")
+        }
+    };
     Some(Table::new("others", caption, columns, 0..model.cells.len()))
 }
 
-/// With a mark if no difference is shown.
-fn marked_ratio(pair: &MetricPair, margin: f64) -> Field {
-    let field = ratio(pair, margin);
-    match pair.judgement {
-        Judgement::Better | Judgement::Worse | Judgement::Different => field,
-        Judgement::Same | Judgement::Undecided(_) => field.with_mark(Mark::Even),
+/// Whether a side has a value of it in a cell.
+fn is_measured(metric: &MetricComparison) -> bool {
+    let mut numbers = metric.cells.iter().flat_map(|pair| pair.numbers);
+    numbers.any(|number| number.is_some())
+}
+
+/// With a mark and the reason if no difference is shown.
+fn marked_ratio(model: &CompareModel, pair: &MetricPair) -> Field {
+    let field = ratio(pair, model.margin);
+    let reason = words::open_reason(pair, model.unit);
+    match reason.or_else(|| words::even_reason(model, pair)) {
+        None => field,
+        reason => field.with_mark(Mark::Even(reason)),
     }
 }
 

@@ -66,6 +66,42 @@ pub fn open_reason(pair: &MetricPair, unit: SampleUnit) -> Option<String> {
     })
 }
 
+/// Why no difference is shown, without numbers; `None`: one is.
+pub(super) fn even_reason(model: &CompareModel, pair: &MetricPair) -> Option<String> {
+    let open = match pair.judgement {
+        Judgement::Same => {
+            return Some(format!(
+                "the same within {}",
+                format::set_share(model.margin)
+            ));
+        }
+        Judgement::Undecided(open) => open,
+        Judgement::Better | Judgement::Worse | Judgement::Different => return None,
+    };
+    let unit = unit_word(model.unit);
+    Some(match open.why {
+        OpenReason::NoRatio => "a side has no value above 0".to_owned(),
+        OpenReason::NoInterval => format!("a side has one {unit}"),
+        OpenReason::Interval => format!("too few {unit}s to decide"),
+        OpenReason::Range => "values are known only to within a range".to_owned(),
+        OpenReason::Doubtful => "values of a side are doubtful".to_owned(),
+        OpenReason::Chance => "among so many cells it may be chance".to_owned(),
+    })
+}
+
+/// The reasons of some pairs, each once.
+pub(super) fn even_reasons<'a>(
+    model: &CompareModel,
+    pairs: impl IntoIterator<Item = &'a MetricPair>,
+) -> String {
+    let mut reasons: Vec<String> = Vec::new();
+    for pair in pairs {
+        let reason = even_reason(model, pair);
+        reasons.extend(reason.filter(|reason| !reasons.contains(reason)));
+    }
+    reasons.join("; ")
+}
+
 fn unit_word(unit: SampleUnit) -> &'static str {
     match unit {
         SampleUnit::PairedTrials | SampleUnit::Trials => "trial",
@@ -98,6 +134,9 @@ pub fn sentences(model: &CompareModel) -> Vec<String> {
     }];
     for metric in model.asked_metrics() {
         all.extend(metric_sentences(model, metric));
+    }
+    if all.len() == 1 {
+        all.push("No metric that the study asks about has a value on both sides.".to_owned());
     }
     all.extend(lost_records(model));
     all.extend(unmatched_cells(model));
@@ -136,12 +175,13 @@ fn metric_sentences(model: &CompareModel, metric: &MetricComparison) -> Vec<Stri
     }
     let open = metric.cells.iter();
     let open = open.filter(|pair| matches!(pair.judgement, Judgement::Undecided(_)));
-    let open = open.count();
-    if open > 0 {
+    let open: Vec<&MetricPair> = open.collect();
+    if !open.is_empty() {
         all.push(format!(
-            "{} is undecided in {}.",
+            "{} is undecided in {}: {}.",
             metric.name,
-            of_cells(open, count)
+            of_cells(open.len(), count),
+            even_reasons(model, open)
         ));
     }
     all

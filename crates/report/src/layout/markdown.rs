@@ -169,7 +169,7 @@ fn field_text(field: &Field, notes: &mut Vec<Note>) -> String {
         Mark::Windows(_) => Some(WINDOWS),
         Mark::Lag(_) => Some(LAG),
         Mark::Chance(_) => Some(CHANCE),
-        Mark::Even => Some(EVEN),
+        Mark::Even(_) => Some(EVEN),
         Mark::Alone(_) => Some(ALONE),
         Mark::Plain | Mark::Verdict | Mark::Bad => None,
     };

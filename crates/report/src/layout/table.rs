@@ -90,8 +90,8 @@ pub(crate) enum Mark {
     Lag(String),
     /// Greyed because it may be chance, with the probability.
     Chance(String),
-    /// Greyed: it shows no difference.
-    Even,
+    /// Greyed: it shows no difference, with the reason if it is another one than the interval.
+    Even(Option<String>),
     /// Greyed: its interval shows a difference, but not together with all statements of the report; with their number.
     Alone(String),
     Verdict,
@@ -315,7 +315,7 @@ impl Field {
     pub(crate) fn with_shown(self, shown: Shown, family: usize) -> Self {
         match shown {
             Shown::Together | Shown::Unknown => self,
-            Shown::Nothing => self.with_mark(Mark::Even),
+            Shown::Nothing => self.with_mark(Mark::Even(None)),
             Shown::Alone => self.with_mark(Mark::Alone(format!(
                 "its interval alone shows a difference, but not together with all {family} statements of the report (Holm)"
             ))),

@@ -149,6 +149,19 @@ fn each_outcome_has_its_answer() {
 }
 
 #[test]
+fn what_shows_no_difference_says_why() {
+    let mut first = run();
+    // One trial of each side: nothing has an interval.
+    first.trials.retain(|trial| trial.info.key.repetition == 1);
+    let comparison = compare_runs(&first, &change_run(first.clone(), &[0.7]));
+    let text = compare_markdown(&comparison, "0.1.0");
+    assert!(text.contains("Goodput is undecided in all 4 cells: a side has one trial."));
+    assert!(text.contains("no difference is shown (a side has one trial)"));
+    let page = compare_html(&comparison, "0.1.0");
+    assert!(page.contains("<span class=\"sr\"> (a side has one trial)"));
+}
+
+#[test]
 fn a_cell_that_one_side_left_out_is_missing_there_with_the_reason() {
     let first = run();
     let mut second = change_run(first.clone(), &[]);

@@ -85,11 +85,12 @@ impl Render for Field {
             }
             Mark::Bad => html! { strong class="bad" { (text) } },
             Mark::Verdict => badge(&text),
-            Mark::Even => html! { span class="thin" { (text) } },
+            Mark::Even(None) => html! { span class="thin" { (text) } },
             Mark::Thin(reason)
             | Mark::Windows(reason)
             | Mark::Lag(reason)
             | Mark::Chance(reason)
+            | Mark::Even(Some(reason))
             | Mark::Alone(reason) => html! {
                 span class="thin" { (text) span class="sr" { " (" (reason) ")" } }
             },
