@@ -31,5 +31,5 @@ pub use self::{
         watch::Follow,
     },
     reason::Reason,
-    runs::{index::index_name, running::RunningRun},
+    runs::{index::index_name, running::RunningRun, stamp::FileStamp},
 };

@@ -7,7 +7,7 @@ use std::{
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use ring::digest::{SHA256, digest};
@@ -15,13 +15,13 @@ use serde::{Deserialize, Serialize};
 use waggle_results::{parallel_map, private_file};
 
 use super::{
-    read::{self, Stamp},
+    read::{self, EntryStamp},
     row::{Content, Row},
     running::{RunningRun, is_running},
 };
 
 /// Of the file; another one is read as none.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// Of the sum of a folder, in the name of its file.
 const NAME_BYTES: usize = 12;
 const FILE_MAX_BYTES: u64 = 256 << 20;
@@ -29,8 +29,6 @@ const FILE_MAX_BYTES: u64 = 256 << 20;
 pub(crate) const ENTRIES_MAX: usize = 100_000;
 /// The folder is looked at again after this time.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
-/// An entry that changed so short a time before it was read may change again without another stamp.
-const SETTLED: Duration = Duration::from_secs(2);
 
 /// The name of the file for a folder.
 #[must_use]
@@ -60,7 +58,7 @@ struct State {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Entry {
-    stamp: Stamp,
+    stamp: EntryStamp,
     content: Content,
 }
 
@@ -128,6 +126,7 @@ impl Index {
         }
         let names = names(&self.folder)?;
         let known = &state.entries;
+        let begun = SystemTime::now();
         let looked = parallel_map(&names, |name| self.look(name, known.get(name)));
         let mut is_changed = false;
         let mut entries = HashMap::with_capacity(names.len());
@@ -136,10 +135,10 @@ impl Index {
             let entry = match looked {
                 None => before,
                 Some((stamp, content)) => {
-                    let is_settled = stamp.is_settled(SETTLED);
+                    let is_settled = stamp.is_settled(begun);
                     is_changed |= is_settled;
                     // What is being changed is read again next time.
-                    let stamp = if is_settled { stamp } else { Stamp::default() };
+                    let stamp = if is_settled { stamp } else { EntryStamp::default() };
                     content.map(|content| Entry { stamp, content })
                 }
             };
@@ -156,9 +155,9 @@ impl Index {
     }
 
     /// What an entry has now; `None`: it is as it was.
-    fn look(&self, name: &str, known: Option<&Entry>) -> Option<(Stamp, Option<Content>)> {
+    fn look(&self, name: &str, known: Option<&Entry>) -> Option<(EntryStamp, Option<Content>)> {
         let entry = self.folder.join(name);
-        let stamp = Stamp::read(&entry);
+        let stamp = EntryStamp::read(&entry);
         let is_known = known.is_some_and(|known| known.stamp == stamp);
         (!is_known).then(|| (stamp, read::content(&entry)))
     }
@@ -216,10 +215,23 @@ mod tests {
     use std::{
         ffi::OsStr,
         os::unix::fs::{MetadataExt, symlink},
-        time::SystemTime,
+        thread,
     };
 
     use super::*;
+
+    /// Nothing here takes longer, on any machine.
+    const WAIT_MAX: Duration = Duration::from_mins(3);
+
+    /// Looks until the file of the index is there: what has just changed is not kept in it.
+    fn wait_for_file(index: impl Fn() -> Index, file: &Path) {
+        let begun = Instant::now();
+        while !file.is_file() {
+            assert!(begun.elapsed() < WAIT_MAX);
+            reasons(&index());
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
 
     fn reasons(index: &Index) -> Vec<(String, String)> {
         index.look_again();
@@ -292,13 +304,9 @@ mod tests {
         let around = tempfile::tempdir().unwrap();
         let (runs, file) = (around.path().join("runs"), around.path().join("c/index"));
         fs::create_dir_all(runs.join("a")).unwrap();
-        // What has just changed is not kept in the file.
-        let before = SystemTime::now() - Duration::from_secs(3_600);
-        let folder = fs::File::open(runs.join("a")).unwrap();
-        folder.set_modified(before).unwrap();
         let index = || Index::new(&runs, Some(file.clone()));
+        wait_for_file(index, &file);
         let first = reasons(&index());
-        assert!(file.is_file());
         assert_eq!(reasons(&index()), first);
         fs::write(&file, "{damaged").unwrap();
         assert_eq!(reasons(&index()), first);
@@ -316,10 +324,9 @@ mod tests {
         let (runs, file) = (around.path().join("runs"), around.path().join("index"));
         fs::create_dir_all(runs.join("a")).unwrap();
         let folder = fs::File::open(runs.join("a")).unwrap();
-        let before = SystemTime::now() - Duration::from_secs(3_600);
-        folder.set_modified(before).unwrap();
-        let index = Index::new(&runs, Some(file.clone()));
-        reasons(&index);
+        let index = || Index::new(&runs, Some(file.clone()));
+        wait_for_file(index, &file);
+        let index = index();
         let inode = || fs::metadata(&file).unwrap().ino();
         let written = inode();
         // As the folder of a run that goes on; later than the test, so that it is never settled.

@@ -2,11 +2,9 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs::{self, Metadata},
-    io,
-    os::unix::fs::MetadataExt,
+    fs, io,
     path::Path,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::SystemTime,
 };
 
 use serde::{
@@ -18,6 +16,7 @@ use waggle_results::{private_file, read_notes, run_info};
 use super::{
     row::{Content, RunFacts},
     running::has_socket,
+    stamp::FileStamp,
 };
 
 const REPORT: &str = "report.json";
@@ -29,37 +28,21 @@ const TEXT_MAX_LETTERS: usize = 200;
 /// Versions that are kept.
 const VERSIONS_MAX: usize = 8;
 
-/// What tells whether an entry has changed since it was read.
+/// What tells whether an entry has changed since it was read: itself, `run.json`, its trials and its notes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Stamp {
-    /// Its own times, then those of `run.json`, of the trials and of the notes.
-    changed: [(i64, i64); 4],
-    run_bytes: u64,
-}
+pub(super) struct EntryStamp([Option<FileStamp>; 4]);
 
-impl Stamp {
+impl EntryStamp {
     /// The name of each file of a run leaves its time in the folder's own, because a file is written under another name first.
     pub(super) fn read(entry: &Path) -> Self {
         let files = ["", "run.json", "trials", "notes"];
-        let about = files.map(|file| fs::symlink_metadata(entry.join(file)).ok());
-        let changed = |about: &Option<Metadata>| {
-            let about = about.as_ref();
-            about.map_or((0, 0), |about| (about.mtime(), about.mtime_nsec()))
-        };
-        Self {
-            changed: about.each_ref().map(changed),
-            run_bytes: about[1].as_ref().map_or(0, Metadata::len),
-        }
+        Self(files.map(|file| FileStamp::read_link(&entry.join(file))))
     }
-}
 
-impl Stamp {
-    /// Whether its last change is so old that another one has another time.
-    pub(super) fn is_settled(&self, age: Duration) -> bool {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let settled = now.unwrap_or_default().saturating_sub(age);
-        let settled = i64::try_from(settled.as_secs()).unwrap_or(i64::MAX);
-        self.changed.iter().all(|(seconds, _)| *seconds < settled)
+    /// Whether who began to read it at that time has read it as it is now.
+    pub(super) fn is_settled(&self, begun: SystemTime) -> bool {
+        let mut files = self.0.iter().flatten();
+        files.all(|file| file.is_settled(begun))
     }
 }
 

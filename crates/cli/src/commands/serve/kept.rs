@@ -2,47 +2,12 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::SystemTime,
 };
 
-/// A file that was changed so short a time ago may change again without another time.
-const SETTLED_AGE: Duration = Duration::from_secs(2);
-
-/// What tells whether a file has changed since it was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    device: u64,
-    file: u64,
-    bytes: u64,
-    modified: (i64, i64),
-    /// Also of its owner and mode.
-    changed: (i64, i64),
-}
-
-impl Stamp {
-    fn read(path: &Path) -> Option<Self> {
-        let about = fs::metadata(path).ok()?;
-        Some(Self {
-            device: about.dev(),
-            file: about.ino(),
-            bytes: about.size(),
-            modified: (about.mtime(), about.mtime_nsec()),
-            changed: (about.ctime(), about.ctime_nsec()),
-        })
-    }
-
-    /// Whether it was read as it is now by who began at that time.
-    fn is_settled(&self, begun: SystemTime) -> bool {
-        let begun = begun.duration_since(UNIX_EPOCH);
-        let settled = begun.unwrap_or_default().saturating_sub(SETTLED_AGE);
-        let settled = i64::try_from(settled.as_secs()).unwrap_or(i64::MAX);
-        self.changed.0 < settled
-    }
-}
+use waggle_serve::FileStamp;
 
 /// The name and the question of a study.
 pub(super) type Titles = (String, String);
@@ -51,7 +16,7 @@ pub(super) type Titles = (String, String);
 #[derive(Debug)]
 struct Kept {
     /// The study and its system.
-    files: Vec<(PathBuf, Stamp)>,
+    files: Vec<(PathBuf, FileStamp)>,
     titles: Titles,
 }
 
@@ -69,14 +34,14 @@ impl KeptStudies {
         let all = self.lock();
         let kept = all.get(study)?;
         let mut files = kept.files.iter();
-        let is_same = files.all(|(path, stamp)| Stamp::read(path).as_ref() == Some(stamp));
+        let is_same = files.all(|(path, stamp)| FileStamp::read(path).as_ref() == Some(stamp));
         is_same.then(|| kept.titles.clone())
     }
 
     /// Keeps what was read of these files from `begun` on, unless they changed then or shortly before. The first one is the study.
     pub(super) fn keep(&self, files: &[&Path], titles: &Titles, begun: SystemTime) {
         let stamps = files.iter().map(|path| {
-            let stamp = Stamp::read(path).filter(|stamp| stamp.is_settled(begun))?;
+            let stamp = FileStamp::read(path).filter(|stamp| stamp.is_settled(begun))?;
             Some((path.to_path_buf(), stamp))
         });
         let (Some(files), Some(study)) = (stamps.collect(), files.first()) else {
@@ -99,6 +64,8 @@ impl KeptStudies {
 
 #[cfg(test)]
 mod tests {
+    use std::{fs, time::UNIX_EPOCH};
+
     use waggle_testkit::wait_until;
 
     use super::*;
