@@ -41,7 +41,10 @@ pub struct StudyParameter {
     pub kind: String,
     /// Its values, if they are words; empty: any of the kind.
     pub values: Vec<String>,
+    /// Of the system.
     pub default: String,
+    /// What the study has, and so what holds if no level is given: `4`; of cells that differ `2 or 4`.
+    pub unchanged: String,
 }
 
 /// How much of each trial is run.

@@ -113,10 +113,10 @@ fn parameter(order: &Order, parameter: &StudyParameter) -> Markup {
         label {
             (parameter.name)
             @if parameter.values.is_empty() {
-                input type="text" name=(name) value=[given] placeholder=(parameter.default);
+                input type="text" name=(name) value=[given] placeholder=(parameter.unchanged);
             } @else {
                 select name=(name) {
-                    option value="" { "unchanged" }
+                    option value="" { "unchanged: " (parameter.unchanged) }
                     @for value in &parameter.values {
                         option value=(value) selected[given == Some(value)] { (value) }
                     }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use waggle_serve::{Reason, StudyEntry, StudyForm, StudyParameter};
-use waggle_study::{Parameter, ParameterKind, Study};
+use waggle_study::{Parameter, ParameterKind, Study, System};
 
 use super::{
     TRUSTED,
@@ -20,6 +20,9 @@ use crate::{
 
 /// Studies that are listed.
 const STUDIES_MAX: usize = 500;
+
+/// Levels of a parameter that are named.
+const LEVELS_MAX: usize = 5;
 
 /// Of the studies that were listed last.
 static KEPT: KeptStudies = KeptStudies::new();
@@ -121,7 +124,7 @@ pub(super) fn form(folder: &Path, study: &str) -> Result<StudyForm, Reason> {
         cells: study.cells.len(),
         factors: factors(study),
         system: loaded.system.name.clone(),
-        parameters: loaded.system.parameters.iter().map(parameter).collect(),
+        parameters: parameters(study, &loaded.system),
         is_search: study.search.is_some(),
     })
 }
@@ -133,7 +136,30 @@ fn factors(study: &Study) -> Vec<(String, Vec<String>)> {
         .collect()
 }
 
-fn parameter(parameter: &Parameter) -> StudyParameter {
+fn parameters(study: &Study, system: &System) -> Vec<StudyParameter> {
+    let all = system.parameters.iter();
+    all.map(|known| parameter(known, study)).collect()
+}
+
+/// The levels that the cells have of a parameter of the system: `2 or 4`.
+fn unchanged_levels(study: &Study, parameter: &Parameter) -> String {
+    let mut levels: Vec<String> = Vec::new();
+    for cell in &study.cells {
+        let level = cell.parameters.get(&parameter.name);
+        let level = level.unwrap_or(&parameter.default).to_string();
+        if !levels.contains(&level) {
+            levels.push(level);
+        }
+    }
+    let more = match levels.len() > LEVELS_MAX {
+        true => " or others",
+        false => "",
+    };
+    levels.truncate(LEVELS_MAX);
+    format!("{}{more}", levels.join(" or "))
+}
+
+fn parameter(parameter: &Parameter, study: &Study) -> StudyParameter {
     let mut values = match &parameter.kind {
         ParameterKind::OneOf(words) => words.clone(),
         ParameterKind::Boolean => vec!["true".to_owned(), "false".to_owned()],
@@ -148,6 +174,7 @@ fn parameter(parameter: &Parameter) -> StudyParameter {
         kind: parameter.accepted_values(),
         values,
         default: parameter.default.to_string(),
+        unchanged: unchanged_levels(study, parameter),
     }
 }
 

@@ -195,6 +195,31 @@ fn what_stops_the_server_stops_its_run() {
 }
 
 #[test]
+fn a_form_says_which_levels_hold_if_none_is_given() {
+    let workspace = Workspace::new();
+    let fault = "dies";
+    workspace.study(&Parts {
+        fault,
+        ..Parts::default()
+    });
+    let file = workspace.path().join("study.yaml");
+    let text = fs::read_to_string(&file).unwrap();
+    let both = text.replace("fault: dies", "fault: \"${fault}\"")
+        + "factors: { fault: [dies, none] }\n";
+    fs::write(workspace.path().join("both.yaml"), both).unwrap();
+    let served = Served::start(&workspace, &["runs", "--allow-run", "."]);
+    let option = |study: &str| {
+        let form = served.page(&format!("/studies/form?study={study}"));
+        let parameter = form.split("name=\"parameter.fault\"").nth(1).unwrap();
+        let option = parameter.split("<option value=\"\">").nth(1).unwrap();
+        option.split('<').next().unwrap().to_owned()
+    };
+    // The default of the system is none.
+    assert_eq!(option("study.yaml"), "unchanged: dies");
+    assert_eq!(option("both.yaml"), "unchanged: dies or none");
+}
+
+#[test]
 fn a_run_whose_server_is_killed_ends_as_by_ctrl_c() {
     let workspace = Workspace::new();
     workspace.study(&Parts {
