@@ -13,7 +13,7 @@ use ring::digest::{SHA256, digest};
 use url::form_urlencoded;
 
 use super::{
-    reply::{Problem, Reply, guard_answer},
+    reply::{Problem, Reply, guard_answer, problem_page},
     state::State,
 };
 use crate::pages::login;
@@ -28,6 +28,8 @@ pub(crate) async fn guard(
     request: Request<Body>,
     next: Next,
 ) -> Response {
+    // Who may not read is not told what can be started.
+    let may_run = state.may_run() && has_access(&state, request.headers());
     let answer = match allow(&state, &request) {
         Err(problem) => problem.into_response(),
         Ok(Access::Asked) => {
@@ -39,7 +41,7 @@ pub(crate) async fn guard(
         }
         Ok(Access::Given) => next.run(request).await,
     };
-    guard_answer(answer)
+    guard_answer(problem_page(answer, may_run))
 }
 
 enum Access {

@@ -125,9 +125,46 @@ impl Problem {
     }
 }
 
+impl Problem {
+    /// Of an answer that has none: what was asked for was refused before any page was.
+    fn of_status(status: StatusCode) -> Self {
+        match status {
+            StatusCode::METHOD_NOT_ALLOWED => {
+                Self::new(status, "Refused", "this page is not asked for in this way")
+            }
+            _ => Self::new(status, "Not understood", "expected the address of a page"),
+        }
+    }
+
+    /// The page of the problem; `may_run`: runs can be started from here.
+    pub(crate) fn page(&self, may_run: bool) -> Response {
+        let page = problem::problem(self.title, &self.why, may_run);
+        Reply::page(page).with_status(self.status).into_response()
+    }
+}
+
+/// Without a page, which [`problem_page`] makes of it: it is like the others of this server.
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let page = problem::problem(self.title, &self.why, false);
-        Reply::page(page).with_status(self.status).into_response()
+        let mut answer = self.status.into_response();
+        answer.extensions_mut().insert(self);
+        answer
+    }
+}
+
+/// The page of the problem that an answer has, else the answer.
+pub(crate) fn problem_page(mut answer: Response, may_run: bool) -> Response {
+    let has_page = answer.headers().contains_key(header::CONTENT_SECURITY_POLICY);
+    let is_refused = answer.status().is_client_error() && !has_page;
+    match answer.extensions_mut().remove::<Problem>() {
+        Some(problem) => problem.page(may_run),
+        None if is_refused => {
+            let mut page = Problem::of_status(answer.status()).page(may_run);
+            // The methods by which it is asked for.
+            let allowed = answer.headers_mut().remove(header::ALLOW);
+            allowed.and_then(|methods| page.headers_mut().insert(header::ALLOW, methods));
+            page
+        }
+        None => answer,
     }
 }

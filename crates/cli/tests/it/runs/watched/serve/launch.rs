@@ -220,6 +220,41 @@ fn a_form_says_which_levels_hold_if_none_is_given() {
 }
 
 #[test]
+fn a_problem_has_the_bar_of_other_pages() {
+    let (workspace, _server) = studies(1);
+    let has_bar = |body: &str| body.contains("href=\"/studies\"") && body.contains("href=\"/queue\"");
+    let served = Served::start(&workspace, &ALLOWED);
+    let host = format!("Host: {}\r\n", served.address);
+    for (method, path, status) in [
+        ("GET", "/nothing", 404),
+        ("GET", "/runs/nothing", 404),
+        ("GET", "/runs/%FF", 400),
+        ("GET", "/live/x", 400),
+        ("GET", "/compare", 400),
+        ("GET", "/studies/form?study=broken.yaml", 422),
+        ("GET", "/studies/plan", 405),
+        ("POST", "/studies/start", 403),
+        ("DELETE", "/", 403),
+    ] {
+        let answer = served.ask(method, path, &host, "");
+        assert_eq!(answer.status, status, "{method} {path}: {}", answer.body);
+        assert!(has_bar(&answer.body), "{method} {path}: {}", answer.body);
+    }
+    let answer = served.get("/studies/plan");
+    assert_eq!(answer.header("allow"), Some("POST"));
+    assert!(!has_bar(&Served::start(&workspace, &["runs"]).get("/nothing").body));
+    // Who has not shown the token is not told what can be started.
+    let token = [("WAGGLE_SERVE_TOKEN", "a token that nobody guesses")];
+    let mut served = Served::start_with(&workspace, &ALLOWED, &token);
+    let refused = |served: &Served| served.ask("GET", "/nothing", "Host: evil.example\r\n", "");
+    assert_eq!(refused(&served).status, 403);
+    assert!(!has_bar(&refused(&served).body));
+    let bearer = format!("Authorization: Bearer {}\r\n", token[0].1);
+    served.fields.push(bearer);
+    assert!(has_bar(&refused(&served).body));
+}
+
+#[test]
 fn a_run_whose_server_is_killed_ends_as_by_ctrl_c() {
     let workspace = Workspace::new();
     workspace.study(&Parts {
