@@ -115,10 +115,13 @@ fn check_order(state: &State, order: Order) -> Result<Order, Problem> {
 
 fn check(form: &StudyForm, order: &Order) -> Result<(), Problem> {
     for (factor, level) in &order.filters {
-        let known = form.factors.iter().find(|(name, _)| name == factor);
-        let levels = known
-            .map(|(_, levels)| levels.as_slice())
-            .unwrap_or_default();
+        let mut known = form.factors.iter();
+        let Some((_, levels)) = known.find(|(name, _)| name == factor) else {
+            let study = &form.name;
+            return Err(Problem::mistake(format!(
+                "{study} has no factor {factor:?}"
+            )));
+        };
         if !levels.contains(level) {
             return Err(Problem::mistake(format!(
                 "factor {factor}: expected one of its levels {}, and not {level:?}",

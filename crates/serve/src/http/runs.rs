@@ -173,9 +173,16 @@ fn read_note(body: &[u8]) -> Result<Note, Problem> {
                     .trim()
                     .to_owned()
             }
-            "accept" => accepts = value == "yes",
-            "metric" if !value.is_empty() => metric = Some(value.into_owned()),
-            _ => {}
+            "accept" if value == "yes" => accepts = true,
+            "accept" => {
+                return Err(Problem::mistake(format!(
+                    "accept: expected yes, and not {value:?}"
+                )));
+            }
+            "metric" if value.is_empty() => {}
+            "metric" => metric = Some(value.into_owned()),
+            "token" => {}
+            other => return Err(Problem::mistake(format!("there is no field {other:?}"))),
         }
     }
     let letters = text.chars().count();
@@ -184,7 +191,6 @@ fn read_note(body: &[u8]) -> Result<Note, Problem> {
             "text: expected a note of 1 to {NOTE_MAX_LETTERS} letters, and not {letters}"
         )));
     }
-    let is_strange = |letter: &char| letter.is_control() && *letter != '\n';
     if let Some(strange) = text.chars().find(is_strange) {
         return Err(Problem::mistake(format!(
             "text: expected letters that can be seen, and not {strange:?}"
@@ -199,6 +205,12 @@ fn read_note(body: &[u8]) -> Result<Note, Problem> {
     })
 }
 
+/// What is not seen, or shows other letters in another order than they have.
+fn is_strange(letter: &char) -> bool {
+    let turns = matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    turns || (letter.is_control() && *letter != '\n')
+}
+
 #[cfg(test)]
 mod tests {
     use super::read_note;
@@ -211,7 +223,18 @@ mod tests {
             Ok("new disk\nsecond line")
         );
         assert!(text("text=bell%07").is_err());
+        assert!(text("text=%E2%80%AEdrawkcab").is_err());
         assert!(text("text=+%0A").is_err());
         assert!(text(&format!("text={}", "x".repeat(2001))).is_err());
+    }
+
+    #[test]
+    fn a_note_has_no_other_fields_than_those_of_its_form() {
+        let note = read_note(b"token=x&text=a&accept=yes&metric=p99").unwrap();
+        assert!(note.accepts && note.metric.as_deref() == Some("p99"));
+        assert!(!read_note(b"text=a&metric=").unwrap().accepts);
+        for body in ["text=a&accepts=yes", "text=a&accept=no", "text=a&run=b"] {
+            assert!(read_note(body.as_bytes()).is_err(), "{body}");
+        }
     }
 }

@@ -121,7 +121,10 @@ impl Order {
             ("seed", _) => {
                 let seed = value.parse();
                 self.seed = Some(seed.map_err(|_| {
-                    Reason(format!("seed: expected a whole number, and not {value:?}"))
+                    Reason(format!(
+                        "seed: expected a whole number up to {}, and not {value:?}",
+                        u64::MAX
+                    ))
                 })?);
             }
             ("token", _) => {}
@@ -200,7 +203,10 @@ mod tests {
             assert!(error.starts_with(expected), "{error}");
         };
         check("extent=huge", "extent: expected whole, quick or pilot");
-        check("seed=-1", "seed: expected a whole number");
+        check(
+            "seed=-1",
+            "seed: expected a whole number up to 18446744073709551615",
+        );
         check("runs=/etc", "there is no field \"runs\"");
         check(
             "study=a%0Ab",
