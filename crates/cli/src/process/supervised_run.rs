@@ -6,7 +6,10 @@ use std::{
     ffi::OsString,
     fs::File,
     io::{self, BufRead, BufReader, Lines, Write},
-    os::unix::{fs::FileExt, process::CommandExt},
+    os::{
+        fd::OwnedFd,
+        unix::{fs::FileExt, process::CommandExt},
+    },
     path::Path,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     sync::{
@@ -17,7 +20,12 @@ use std::{
     time::Duration,
 };
 
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    fs::{MemfdFlags, memfd_create},
+    io::retry_on_intr,
+    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
+};
 use waggle_system::components::supervise::{
     ORDER_INTERRUPT, Report, START_AT_MOST, Supervision, kill_group, redaction::to_message,
 };
@@ -26,7 +34,7 @@ use waggle_system::components::supervise::{
 const OUTPUT: &str = "/proc/self/fd/2";
 /// The last bytes of what a run printed.
 const OUTPUT_MAX_BYTES: u64 = 64 << 10;
-const UNKNOWN_END: &str = "in a way that is not known";
+const SUPERVISOR_LOST: &str = "after its supervisor was killed";
 
 /// What is started.
 #[derive(Debug)]
@@ -64,6 +72,7 @@ impl SupervisedRun {
         let followed = Followed {
             supervisor,
             reports: BufReader::new(reports).lines(),
+            stop_timeout: start.stop_timeout,
         };
         let (started, is_started) = channel();
         thread::Builder::new()
@@ -140,6 +149,7 @@ fn read_end(output: &File) -> io::Result<Vec<u8>> {
 struct Followed {
     supervisor: Child,
     reports: Lines<BufReader<ChildStdout>>,
+    stop_timeout: Duration,
 }
 
 impl Followed {
@@ -160,14 +170,20 @@ impl Followed {
         None
     }
 
+    /// Who ends a whole service by a signal to each of its processes ends the supervisor, too.
     fn end(&mut self, pid: u32) -> String {
+        let raw = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        let process = raw.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
         while let Some(report) = self.next() {
             if let Report::Ended(how) = report {
                 return how;
             }
         }
-        kill_group(pid);
-        UNKNOWN_END.to_owned()
+        match process {
+            Some(process) if interrupt_and_wait(&process, self.stop_timeout) => {}
+            _ => kill_group(pid),
+        }
+        SUPERVISOR_LOST.to_owned()
     }
 
     /// The next line that is a report.
@@ -175,4 +191,13 @@ impl Followed {
         let mut lines = self.reports.by_ref().map_while(Result::ok);
         lines.find_map(|line| Report::parse(&line))
     }
+}
+
+/// Whether it has ended within this time.
+fn interrupt_and_wait(process: &OwnedFd, at_most: Duration) -> bool {
+    pidfd_send_signal(process, Signal::INT).ok();
+    let timeout = Timespec::try_from(at_most).ok();
+    let mut ends = [PollFd::new(process, PollFlags::IN)];
+    // A signal to this process does not end the wait.
+    retry_on_intr(|| poll(&mut ends, timeout.as_ref())).is_ok_and(|ended| ended > 0)
 }

@@ -174,7 +174,9 @@ impl Workspace {
     /// Waits until a run that lost its parent has ended as by Ctrl-C: nothing of it is left, and it has removed the file that it locked.
     #[track_caller]
     pub(crate) fn wait_for_orderly_end(&self) {
-        wait_until("all processes are gone", || self.processes_left().is_empty());
+        wait_until("all processes are gone", || {
+            self.processes_left().is_empty()
+        });
         let measuring = fs::read_dir(self.path().join("state/waggle/measuring"));
         let left: Vec<_> = measuring.unwrap().flatten().collect();
         assert!(left.is_empty(), "{left:?}");

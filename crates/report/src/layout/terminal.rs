@@ -224,7 +224,12 @@ fn with_mark(text: String, mark: &Mark) -> String {
         Mark::Thin(_) => "few",
         Mark::Windows(_) => "few windows",
         Mark::Lag(_) => "lag",
-        Mark::Plain | Mark::Chance(_) | Mark::Even(_) | Mark::Alone(_) | Mark::Verdict | Mark::Bad => {
+        Mark::Plain
+        | Mark::Chance(_)
+        | Mark::Even(_)
+        | Mark::Alone(_)
+        | Mark::Verdict
+        | Mark::Bad => {
             return text;
         }
     };

@@ -154,7 +154,9 @@ impl IntoResponse for Problem {
 
 /// The page of the problem that an answer has, else the answer.
 pub(crate) fn problem_page(mut answer: Response, may_run: bool) -> Response {
-    let has_page = answer.headers().contains_key(header::CONTENT_SECURITY_POLICY);
+    let has_page = answer
+        .headers()
+        .contains_key(header::CONTENT_SECURITY_POLICY);
     let is_refused = answer.status().is_client_error() && !has_page;
     match answer.extensions_mut().remove::<Problem>() {
         Some(problem) => problem.page(may_run),

@@ -138,7 +138,11 @@ impl Index {
                     let is_settled = stamp.is_settled(begun);
                     is_changed |= is_settled;
                     // What is being changed is read again next time.
-                    let stamp = if is_settled { stamp } else { EntryStamp::default() };
+                    let stamp = if is_settled {
+                        stamp
+                    } else {
+                        EntryStamp::default()
+                    };
                     content.map(|content| Entry { stamp, content })
                 }
             };

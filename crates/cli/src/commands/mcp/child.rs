@@ -40,6 +40,17 @@ pub(super) struct Phase {
     pub(super) ended: Option<String>,
 }
 
+impl Phase {
+    /// Whether it is to be interrupted now: it goes on, and nobody has asked before.
+    fn ask_to_stop(&mut self, why: StopReason) -> bool {
+        let is_first = self.stopping.is_none() && self.ended.is_none();
+        if is_first {
+            self.stopping = Some(why);
+        }
+        is_first
+    }
+}
+
 /// A run that was started here.
 #[derive(Debug)]
 pub(super) struct ChildRun {
@@ -94,13 +105,7 @@ impl ChildRun {
 
     /// Once; whoever is first says why. One that has ended is not asked.
     fn interrupt(&self, why: StopReason) {
-        let is_first = self.phase.send_if_modified(|phase| {
-            let is_first = phase.stopping.is_none() && phase.ended.is_none();
-            if is_first {
-                phase.stopping = Some(why);
-            }
-            is_first
-        });
+        let is_first = self.phase.send_if_modified(|phase| phase.ask_to_stop(why));
         if is_first {
             self.run.interrupt();
         }

@@ -117,7 +117,14 @@ fn sigkill_leaves_no_process_and_resume_runs_the_rest() {
 fn check_end(script: &str, timeout_ms: &str, expected: &str) {
     let workspace = Workspace::new();
     let log = workspace.path().join("log");
-    let supervised = ["__supervise", "--", log.to_str().unwrap(), "", "", timeout_ms];
+    let supervised = [
+        "__supervise",
+        "--",
+        log.to_str().unwrap(),
+        "",
+        "",
+        timeout_ms,
+    ];
     // A shell cannot trap what was ignored when it started, as SIGINT is of a command in the background.
     let script = ["env", "--default-signal=INT", "sh", "-c", script];
     let mut command = workspace.waggle(&[&supervised[..], &script].concat());
@@ -132,7 +139,10 @@ fn check_end(script: &str, timeout_ms: &str, expected: &str) {
     drop(orders);
     let output = supervisor.wait_with_output().unwrap();
     let reports = String::from_utf8(output.stdout).unwrap();
-    assert!(reports.ends_with(&format!("ended {expected}\n")), "{reports}");
+    assert!(
+        reports.ends_with(&format!("ended {expected}\n")),
+        "{reports}"
+    );
     workspace.assert_none_left();
 }
 

@@ -59,7 +59,13 @@ mod tests {
         ] {
             assert_eq!(Report::parse(&report.to_string()), Some(report));
         }
-        for line in ["", "started", "started x", "out-of-memory -1", "panicked at"] {
+        for line in [
+            "",
+            "started",
+            "started x",
+            "out-of-memory -1",
+            "panicked at",
+        ] {
             assert_eq!(Report::parse(line), None, "{line}");
         }
     }

@@ -52,9 +52,7 @@ pub(super) fn parse(
     let group = Group::from_argument(&text(group))?;
     let timeout = match &*text(timeout) {
         "" => None,
-        ms => Some(Duration::from_millis(
-            ms.parse().map_err(io::Error::other)?,
-        )),
+        ms => Some(Duration::from_millis(ms.parse().map_err(io::Error::other)?)),
     };
     Ok((group, timeout))
 }

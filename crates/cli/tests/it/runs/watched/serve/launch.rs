@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use rustix::process::{Pid, Signal, kill_process};
 use waggle_testkit::{wait_for, wait_until};
 
 use super::{Served, attribute, live::write_study};
@@ -54,6 +55,10 @@ fn check_mistakes(served: &Served, form: &str) {
         (
             "study=small.yaml&factor.connections=9",
             "expected one of its levels 1, 2",
+        ),
+        (
+            "study=small.yaml&factor.nothing=1",
+            "small has no factor &quot;nothing&quot;",
         ),
         ("study=small.yaml&parameter.workers=2", "has no parameter"),
         ("study=small.yaml&runs=/tmp", "there is no field"),
@@ -204,8 +209,8 @@ fn a_form_says_which_levels_hold_if_none_is_given() {
     });
     let file = workspace.path().join("study.yaml");
     let text = fs::read_to_string(&file).unwrap();
-    let both = text.replace("fault: dies", "fault: \"${fault}\"")
-        + "factors: { fault: [dies, none] }\n";
+    let both =
+        text.replace("fault: dies", "fault: \"${fault}\"") + "factors: { fault: [dies, none] }\n";
     fs::write(workspace.path().join("both.yaml"), both).unwrap();
     let served = Served::start(&workspace, &["runs", "--allow-run", "."]);
     let option = |study: &str| {
@@ -222,7 +227,8 @@ fn a_form_says_which_levels_hold_if_none_is_given() {
 #[test]
 fn a_problem_has_the_bar_of_other_pages() {
     let (workspace, _server) = studies(1);
-    let has_bar = |body: &str| body.contains("href=\"/studies\"") && body.contains("href=\"/queue\"");
+    let has_bar =
+        |body: &str| body.contains("href=\"/studies\"") && body.contains("href=\"/queue\"");
     let served = Served::start(&workspace, &ALLOWED);
     let host = format!("Host: {}\r\n", served.address);
     for (method, path, status) in [
@@ -242,7 +248,9 @@ fn a_problem_has_the_bar_of_other_pages() {
     }
     let answer = served.get("/studies/plan");
     assert_eq!(answer.header("allow"), Some("POST"));
-    assert!(!has_bar(&Served::start(&workspace, &["runs"]).get("/nothing").body));
+    assert!(!has_bar(
+        &Served::start(&workspace, &["runs"]).get("/nothing").body
+    ));
     // Who has not shown the token is not told what can be started.
     let token = [("WAGGLE_SERVE_TOKEN", "a token that nobody guesses")];
     let mut served = Served::start_with(&workspace, &ALLOWED, &token);
@@ -254,25 +262,50 @@ fn a_problem_has_the_bar_of_other_pages() {
     assert!(has_bar(&refused(&served).body));
 }
 
-#[test]
-fn a_run_whose_server_is_killed_ends_as_by_ctrl_c() {
-    let workspace = Workspace::new();
+/// A server with a run that has a trial, and the process of that run.
+fn serve_with_run(workspace: &Workspace) -> (Served, String) {
     workspace.study(&Parts {
         load: "model: closed, connections: 2",
         measure: "1s",
         repeat: 50,
         ..Parts::default()
     });
-    let mut served = Served::start(&workspace, &["runs", "--allow-run", "."]);
+    let served = Served::start(workspace, &["runs", "--allow-run", "."]);
     let form = served.page("/studies/form?study=study.yaml");
     let started = served.post("/studies/start", &form, "study=study.yaml");
     assert_eq!(started.status, 303, "{}", started.body);
-    wait_until("a trial has a result", || has_trial(&workspace));
+    wait_until("a trial has a result", || has_trial(workspace));
+    let pid = attribute(&served.page("/queue"), "name=\"pid\" value=\"").to_owned();
+    (served, pid)
+}
+
+#[test]
+fn a_run_whose_server_is_killed_ends_as_by_ctrl_c() {
+    let workspace = Workspace::new();
+    let (mut served, _) = serve_with_run(&workspace);
     served.child.kill().unwrap();
     served.child.wait().unwrap();
     workspace.wait_for_orderly_end();
     let run = workspace.run_folder();
     assert!(run.join("report.html").is_file(), "it wrote what it had");
+}
+
+#[test]
+fn a_run_whose_supervisor_is_killed_ends_as_by_ctrl_c() {
+    let workspace = Workspace::new();
+    let (served, pid) = serve_with_run(&workspace);
+    // As all processes of a service that is stopped.
+    let supervisor = stat_field(&pid, 1).parse().unwrap();
+    kill_process(Pid::from_raw(supervisor).unwrap(), Signal::TERM).unwrap();
+    wait_until("it has ended", || {
+        served
+            .page("/queue")
+            .contains("ended after its supervisor was killed")
+    });
+    let run = workspace.run_folder();
+    assert!(run.join("report.html").is_file(), "it wrote what it had");
+    assert!(served.end().success());
+    workspace.wait_for_orderly_end();
 }
 
 fn has_trial(workspace: &Workspace) -> bool {
@@ -285,7 +318,12 @@ fn has_trial(workspace: &Workspace) -> bool {
 
 /// The nice value of a process.
 fn priority(pid: &str) -> String {
+    stat_field(pid, 16)
+}
+
+/// A field of what the kernel says of a process; 0 is its state.
+fn stat_field(pid: &str, index: usize) -> String {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let fields = stat.rsplit(')').next().unwrap().split_whitespace();
-    fields.into_iter().nth(16).unwrap().to_owned()
+    fields.into_iter().nth(index).unwrap().to_owned()
 }
