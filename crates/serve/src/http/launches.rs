@@ -23,6 +23,7 @@ use crate::{
         queue::{self, EndedRow},
         studies,
     },
+    runs::row::RunFacts,
 };
 
 fn launching(state: &State) -> Result<&Launching, Problem> {
@@ -82,18 +83,36 @@ fn form_page(state: &State, query: &str) -> Result<Reply, Problem> {
     if let Some((_, run)) = again.last()
         && let Some(facts) = state.row(run)?.run()
     {
-        let filters = facts.filters.iter();
-        let filters = filters.filter_map(|filter| filter.split_once('='));
-        order.filters = filters
-            .map(|(factor, level)| (factor.to_owned(), level.to_owned()))
-            .collect();
-        order.extent = match facts.kind.as_deref() {
-            Some("quick") => Extent::Quick,
-            Some("pilot") => Extent::Pilot,
-            _ => Extent::Whole,
-        };
+        take_choices(&mut order, facts)?;
     }
+    check(&form, &order)?;
     Ok(Reply::page(studies::form(&form, &order, &state.form_token)))
+}
+
+/// Asks for what a run had.
+fn take_choices(order: &mut Order, run: &RunFacts) -> Result<(), Problem> {
+    if run.is_duet {
+        return Err(Problem::unreadable(
+            "the two versions of this run ran at the same time, which no form asks for: run it again by waggle run --against with \
+             --design",
+        ));
+    }
+    order.filters = pairs(&run.filters);
+    order.against = pairs(&run.changes);
+    order.extent = match run.kind.as_deref() {
+        Some("quick") => Extent::Quick,
+        Some("pilot") => Extent::Pilot,
+        _ => Extent::Whole,
+    };
+    Ok(())
+}
+
+/// Of `NAME=LEVEL` the two.
+fn pairs(texts: &[String]) -> Vec<(String, String)> {
+    let pairs = texts.iter().filter_map(|text| text.split_once('='));
+    pairs
+        .map(|(name, level)| (name.to_owned(), level.to_owned()))
+        .collect()
 }
 
 /// An order of a study of the folder, with factors and parameters that it has.

@@ -11,7 +11,7 @@ use serde::{
     Deserialize, Serialize,
     de::{DeserializeOwned, IgnoredAny},
 };
-use waggle_results::{private_file, read_notes, run_info};
+use waggle_results::{VersionDesign, private_file, read_notes, run_info};
 
 use super::{
     row::{Content, RunFacts},
@@ -144,7 +144,7 @@ fn facts(run: &Path) -> Result<RunFacts, String> {
     let report: Option<Report> = report(run)?;
     let notes = read_notes(run);
     let versions = info.components.iter().take(VERSIONS_MAX);
-    let selection = info.selection.as_ref();
+    let (selection, compared) = (info.selection.as_ref(), info.versions.as_ref());
     let kind = match (selection, &info.imported) {
         (Some(part), _) if part.quick => Some("quick".to_owned()),
         (Some(part), _) if part.pilot => Some("pilot".to_owned()),
@@ -167,6 +167,8 @@ fn facts(run: &Path) -> Result<RunFacts, String> {
         planned: info.order.len(),
         kind: kind.map(|kind| shorten(&kind, TEXT_MAX_LETTERS)),
         filters: selection.map_or_else(Vec::new, |part| part.filters.clone()),
+        changes: compared.map_or_else(Vec::new, |compared| compared.changes.clone()),
+        is_duet: compared.is_some_and(|compared| compared.design != VersionDesign::Blocks),
         answer: report
             .as_ref()
             .map(|report| report.answer.first().cloned().unwrap_or_default())

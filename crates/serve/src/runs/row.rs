@@ -40,6 +40,10 @@ pub(crate) struct RunFacts {
     pub(crate) kind: Option<String>,
     /// The filters that the run was begun with, `FACTOR=LEVEL`.
     pub(crate) filters: Vec<String>,
+    /// What its changed version has, each as it was written: `workers=4`.
+    pub(crate) changes: Vec<String>,
+    /// Its two versions ran at the same time.
+    pub(crate) is_duet: bool,
     /// The first sentence of its answer; `None`: it has no report.
     pub(crate) answer: Option<String>,
     /// `answered`, `failed`, `open` or `trial_failed`, as the report has it.

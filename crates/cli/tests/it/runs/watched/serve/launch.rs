@@ -3,10 +3,14 @@
 use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
 use waggle_testkit::{wait_for, wait_until};
 
 use super::{Served, attribute, live::write_study};
-use crate::workspace::{Parts, Workspace};
+use crate::{
+    comparisons::history,
+    workspace::{Parts, Workspace},
+};
 
 /// `studies/small.yaml`, a study that takes some seconds.
 fn studies(repeat: u32) -> (Workspace, waggle_load::NullServer) {
@@ -222,6 +226,37 @@ fn a_form_says_which_levels_hold_if_none_is_given() {
     // The default of the system is none.
     assert_eq!(option("study.yaml"), "unchanged: dies");
     assert_eq!(option("both.yaml"), "unchanged: dies or none");
+}
+
+#[test]
+fn a_run_of_two_versions_is_run_again_as_it_was() {
+    let workspace = history::workspace(1, &[]);
+    workspace.study(&Parts::default());
+    let run = history::run_folders(&workspace).remove(0);
+    let name = run.file_name().unwrap().to_str().unwrap();
+    let again = format!("/studies/form?study=study.yaml&again={name}");
+    let ask = |design: &str, change: &str| {
+        let versions = json!({ "design": design, "changes": [change] });
+        history::change_info(&run, |info| info["versions"] = versions);
+        // What the server has read of the folder is kept for a second.
+        Served::start(&workspace, &["runs", "--allow-run", "."]).get(&again)
+    };
+    let form = ask("blocks", "fault=dies");
+    assert!(
+        form.body.contains("value=\"dies\" selected"),
+        "{}",
+        form.body
+    );
+    let duet = ask("duet", "fault=dies");
+    assert_eq!(duet.status, 422);
+    assert!(duet.body.contains("--design"), "{}", duet.body);
+    let other = ask("blocks", "program.store=/bin/true");
+    assert_eq!(other.status, 400);
+    assert!(
+        other.body.contains("has no parameter &quot;program.store"),
+        "{}",
+        other.body
+    );
 }
 
 #[test]
