@@ -34,7 +34,8 @@ pub use fault_kind::{FaultKind, fault_target};
 pub use feeds::{FeedOrder, GeneratedRows, RowValue};
 pub use image_contents::{IMAGE_CONTENTS_FILE, IMAGE_CONTENTS_FORMAT, ImageContents};
 pub use load::{
-    Arrivals, LevelKind, LoadKind, LoadModel, LoadRole, LoadStage, OnSocketError, Protocol, Think,
+    Arrivals, LevelKind, LoadKind, LoadModel, LoadRole, LoadStage, OnSocketError, Protocol,
+    TUNNEL_METHOD, TUNNEL_OBJECTION, Think,
 };
 pub use on_failure::OnFailure;
 pub use questions::{

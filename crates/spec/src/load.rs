@@ -258,6 +258,13 @@ pub enum Protocol {
     Auto,
 }
 
+/// The method that is no request, and is refused wherever a method is given, for every version of HTTP. It opens a tunnel (RFC 9110,
+/// section 9.3.6). Over HTTP/2 it has neither scheme nor path (RFC 9113, section 8.5), and after its answer the connection or stream
+/// belongs to the tunnel: there is no response time to measure and no next request.
+pub const TUNNEL_METHOD: &str = "CONNECT";
+/// What is said of it.
+pub const TUNNEL_OBJECTION: &str = "CONNECT opens a tunnel instead of asking for a resource";
+
 /// A stretch of time in which the level of the load changes evenly to another one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

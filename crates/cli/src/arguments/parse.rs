@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
-use waggle_spec::{LevelKind, RecordsFormat, Think};
+use waggle_spec::{LevelKind, RecordsFormat, TUNNEL_METHOD, TUNNEL_OBJECTION, Think};
 use waggle_study::HeaderLimits;
 use waggle_units::{parse_duration, parse_rate, parse_share, parse_size};
 
@@ -253,6 +253,9 @@ pub(crate) fn workers(text: &str) -> Result<u32, BadValue> {
 pub(crate) fn method(text: &str) -> Result<String, BadValue> {
     const TOKEN: &[u8] = b"!#$%&'*+-.^_`|~";
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || TOKEN.contains(&byte);
+    if text == TUNNEL_METHOD {
+        return Err(format!("{TUNNEL_OBJECTION}; expected a method such as GET").into());
+    }
     if !text.is_empty()
         && text.bytes().all(is_token)
         && !text.bytes().all(|byte| byte.is_ascii_digit())
@@ -432,6 +435,25 @@ mod tests {
         check("uniform:3s..1s", None);
         check("uniform:1s", None);
         check("normal:1s", None);
+    }
+
+    #[test]
+    fn methods_are_tokens_that_open_no_tunnel() {
+        let check = |text: &str, expected: Option<&str>| {
+            let error = method(text).err().map(|error| error.to_string());
+            let is_expected = match (&error, expected) {
+                (None, None) => true,
+                (Some(error), Some(expected)) => error.contains(expected),
+                _ => false,
+            };
+            assert!(is_expected, "{text}: {error:?}");
+        };
+        check("GET", None);
+        check("purge", None);
+        check("CONNECT", Some("CONNECT opens a tunnel"));
+        check("10", Some("--timeout"));
+        check("A B", Some("expected a method"));
+        check("", Some("expected a method"));
     }
 
     #[test]

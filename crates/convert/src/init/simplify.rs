@@ -1,7 +1,9 @@
-//! Leaves out what a study cannot express, with one line for each: invalid methods, long bodies, and headers that are repeated,
+//! Leaves out what a study cannot express, with one line for each: methods that a study cannot have, long bodies, and headers that are repeated,
 //! invalid or specific to a connection.
 
 use std::collections::BTreeSet;
+
+use waggle_spec::{TUNNEL_METHOD, TUNNEL_OBJECTION};
 
 use super::call::{Call, ImportedCalls, header, host_of, is_token};
 
@@ -32,7 +34,7 @@ pub(super) enum Fields {
     Recorded,
 }
 
-/// Leaves out calls with an invalid method or a long body.
+/// Leaves out calls with an invalid method, tunnels and long bodies.
 pub(super) fn drop_calls(imported: &mut ImportedCalls) {
     let left_out = &mut imported.left_out;
     imported.calls.retain(|call| {
@@ -46,6 +48,8 @@ pub(super) fn drop_calls(imported: &mut ImportedCalls) {
 fn obstacle(call: &Call) -> Option<String> {
     if !is_token(&call.method) {
         Some("its method is invalid".to_owned())
+    } else if call.method == TUNNEL_METHOD {
+        Some(TUNNEL_OBJECTION.to_owned())
     } else if call.body.as_ref().map_or(0, String::len) > BODY_MAX_BYTES {
         Some(format!("its body is longer than {BODY_MAX_BYTES} bytes"))
     } else {

@@ -6,7 +6,9 @@ use rustix::{
     io::Errno,
     process::{Resource, Rlimit, getrlimit, setrlimit},
 };
-use waggle_spec::{FeedOrder, LoadModel, LoadStage, Protocol, Think};
+use waggle_spec::{
+    FeedOrder, LoadModel, LoadStage, Protocol, TUNNEL_METHOD, TUNNEL_OBJECTION, Think,
+};
 
 use crate::{
     job::{Job, Target, What},
@@ -42,6 +44,8 @@ pub enum StartError {
     NoRequest,
     #[error("request {request} is empty")]
     EmptyRequest { request: usize },
+    #[error("request {request}: {TUNNEL_OBJECTION}")]
+    Tunnel { request: usize },
     #[error("slot at byte {at} of request {request} does not fit into its {length} bytes")]
     SlotOutside {
         request: usize,
@@ -291,6 +295,9 @@ fn check_requests(requests: &[Prepared]) -> Result<(), StartError> {
         if length == 0 {
             return Err(StartError::EmptyRequest { request });
         }
+        if is_tunnel(&prepared.bytes) {
+            return Err(StartError::Tunnel { request });
+        }
         for slot in &prepared.slots {
             let length_of_slot = slot.stamp.length();
             if slot
@@ -324,6 +331,12 @@ fn check_requests(requests: &[Prepared]) -> Result<(), StartError> {
         }
     }
     Ok(())
+}
+
+/// Whether a request opens a tunnel, which no version of HTTP measures.
+fn is_tunnel(request: &[u8]) -> bool {
+    let after_method = request.strip_prefix(TUNNEL_METHOD.as_bytes());
+    after_method.is_some_and(|rest| rest.starts_with(b" "))
 }
 
 /// Checks that requests can be sent over HTTP/2.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use waggle_load::{Job, NullServer, Prepared, Slot, Stamp, start};
-use waggle_spec::{Arrivals, LoadModel, LoadStage, Think};
+use waggle_spec::{Arrivals, LoadModel, LoadStage, Protocol, Think};
 use waggle_testkit::{DEADLINE, wait_until};
 
 use crate::support::{
@@ -152,6 +152,14 @@ fn impossible_requests_are_refused() {
         "the load has no request to send",
     );
     check(|job| requests(job)[0].bytes.clear(), "request 0 is empty");
+    let tunnel = b"CONNECT / HTTP/1.1\r\nHost: a\r\n\r\n";
+    for protocol in [Protocol::Http1, Protocol::Http2, Protocol::Auto] {
+        let change = |job: &mut Job| {
+            job.transport.protocol = protocol;
+            requests(job)[0].bytes = tunnel.to_vec();
+        };
+        check(change, "request 0: CONNECT opens a tunnel");
+    }
     check(
         |job| requests(job)[0].slots = time(20),
         "slot at byte 20 of request 0 does not fit into its 30 bytes",

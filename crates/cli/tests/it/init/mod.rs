@@ -305,16 +305,14 @@ fn files_are_not_replaced_and_mistakes_have_code_2() {
                    show the plan";
     check(&[&other[..], &["http://other:9"]].concat(), 0, summary);
     check(&["plan", "other.yaml"], 0, "http://other:9");
-    let curl = "curl http://h/a -H 'Host: b' -H Host: --next http://h/c -X 'a b'";
-    fs::write(
-        workspace.path().join("two"),
-        format!("{curl}\ncurl http://h/d"),
-    )
-    .unwrap();
+    let curl = "curl http://h/a -H 'Host: b' -H Host: --next http://h/c -X 'a b' --next http://h/e -X CONNECT";
+    let two = format!("{curl}\ncurl http://h/d");
+    fs::write(workspace.path().join("two"), two).unwrap();
     check(
         &["init", "two", "--from", "curl", "-o", "two.yaml"],
         0,
         "left out:\n  curl's -H Host: this header is always sent\n  a-b-c: its method is invalid\n  \
+         connect-e: CONNECT opens a tunnel instead of asking for a resource\n  \
          headers that are specific to a connection or browser: host\n",
     );
 }

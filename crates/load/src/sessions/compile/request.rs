@@ -1,5 +1,7 @@
 //! The request of a step → its program.
 
+use waggle_spec::{TUNNEL_METHOD, TUNNEL_OBJECTION};
+
 use super::{Compiler, ScenarioError};
 use crate::{
     machine::clock::whole_nanoseconds,
@@ -35,6 +37,9 @@ impl<'a> Compiler<'a> {
     fn parts(&mut self, request: &'a StepRequest) -> Result<RequestProgram, ScenarioError> {
         if !is_token(&request.method) {
             return self.refuse(&format!("'{}' is not a method", request.method));
+        }
+        if request.method == TUNNEL_METHOD {
+            return self.refuse(TUNNEL_OBJECTION);
         }
         let path = self.with_location("path".to_owned(), |inside| inside.path(&request.path))?;
         let headers = self.headers(request)?;

@@ -158,6 +158,10 @@ fn requests_must_be_http() {
         "flow 'one', step 'a': 'GE T' is not a method",
     );
     check_step(
+        |step| step.method = "CONNECT".to_owned(),
+        "flow 'one', step 'a': CONNECT opens a tunnel instead of asking for a resource",
+    );
+    check_step(
         |step| step.path = text("x/"),
         "flow 'one', step 'a', path: it does not begin with '/'",
     );

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use waggle_spec::{TUNNEL_METHOD, TUNNEL_OBJECTION};
 use waggle_template::variable::without_variables;
 
 use crate::{
@@ -27,7 +28,7 @@ pub(crate) struct Method {
     pub patch: Key<String>,
     /// Path of an OPTIONS request.
     pub options: Key<String>,
-    /// Any other method, such as `PURGE`, as it is sent; with `path`.
+    /// Any other method, such as `PURGE`, as it is sent; with `path`. Not `CONNECT`, which opens a tunnel.
     pub method: Key<String>,
     /// Path of a request with `method`.
     pub path: Key<String>,
@@ -123,12 +124,13 @@ impl At<Method> {
     }
 }
 
-/// A method as it is in a request's first line (RFC 9110, 9.1).
+/// A method as it is in a request's first line (RFC 9110, 9.1), unless it opens a tunnel.
 fn check_name(checker: &mut Checker<'_>, At { place, value }: &At<String>) -> Option<String> {
-    if !value.is_empty() && value.bytes().all(is_token) {
-        return Some(value.clone());
-    }
-    let mistake = place.mistake(format!("is {}", quote(value)));
+    let mistake = match &**value {
+        TUNNEL_METHOD => place.mistake(format!("is {}: {TUNNEL_OBJECTION}", quote(value))),
+        _ if !value.is_empty() && value.bytes().all(is_token) => return Some(value.clone()),
+        _ => place.mistake(format!("is {}", quote(value))),
+    };
     checker.report(mistake.with_expected("a method such as PURGE"));
     None
 }
