@@ -1,6 +1,7 @@
 //! HTTP/2 (RFC 9113): frames, header blocks in HPACK (RFC 7541), and both sides of a connection: `client`, `server`.
 
 pub mod client;
+mod dropped_streams;
 pub mod error;
 pub mod fields;
 pub mod flood;

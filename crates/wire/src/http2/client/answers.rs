@@ -89,7 +89,7 @@ impl State {
         out: &mut Vec<u8>,
     ) -> Result<Option<Event<'static>>, ConnectionError> {
         let Some(slot) = self.streams.slot_of(stream) else {
-            self.check_number(stream)?;
+            self.check_late(stream, "HEADERS on a stream that the server has ended")?;
             // Of an answer that nobody waits for; the table has to stay right.
             self.flood.note()?;
             self.heads.skip(block)?;
@@ -162,7 +162,7 @@ impl State {
         } = data;
         self.count_received(flow, out)?;
         let Some(slot) = self.streams.slot_of(stream) else {
-            self.check_number(stream)?;
+            self.check_late(stream, "DATA on a stream that the server has ended")?;
             self.flood.note()?;
             return Ok(None);
         };
@@ -255,11 +255,32 @@ impl State {
 
     #[cold]
     fn refuse(&mut self, slot: usize, problem: &'static str, out: &mut Vec<u8>) -> Event<'static> {
-        let stream = self.streams.close(slot);
-        frame::put_rst_stream(out, stream, ErrorCode::PROTOCOL_ERROR);
+        self.reset_stream(slot, ErrorCode::PROTOCOL_ERROR, out);
         Event::Failed {
             slot,
             why: Why::Malformed(problem),
+        }
+    }
+
+    /// Ends a request before its answer is complete.
+    #[cold]
+    pub(super) fn reset_stream(&mut self, slot: usize, code: ErrorCode, out: &mut Vec<u8>) {
+        let stream = self.streams.close(slot);
+        self.dropped_streams.note(stream);
+        frame::put_rst_stream(out, stream, code);
+    }
+
+    /// A part of an answer on a stream without a request. It is a mistake if the server has ended the stream (RFC 9113, section 5.1), and
+    /// none if this side has, or if the server has said that it does not process the request.
+    #[cold]
+    fn check_late(&self, stream: u32, problem: &'static str) -> Result<(), ConnectionError> {
+        self.check_number(stream)?;
+        let is_unprocessed = self
+            .going_away
+            .is_some_and(|away| stream > away.last_stream);
+        match is_unprocessed || self.dropped_streams.may_have(stream) {
+            true => Ok(()),
+            false => Err(broken(ErrorCode::STREAM_CLOSED, problem)),
         }
     }
 

@@ -122,8 +122,7 @@ impl State {
                 0 => ErrorCode::PROTOCOL_ERROR,
                 _ => ErrorCode::FLOW_CONTROL_ERROR,
             };
-            let stream = self.streams.close(slot);
-            frame::put_rst_stream(out, stream, code);
+            self.reset_stream(slot, code, out);
             let why = Why::Malformed("WINDOW_UPDATE of a stream by 0, or beyond 2^31-1");
             return Ok(Some(Event::Failed { slot, why }));
         }

@@ -9,6 +9,7 @@ mod stream_numbers;
 mod streams;
 
 use super::{
+    dropped_streams::DroppedStreams,
     error::{ConnectionError, ErrorCode},
     flood::FloodGuard,
     frame::{self, GoAway, PREFACE, Setting, WINDOW_INITIAL},
@@ -25,6 +26,9 @@ const FLOOD_FRAMES: u32 = 10_000;
 const STREAM_MAX: u32 = 0x7fff_ffff;
 /// Of the dynamic table for answers, which is the initial one.
 const TABLE_BYTES: usize = 4_096;
+
+/// Streams that this side has reset, as far as they are known one by one.
+const DROPPED_STREAMS: usize = 256;
 
 /// What a client allows.
 #[derive(Debug, Clone, Copy)]
@@ -102,6 +106,7 @@ struct State {
     options: Options,
     heads: AnswerHeads,
     streams: Streams,
+    dropped_streams: DroppedStreams,
     /// Of request heads. The caller writes them.
     encoder: Encoder,
     next_stream: u32,
@@ -144,6 +149,7 @@ impl Client {
             state: State {
                 heads: AnswerHeads::new(&options, TABLE_BYTES),
                 streams: Streams::new(options.streams_max),
+                dropped_streams: DroppedStreams::new(DROPPED_STREAMS),
                 encoder: Encoder::default(),
                 next_stream: 1,
                 streams_max: None,
@@ -266,8 +272,7 @@ impl Client {
 
     /// Gives up a request; the slot is free.
     pub fn cancel(&mut self, slot: usize, out: &mut Vec<u8>) {
-        let stream = self.state.streams.close(slot);
-        frame::put_rst_stream(out, stream, ErrorCode::CANCEL);
+        self.state.reset_stream(slot, ErrorCode::CANCEL, out);
     }
 
     /// Ends the connection in order.
@@ -340,3 +345,6 @@ impl Client {
         Ok(None)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,7 @@
 //! The streams of a connection and their states (RFC 9113, section 5.1).
 
-use std::collections::VecDeque;
-
 use super::super::{
+    dropped_streams::DroppedStreams,
     error::{ConnectionError, ErrorCode, broken},
     frame::WINDOW_MAX,
 };
@@ -42,8 +41,7 @@ pub(super) struct Streams {
     last: u32,
     /// Numbers that the client left out last: above the first and below the second.
     skipped: (u32, u32),
-    dropped: VecDeque<u32>,
-    dropped_max: usize,
+    dropped: DroppedStreams,
 }
 
 impl Streams {
@@ -52,8 +50,7 @@ impl Streams {
             open: Vec::new(),
             last: 0,
             skipped: (0, 0),
-            dropped: VecDeque::new(),
-            dropped_max: 2 * most as usize + 64,
+            dropped: DroppedStreams::new(2 * most as usize + 64),
         }
     }
 
@@ -90,10 +87,10 @@ impl Streams {
             Gone::Skipped
         } else if number > self.last {
             Gone::Idle
-        } else if self.dropped.contains(&number) {
-            Gone::Dropped
         } else if number > self.skipped.0 && number < self.skipped.1 {
             Gone::Skipped
+        } else if self.dropped.may_have(number) {
+            Gone::Dropped
         } else {
             Gone::Closed
         }
@@ -120,10 +117,7 @@ impl Streams {
 
     /// Notes a stream whose client may go on sending for a while.
     pub(super) fn note_dropped(&mut self, number: u32) {
-        if self.dropped.len() == self.dropped_max {
-            self.dropped.pop_front();
-        }
-        self.dropped.push_back(number);
+        self.dropped.note(number);
     }
 
     /// Changes what may be sent on each stream (RFC 9113, section 6.9.2).

@@ -1,19 +1,26 @@
 //! Streams that the server resets, and limits on their number that change.
 
-use waggle_load::Failure;
+use std::{sync::Arc, time::Duration};
+
+use waggle_load::{Action, Example, Failure, What};
+use waggle_spec::Think;
 use waggle_testkit::frames::{
     FrameServer, FrameSocket, Refill, Request,
-    block::STATUS_200,
+    block::{STATUS_200, field},
     frame::{
         CANCEL, END_STREAM, HEADERS, INITIAL_WINDOW_SIZE, INTERNAL_ERROR, MAX_CONCURRENT_STREAMS,
-        NO_ERROR, REFUSED_STREAM, data, headers, reset,
+        NO_ERROR, REFUSED_STREAM, STREAM_CLOSED, data, headers, last_data, last_headers, reset,
     },
 };
 
 use super::{
-    Counted, Differences, IN_FLIGHT, REQUESTS, check_answer, hostile_job, ok, put, serve_ok,
+    Counted, Differences, IN_FLIGHT, REQUESTS, await_close, check_answer, errors, hostile_job,
+    is_shown, ok, put, serve_ok,
 };
-use crate::support::{requests, run};
+use crate::support::{
+    requests, run, run_until,
+    scenarios::{flow, plain, scenario},
+};
 
 #[test]
 fn a_reset_ends_one_request() {
@@ -50,6 +57,124 @@ fn a_reset_ends_one_request() {
         });
     }
     differences.check();
+}
+
+type FramesOf = fn(u32) -> Vec<u8>;
+
+/// What must not follow the end of an answer.
+const LATE: [(&str, FramesOf); 7] = [
+    ("a second head", |stream| headers(stream, STATUS_200)),
+    ("a second answer", |stream| last_headers(stream, STATUS_200)),
+    ("an interim answer", |stream| {
+        headers(stream, &field(":status", "103"))
+    }),
+    ("trailers", |stream| {
+        last_headers(stream, &field("x-late", "1"))
+    }),
+    ("DATA", |stream| data(stream, b"late")),
+    ("the last DATA", |stream| last_data(stream, b"late")),
+    ("empty DATA", |stream| data(stream, b"")),
+];
+
+/// Of the only four requests the second ends as `right` says, and something late follows: the other three are [`Failure::Protocol`].
+fn check_late(
+    differences: &mut Differences,
+    case: &str,
+    (end, right): (FramesOf, Result<(), Failure>),
+    late: FramesOf,
+) {
+    let server = FrameServer::start(move |socket| {
+        socket.send_settings(&[]);
+        if let Some(second) = socket.next_requests(IN_FLIGHT).get(1) {
+            let stream = second.stream;
+            socket.finish_stream(stream, &[end(stream), late(stream)].concat());
+        }
+        await_close(socket);
+    });
+    let mut job = hostile_job(&server, IN_FLIGHT);
+    job.max_requests = Some(IN_FLIGHT as u64);
+    let ended = run(job);
+    let log = server.finish();
+    let mut failures: Vec<_> = right.err().map(|kind| (kind, 1)).into_iter().collect();
+    failures.push((Failure::Protocol, 3));
+    ended.check_sums();
+    differences.compare(case, ended.counts().sent, IN_FLIGHT as u64);
+    differences.compare(case, ended.failures(), failures);
+    differences.compare(case, errors(&log), vec![STREAM_CLOSED]);
+    let mut examples = ended.outcome.examples.iter();
+    let is_named = |example: &Example| {
+        example.failure == Failure::Protocol && example.text.contains("(STREAM_CLOSED)")
+    };
+    differences.compare(case, examples.any(is_named), true);
+}
+
+#[test]
+fn nothing_may_follow_the_end_of_an_answer() {
+    let ends: [(&str, FramesOf, Result<(), Failure>); 4] = [
+        ("a body", ok, Ok(())),
+        (
+            "a head alone",
+            |stream| last_headers(stream, STATUS_200),
+            Ok(()),
+        ),
+        (
+            "trailers",
+            |stream| {
+                let trailers = last_headers(stream, &field("x-end", "1"));
+                let parts = [headers(stream, STATUS_200), data(stream, b"ok"), trailers];
+                parts.concat()
+            },
+            Ok(()),
+        ),
+        (
+            "a reset",
+            |stream| reset(stream, INTERNAL_ERROR),
+            Err(Failure::Reset),
+        ),
+    ];
+    let mut differences = Differences::default();
+    for (end_case, end, right) in ends {
+        for (case, late) in LATE {
+            let case = format!("{case} after {end_case}");
+            check_late(&mut differences, &case, (end, right), late);
+        }
+    }
+    differences.check();
+}
+
+#[test]
+fn what_follows_the_last_answer_is_a_failure_of_the_connection() {
+    for (case, late) in LATE {
+        let server = FrameServer::start(move |socket| {
+            socket.send_settings(&[]);
+            if socket.connection == 0
+                && let Some(request) = socket.next_request()
+            {
+                socket.finish_stream(request.stream, &ok(request.stream));
+                // The answer is taken.
+                socket.synchronize(1);
+                socket.send(&late(request.stream));
+            }
+            await_close(socket);
+        });
+        // On a connection nothing is sent after the first request.
+        let pause = Action::Pause(Think::Fixed(Duration::from_secs(3_600)));
+        let actions = vec![plain(0, "GET /"), pause, plain(0, "GET /")];
+        let scenario = scenario(1, vec![flow("one", 1, actions)], Vec::new());
+        let mut job = hostile_job(&server, 1);
+        job.what = What::Scenario(Arc::new(scenario));
+        job.max_tracked_requests = None;
+        job.max_duration = Duration::from_secs(60);
+        job.limits.finish = Duration::ZERO;
+        let ended = run_until(job, |counts| !counts.other_failures.0.is_empty());
+        ended.check_sums();
+        let counts = ended.counts();
+        assert_eq!((counts.succeeded, counts.failed), (1, 0), "{case}");
+        let failures = ended.other_failures();
+        assert_eq!(failures, [(Failure::Protocol, 1)], "{case}");
+        assert!(is_shown(&ended, Failure::Protocol), "{case}");
+        assert_eq!(errors(&server.finish()), [STREAM_CLOSED], "{case}");
+    }
 }
 
 /// Requests whose bodies do not fit into the window are answered before they are complete (RFC 9113, section 8.1).
