@@ -2,6 +2,7 @@
 // long: the tests of what each browser writes
 
 mod answer;
+mod http_version;
 
 use std::borrow::Cow;
 
@@ -10,6 +11,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 use waggle_report::wording::format::plural;
 
+use self::http_version::HttpVersion;
 use super::{
     call::{Call, ImportedCalls, header, most_called, name_of},
     form_body::{self, Part},
@@ -170,9 +172,23 @@ pub(crate) fn read(text: &str) -> Result<ImportedCalls> {
     }
     // The sort is stable, so calls of the same time keep the order of the file.
     recorded.sort_by(|record, other| record.started.total_cmp(&other.started));
+    let took = set_pauses(&mut recorded);
+    let versions: Vec<_> = recorded
+        .iter()
+        .filter_map(|record| record.version)
+        .collect();
+    http_version::set_protocol(&mut imported, &versions, &origin);
+    imported.calls = recorded.into_iter().map(|record| record.call).collect();
+    let pauses = shorten_pauses(&mut imported);
+    imported.session_ms = Some(pauses + took);
+    Ok(imported)
+}
+
+/// Sets the pause before each call; returns how long all answers took.
+fn set_pauses(recorded: &mut [RecordedCall]) -> u64 {
     let mut ended: Option<f64> = None;
     let mut took = 0;
-    for record in &mut recorded {
+    for record in recorded {
         took += round_millis(record.took.min(ANSWER_MAX_MS));
         let pause = ended.map(|end| record.started - end);
         record.call.pause_ms = pause
@@ -181,10 +197,7 @@ pub(crate) fn read(text: &str) -> Result<ImportedCalls> {
         let end = record.started + record.took;
         ended = Some(ended.map_or(end, |last| last.max(end)));
     }
-    imported.calls = recorded.into_iter().map(|record| record.call).collect();
-    let pauses = shorten_pauses(&mut imported);
-    imported.session_ms = Some(pauses + took);
-    Ok(imported)
+    took
 }
 
 /// Shortens pauses if their sum is too long; returns the sum.
@@ -212,6 +225,7 @@ struct RecordedCall {
     started: f64,
     /// Milliseconds.
     took: f64,
+    version: Option<HttpVersion>,
 }
 
 fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<RecordedCall>> {
@@ -282,6 +296,7 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<RecordedCall
         )]
         started: started_ms.unwrap_or(0) as f64,
         took,
+        version: http_version::http_version(entry),
     }))
 }
 
