@@ -7,5 +7,6 @@ pub mod fields;
 pub mod flood;
 pub mod frame;
 pub mod hpack;
+mod last_block;
 pub mod reader;
 pub mod server;

@@ -1,5 +1,4 @@
-//! Heads of answers: what a header block means. A server mostly repeats the same block, so the last one is kept with its meaning and
-//! compared before anything is decoded.
+//! Heads of answers: what a header block means. The last one is kept with its meaning.
 
 use super::Options;
 use crate::{
@@ -8,6 +7,7 @@ use crate::{
         error::{ConnectionError, ErrorCode, broken},
         fields::{is_of_connection, is_valid_name, is_valid_value},
         hpack::{Decoder, HpackError},
+        last_block::LastBlock,
     },
 };
 
@@ -28,9 +28,8 @@ pub(super) struct AnswerHeads {
     decoder: Decoder,
     list_max_bytes: usize,
     fields_max: usize,
-    last_block: Vec<u8>,
-    /// The state of the decoder's table in which the block had its meaning.
-    last_changes: u64,
+    last_block: LastBlock,
+    /// What the last block means.
     last: Meaning,
     keeps_fields: bool,
     text: Vec<u8>,
@@ -42,8 +41,7 @@ impl AnswerHeads {
             decoder: Decoder::new(table_bytes),
             list_max_bytes: options.list_max_bytes,
             fields_max: options.fields_max,
-            last_block: Vec::new(),
-            last_changes: 0,
+            last_block: LastBlock::default(),
             last: Meaning {
                 status: 0,
                 content_length: None,
@@ -63,7 +61,7 @@ impl AnswerHeads {
     /// The meaning of a block that is the head of an answer.
     #[inline]
     pub(super) fn read(&mut self, block: &[u8]) -> Result<Meaning, ConnectionError> {
-        match self.is_last(block) {
+        match self.last_block.is_repeated(block, &self.decoder) {
             true => Ok(self.last),
             false => self.decode(block),
         }
@@ -73,12 +71,7 @@ impl AnswerHeads {
     #[inline]
     pub(super) fn repeated_meaning(&self, block: &[u8]) -> Option<&Meaning> {
         let is_final = self.last.problem.is_none() && self.last.status >= 200;
-        (is_final && self.is_last(block)).then_some(&self.last)
-    }
-
-    #[inline]
-    fn is_last(&self, block: &[u8]) -> bool {
-        self.last_changes == self.decoder.changes() && !block.is_empty() && self.last_block == block
+        (is_final && self.last_block.is_repeated(block, &self.decoder)).then_some(&self.last)
     }
 
     fn decode(&mut self, block: &[u8]) -> Result<Meaning, ConnectionError> {
@@ -95,13 +88,7 @@ impl AnswerHeads {
         self.text.extend_from_slice(b"\r\n");
         let meaning = head.into_meaning();
         self.last = meaning;
-        // A block that changes the table means something else the next time.
-        let is_repeatable = self.decoder.changes() == changes;
-        self.last_block.clear();
-        if is_repeatable {
-            self.last_block.extend_from_slice(block);
-        }
-        self.last_changes = self.decoder.changes();
+        self.last_block.keep(block, changes, &self.decoder);
         Ok(meaning)
     }
 

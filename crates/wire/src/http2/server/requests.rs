@@ -82,13 +82,13 @@ impl State {
     #[inline]
     fn build_head(&mut self, block: &[u8], is_end: bool) -> Result<Built, ConnectionError> {
         let changes = self.decoder.changes();
-        if self.block_changes == Some(changes) && self.block == block {
+        if self.last_block.is_repeated(block, &self.decoder) {
             let has_body = self.head.content_length().is_some_and(|length| length > 0);
             if !is_end || !has_body {
                 return Ok(Built::Whole);
             }
         }
-        self.block_changes = None;
+        self.last_block.forget();
         let limits = &self.limits;
         let mut builder = Builder::new(&mut self.head, limits.head_bytes, limits.fields);
         let decoded = self
@@ -96,10 +96,8 @@ impl State {
             .decode(block, |name, value| builder.take(name, value));
         decoded.map_err(|_| BAD_BLOCK)?;
         let built = builder.finish(is_end);
-        if built == Built::Whole && self.decoder.changes() == changes {
-            self.block.clear();
-            self.block.extend_from_slice(block);
-            self.block_changes = Some(changes);
+        if built == Built::Whole {
+            self.last_block.keep(block, changes, &self.decoder);
         }
         Ok(built)
     }

@@ -11,6 +11,7 @@ use crate::http2::{
     flood::FloodGuard,
     frame::{self, ACK, Kind, WINDOW_INITIAL},
     hpack::{Decoder, Encoder},
+    last_block::LastBlock,
     reader::Piece,
 };
 
@@ -30,9 +31,8 @@ pub(super) struct State {
     pub(super) answer_block: Vec<u8>,
     pub(super) streams: Streams,
     pub(super) head: RequestHead,
-    /// The block of which `head` was made, and the decoder's changes: an equal one means the same.
-    pub(super) block: Vec<u8>,
-    pub(super) block_changes: Option<u64>,
+    /// The block of which `head` was made.
+    pub(super) last_block: LastBlock,
     pub(super) has_settings: bool,
     /// What a new stream may send, by the client's settings.
     pub(super) initial_window: i64,
@@ -59,8 +59,7 @@ impl State {
             answer_block: Vec::new(),
             streams: Streams::new(limits.streams),
             head: RequestHead::default(),
-            block: Vec::new(),
-            block_changes: None,
+            last_block: LastBlock::default(),
             has_settings: false,
             initial_window: WINDOW_INITIAL,
             send_window: WINDOW_INITIAL,
