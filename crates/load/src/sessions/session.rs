@@ -99,6 +99,7 @@ pub(crate) struct Surroundings<'a> {
     /// The server's names.
     pub(crate) hosts: &'a [String],
     pub(crate) is_secure: bool,
+    pub(crate) mismatches: &'a mut FirstMismatches,
     /// Room for a text.
     pub(crate) scratch: &'a mut Vec<u8>,
 }
@@ -201,6 +202,7 @@ impl Session {
             hosts,
             is_secure,
             scratch: body,
+            ..
         } = surroundings;
         let mut values = self.memory.values(feeds);
         body.clear();
@@ -250,11 +252,11 @@ impl Session {
         request: &RequestProgram,
         whole: Whole<'_>,
         surroundings: Surroundings<'_>,
-        mismatches: &mut FirstMismatches,
     ) -> Result<(), Failure> {
         let Surroundings {
             feeds,
             hosts,
+            mismatches,
             scratch,
             ..
         } = surroundings;

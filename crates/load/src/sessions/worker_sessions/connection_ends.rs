@@ -5,7 +5,7 @@ use crate::{
     failure::Failure,
     pacing::pacer::Pacer,
     recording::recorder::{Instants, Recorder},
-    sessions::session::{SessionState, Surroundings},
+    sessions::session::SessionState,
 };
 
 impl Sessions {
@@ -75,14 +75,7 @@ impl Sessions {
     /// Writes a request that was not processed once more: the same text, with the same number in the request outcomes.
     #[cold]
     pub(crate) fn append_again(&mut self, out: &mut Vec<u8>, id: u32, unix: u64) {
-        let session = &mut self.sessions[id as usize];
-        let request = &self.program.requests[session.request];
-        let surroundings = Surroundings {
-            feeds: &self.scenario.feeds,
-            hosts: &self.program.hosts,
-            is_secure: self.is_secure,
-            scratch: &mut self.scratch,
-        };
+        let (session, request, surroundings) = self.current(id);
         session.write(request, surroundings, unix, out);
         session.state = SessionState::Waiting;
     }

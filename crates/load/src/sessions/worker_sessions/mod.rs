@@ -181,6 +181,21 @@ impl Sessions {
         &self.program.requests[self.sessions[id as usize].request]
     }
 
+    /// A session, its request, and what it shares with the others.
+    #[inline]
+    fn current(&mut self, id: u32) -> (&mut Session, &RequestProgram, Surroundings<'_>) {
+        let session = &mut self.sessions[id as usize];
+        let request = &self.program.requests[session.request];
+        let surroundings = Surroundings {
+            feeds: &self.scenario.feeds,
+            hosts: &self.program.hosts,
+            is_secure: self.is_secure,
+            mismatches: &mut self.mismatches,
+            scratch: &mut self.scratch,
+        };
+        (session, request, surroundings)
+    }
+
     /// Timeout of the answer to a session, in nanoseconds.
     pub(crate) fn timeout(&self, id: u32) -> u64 {
         let timeout = self.request(id).timeout;
@@ -329,16 +344,10 @@ impl Sessions {
         unix: u64,
         recorder: &mut Recorder,
     ) -> (bool, u64) {
-        let session = &mut self.sessions[id as usize];
-        let request = &self.program.requests[session.request];
+        let request = &self.program.requests[self.sessions[id as usize].request];
         let (index, record) = self.records.stamp(request, unix);
+        let (session, request, surroundings) = self.current(id);
         session.memory.record = record;
-        let surroundings = Surroundings {
-            feeds: &self.scenario.feeds,
-            hosts: &self.program.hosts,
-            is_secure: self.is_secure,
-            scratch: &mut self.scratch,
-        };
         session.write(request, surroundings, unix, out);
         // A schedule counts only the first request of a session.
         if session.has_sent && recorder.due() == Due::BySchedule {
@@ -387,29 +396,22 @@ impl Sessions {
         pacer: &mut Pacer,
         recorder: &mut Recorder,
     ) -> Result<(), Failure> {
-        let session = &mut self.sessions[id as usize];
-        let request = &self.program.requests[session.request];
-        let surroundings = Surroundings {
-            feeds: &self.scenario.feeds,
-            hosts: &self.program.hosts,
-            is_secure: self.is_secure,
-            scratch: &mut self.scratch,
-        };
-        let judged = session.check_answer(request, whole, surroundings, &mut self.mismatches);
+        let (session, request, surroundings) = self.current(id);
+        let judged = session.check_answer(request, whole, surroundings);
         session.forget_answer();
-        let step = request.step;
+        let (step, on_failure, tries) = (request.step, request.on_failure, session.tries);
         recorder.step_ended(step, judged, whole.instants);
         let done = whole.instants.done;
         let pause = match (judged, &self.retries) {
             (Err(failure), Some(retries)) => {
-                retries.pause_after_answer(failure, session.tries, whole.head, whole.unix)
+                retries.pause_after_answer(failure, tries, whole.head, whole.unix)
             }
             _ => None,
         };
         if let Some(pause) = pause {
             self.repeat(id, done.saturating_add(pause), recorder);
-        } else if judged.is_ok() || request.on_failure == OnFailure::Continue {
-            session.tries = 0;
+        } else if judged.is_ok() || on_failure == OnFailure::Continue {
+            self.sessions[id as usize].tries = 0;
             self.resume(id, done, pacer, recorder);
         } else {
             recorder.sessions().failed += 1;
