@@ -44,21 +44,32 @@ impl AnswerState {
             return;
         };
         if inspection.awaits_head() {
-            let lines = headers(head);
-            let lines = lines.filter(|(name, _)| name.eq_ignore_ascii_case(b"content-encoding"));
-            let coding = ContentCoding::parse(lines.map(|(_, value)| value));
+            let coding = ContentCoding::parse(values_of(head, b"content-encoding"));
             inspection.begin_body(status, coding);
         }
         inspection.take_body(inspector, piece);
     }
 }
 
-/// The header lines of a head: name and value.
-pub(crate) fn headers(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    head.split(|byte| *byte == b'\n')
-        .skip(1)
-        .filter_map(|line| {
-            let colon = line.iter().position(|byte| *byte == b':')?;
-            Some((&line[..colon], line[colon + 1..].trim_ascii()))
-        })
+/// The values of the header lines of a head that have this name, in any case.
+#[inline]
+pub(crate) fn values_of<'h>(head: &'h [u8], name: &[u8]) -> impl Iterator<Item = &'h [u8]> {
+    let mut rest = head;
+    let lines = std::iter::from_fn(move || {
+        rest = &rest[memchr::memchr(b'\n', rest)? + 1..];
+        Some(rest)
+    });
+    lines.filter_map(move |line| value_of(line, name))
+}
+
+/// The value of the line with which a text begins, if the line has this name.
+#[inline]
+fn value_of<'h>(text: &'h [u8], name: &[u8]) -> Option<&'h [u8]> {
+    let (start, value) = text.split_at_checked(name.len())?;
+    let value = value.strip_prefix(b":")?;
+    if !start.eq_ignore_ascii_case(name) {
+        return None;
+    }
+    let end = memchr::memchr(b'\n', value).unwrap_or(value.len());
+    Some(value[..end].trim_ascii())
 }

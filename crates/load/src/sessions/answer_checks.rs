@@ -11,7 +11,7 @@ use super::{
     request_text::Values,
     unmet::Unmet,
 };
-use crate::protocol::answer_state::headers;
+use crate::protocol::answer_state::values_of;
 use crate::scenario::{
     escape::Escape,
     mismatch::Mismatch,
@@ -145,16 +145,15 @@ impl AnswerView<'_> {
                 Value::String(text) => Some(Cow::Borrowed(text.as_bytes())),
                 other => serde_json::to_vec(other).ok().map(Cow::Owned),
             },
-            Extractor::Header(name) => headers(self.head)
-                .find(|(header, _)| header.eq_ignore_ascii_case(name.as_bytes()))
-                .map(|(_, value)| Cow::Borrowed(value)),
+            Extractor::Header(name) => values_of(self.head, name.as_bytes())
+                .next()
+                .map(Cow::Borrowed),
             Extractor::HeaderMatch {
                 name,
                 pattern,
                 group,
-            } => headers(self.head)
-                .filter(|(header, _)| header.eq_ignore_ascii_case(name.as_bytes()))
-                .find_map(|(_, value)| group_of(pattern, *group, value))
+            } => values_of(self.head, name.as_bytes())
+                .find_map(|value| group_of(pattern, *group, value))
                 .map(Cow::Borrowed),
             Extractor::Regex { pattern, group } => {
                 group_of(pattern, *group, self.body).map(Cow::Borrowed)

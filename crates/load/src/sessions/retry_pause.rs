@@ -1,7 +1,7 @@
 //! Whether a failed request is sent again, and when.
 
 use super::cookies::date;
-use crate::protocol::answer_state::headers;
+use crate::protocol::answer_state::values_of;
 use crate::{
     failure::Failure,
     machine::clock::{NS_PER_S, whole_nanoseconds},
@@ -61,7 +61,7 @@ impl Retries {
 
 /// Nanoseconds until the instant that an answer names, as seconds or as a date.
 fn retry_after(head: &[u8], unix: u64) -> Option<u64> {
-    let (_, value) = headers(head).find(|(name, _)| name.eq_ignore_ascii_case(b"retry-after"))?;
+    let value = values_of(head, b"retry-after").next()?;
     let text = std::str::from_utf8(value).ok()?;
     if let Ok(seconds) = text.parse::<u64>() {
         return Some(seconds.saturating_mul(NS_PER_S));

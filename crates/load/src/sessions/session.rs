@@ -15,9 +15,10 @@ use super::{
 use crate::{
     failure::Failure,
     machine::clock::NS_PER_S,
-    protocol::{answer_matcher::BodyMatch, answer_state::headers},
+    protocol::{answer_matcher::BodyMatch, answer_state::values_of},
     random::stream::RandomStream,
     recording::recorder::Instants,
+    requests::head_block::{Lengths, VERSION},
     scenario::{
         decimal::decimal, escape::Escape, mismatch::FirstMismatches, model::Feed, rows::FeedRow,
     },
@@ -185,14 +186,15 @@ impl Session {
         }
     }
 
-    /// Appends the request to `out`; one that was not processed with the same text as before. `unix`: nanoseconds since 1970.
+    /// Appends the request to `out`, and returns its lengths; one that was not processed with the same text as before. `unix`: nanoseconds since 1970.
     pub(crate) fn write(
         &mut self,
         request: &RequestProgram,
         surroundings: Surroundings<'_>,
         unix: u64,
         out: &mut Vec<u8>,
-    ) {
+    ) -> Lengths {
+        let start = out.len();
         match self.state {
             SessionState::Unprocessed => self.memory.random.drawn = self.drawn,
             _ => self.drawn = self.memory.random.drawn,
@@ -215,7 +217,7 @@ impl Session {
         out.extend_from_slice(request.method.as_bytes());
         out.push(b' ');
         out.extend_from_slice(&self.path);
-        out.extend_from_slice(b" HTTP/1.1\r\n");
+        out.extend_from_slice(VERSION);
         request.headers.write(&mut values, Escape::Header, out);
         if request.sends_cookies {
             let start = out.len();
@@ -232,7 +234,13 @@ impl Session {
             out.extend_from_slice(b"\r\n");
         }
         out.extend_from_slice(b"\r\n");
+        let head = out.len() - start;
         out.extend_from_slice(body);
+        Lengths {
+            method: request.method.len(),
+            target: self.path.len(),
+            head,
+        }
     }
 
     /// Takes the next piece of the answer's body; keeps it if the step needs it, up to a limit.
@@ -261,11 +269,9 @@ impl Session {
             ..
         } = surroundings;
         let now_s = seconds(whole.unix);
-        for (name, value) in headers(whole.head) {
-            if name.eq_ignore_ascii_case(b"set-cookie") {
-                // Steps may name hosts of their own.
-                self.jar.set(value, hosts, &self.path, now_s);
-            }
+        for value in values_of(whole.head, b"set-cookie") {
+            // Steps may name hosts of their own.
+            self.jar.set(value, hosts, &self.path, now_s);
         }
         request.matcher.check(&mut self.body_match, whole.answer)?;
         if self.body_is_too_long {

@@ -160,7 +160,9 @@ impl Worker {
             let unix = self.judge.clock.unix(now);
             let (is_head, index) = match &mut self.judge.sessions {
                 Some(sessions) if SESSIONS => {
-                    sessions.append(&mut self.out, session, unix, &mut self.judge.recorder)
+                    let recorder = &mut self.judge.recorder;
+                    let appended = sessions.append(&mut self.out, session, unix, recorder);
+                    (appended.is_head, appended.index)
                 }
                 _ => (self.writer.append(&mut self.out, index, unix), index),
             };

@@ -18,7 +18,7 @@ use crate::{
         stack::ProtocolStack,
     },
     recording::request_outcomes::NO_RECORD,
-    requests::head_block::Indexed,
+    requests::head_block::{Indexed, RequestParts},
 };
 
 /// Output is sent when it has this size, so that buffers stay small with large bodies.
@@ -268,17 +268,17 @@ impl Worker {
         let sessions = self.judge.sessions.as_mut();
         let sessions = sessions.expect("prepared requests are written elsewhere");
         self.out.clear();
-        let (is_head, index) =
-            sessions.append(&mut self.out, session, unix, &mut self.judge.recorder);
+        let appended = sessions.append(&mut self.out, session, unix, &mut self.judge.recorder);
         let flight = Flight {
             due,
             sent: now,
-            index,
+            index: appended.index,
             lane,
-            is_head,
+            is_head: appended.is_head,
         };
         let sending = Sending { flight, unix };
-        let sent = http2.send_text(&self.out, Indexed::Few, sending, plain);
+        let parts = RequestParts::new(&self.out, appended.lengths);
+        let sent = http2.send_request(parts, Indexed::Few, sending, plain);
         if let Some(account) = &mut self.judge.account
             && flight.index != NO_RECORD
         {
@@ -322,18 +322,16 @@ impl Worker {
             connection: id,
             session: self.place(id).session + flight.lane,
         };
-        let done = flight.sent;
-        self.judge.recorder.record_sent(1, done);
+        self.judge.recorder.record_sent(1, flight.sent);
         let failed = Failed {
             failure: Failure::Protocol,
             text: "it cannot be sent over HTTP/2".to_owned(),
-            done,
+            done: flight.sent,
         };
         self.judge.take_failure(place, flight, failed);
     }
 
-    /// Sends requests again that the server has not processed on the last connection. They were counted when they were first sent, and
-    /// keep their instants. Returns whether all of them are sent.
+    /// Sends requests again that were not processed. They were counted before, and keep their instants. Returns whether all are sent.
     #[cold]
     pub(super) fn resend_streams(&mut self, id: u32) -> bool {
         let lanes = self.lanes();
@@ -351,8 +349,10 @@ impl Worker {
             let _ = match &mut self.judge.sessions {
                 Some(sessions) => {
                     self.out.clear();
-                    sessions.append_again(&mut self.out, id * lanes + flight.lane, unix);
-                    http2.send_text(&self.out, Indexed::Few, sending, plain)
+                    let session = id * lanes + flight.lane;
+                    let lengths = sessions.append_again(&mut self.out, session, unix);
+                    let parts = RequestParts::new(&self.out, lengths);
+                    http2.send_request(parts, Indexed::Few, sending, plain)
                 }
                 None => {
                     let place = self.writer.place(flight.index);

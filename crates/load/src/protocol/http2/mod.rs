@@ -13,7 +13,7 @@ use waggle_wire::http1::answer::ReadLimits;
 use super::{answer_state::AnswerState, flight::Flight};
 use crate::requests::{
     frames::PreparedFrames,
-    head_block::{HeadTranslator, Indexed, RequestError},
+    head_block::{HeadTranslator, Indexed, RequestError, RequestParts},
     writer::{Number, Writer},
 };
 
@@ -239,7 +239,8 @@ impl Session {
         writer.append_at(place, &mut text, number);
         let frames = writer.frames();
         let indexed = frames.map_or(Indexed::Few, PreparedFrames::indexed_lines);
-        let sent = self.send_text(&text, indexed, sending, out);
+        let parts = RequestParts::read(&text);
+        let sent = parts.and_then(|parts| self.send_request(parts, indexed, sending, out));
         self.text = text;
         let encoder = self.client.encoder();
         let changes = Some(encoder.changes());
@@ -257,19 +258,18 @@ impl Session {
     }
 
     /// Sends a request that is text of HTTP/1.1.
-    pub(crate) fn send_text(
+    pub(crate) fn send_request(
         &mut self,
-        text: &[u8],
+        parts: RequestParts<'_>,
         indexed: Indexed<'_>,
         sending: Sending,
         out: &mut Vec<u8>,
     ) -> Result<(), RequestError> {
         self.block.clear();
         let encoder = self.client.encoder();
-        let head_bytes = self
-            .translator
-            .translate(encoder, text, indexed, &mut self.block)?;
-        let body = &text[head_bytes..];
+        self.translator
+            .translate(encoder, parts, indexed, &mut self.block)?;
+        let body = parts.body;
         let begun = self.client.begin(sending.flight.is_head, body.len());
         put_block(out, begun.stream, &self.block, body.is_empty());
         if begun.takes_body {

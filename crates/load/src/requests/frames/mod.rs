@@ -8,7 +8,7 @@ use waggle_wire::http2::{
 
 use super::{
     head_block::{
-        HeadParts, HeadTranslator, Indexed, RequestError, field_name, name_and_value,
+        HeadTranslator, Indexed, RequestError, RequestParts, field_name, name_and_value,
         put_request_line,
     },
     prepared::{Prepared, Slot},
@@ -46,7 +46,7 @@ impl PreparedFrames {
         let first = requests.first().map_or(&[][..], |request| &request.bytes);
         HeadTranslator::new(is_tls).translate(
             &mut encoder,
-            first,
+            RequestParts::read(first)?,
             Indexed::Lines(&shared),
             &mut Vec::new(),
         )?;
@@ -105,7 +105,7 @@ fn shared_lines(requests: &[Prepared]) -> Vec<Vec<u8>> {
 
 /// The header lines of a request that have no slot.
 fn fixed_lines(request: &Prepared) -> Vec<Vec<u8>> {
-    let Ok(parts) = HeadParts::read(&request.bytes) else {
+    let Ok(parts) = RequestParts::read(&request.bytes) else {
         return Vec::new();
     };
     let lines = parts.each_line();
@@ -142,15 +142,15 @@ fn frames(
 ) -> Option<Frames> {
     let before = encoder.changes();
     let mut encoder = encoder.clone();
-    let parts = HeadParts::read(&request.bytes).ok()?;
-    let body = &request.bytes[parts.length..];
+    let parts = RequestParts::read(&request.bytes).ok()?;
+    let body = parts.body;
     let mut made = Frames {
         bytes: vec![0; HEAD_BYTES],
         slots: Vec::new(),
         streams: vec![STREAM_AT],
         body_bytes: body.len(),
     };
-    put_request_line(&mut encoder, parts, is_tls, &mut made.bytes);
+    put_request_line(parts, is_tls, &mut made.bytes);
     if !slots_in(request, parts.method).is_empty() {
         return None;
     }

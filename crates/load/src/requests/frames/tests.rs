@@ -84,7 +84,7 @@ fn requests_become_frames_with_their_slots() {
     HeadTranslator::new(false)
         .translate(
             &mut encoder,
-            first.as_bytes(),
+            RequestParts::read(first.as_bytes()).unwrap(),
             frames.indexed_lines(),
             &mut block,
         )

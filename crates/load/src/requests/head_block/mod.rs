@@ -4,11 +4,14 @@
 
 use waggle_wire::http2::{
     fields::{is_of_connection, is_valid_name},
-    hpack::{Encoder, Indexing},
+    hpack::{Encoder, Indexing, put_plain_indexed},
 };
 
-/// Lines whose code is kept, by their hash.
+/// Lines whose code is kept, by their hash: a power of two.
 const KEPT_LINES: usize = 32;
+/// Entries of the static table (RFC 7541, appendix A).
+const METHOD_INDEX: usize = 2;
+const PATH_INDEX: usize = 4;
 /// Values of one name that go into the server's table; a field with more has another one in each request.
 const VALUES_OF_NAME_MAX: u32 = 4;
 
@@ -57,23 +60,47 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), RequestError> {
     }
 }
 
-/// The parts of a head: offsets in its bytes.
+/// The parts of a request.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct HeadParts<'a> {
+pub(crate) struct RequestParts<'a> {
     pub(crate) method: &'a [u8],
     pub(crate) target: &'a [u8],
     /// The header lines, each with its end.
-    pub(crate) lines: &'a [u8],
-    /// Of the whole head.
-    pub(crate) length: usize,
+    lines: &'a [u8],
+    pub(crate) body: &'a [u8],
 }
 
-impl<'a> HeadParts<'a> {
-    /// The head at the start of a request that was checked, or written by a session.
+/// The lengths by which the parts of a request are found without a search.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lengths {
+    pub(crate) method: usize,
+    pub(crate) target: usize,
+    /// Of the whole head.
+    pub(crate) head: usize,
+}
+
+/// Ends a request line.
+pub(crate) const VERSION: &[u8] = b" HTTP/1.1\r\n";
+
+impl<'a> RequestParts<'a> {
+    /// The parts of a request of these lengths, whose first line ends with [`VERSION`].
     #[inline]
+    pub(crate) fn new(bytes: &'a [u8], lengths: Lengths) -> Self {
+        let target_at = lengths.method + 1;
+        let target_end = target_at + lengths.target;
+        let (head, body) = bytes.split_at(lengths.head);
+        Self {
+            method: &head[..lengths.method],
+            target: &head[target_at..target_end],
+            lines: &head[target_end + VERSION.len()..lengths.head - EMPTY_LINE.len()],
+            body,
+        }
+    }
+
+    /// The parts of a request that was checked.
     pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, RequestError> {
-        let end = memchr::memmem::find(bytes, b"\r\n\r\n").ok_or(RequestError::NoEnd)?;
         let first = memchr::memchr(b'\n', bytes).ok_or(RequestError::NoEnd)?;
+        let end = end_of_lines(bytes, first + 1).ok_or(RequestError::NoEnd)?;
         let method_end = memchr::memchr(b' ', bytes).filter(|&place| place < first);
         let method_end = method_end.ok_or(RequestError::BadPart("method"))?;
         let target_end = memchr::memrchr(b' ', &bytes[..first]);
@@ -82,8 +109,8 @@ impl<'a> HeadParts<'a> {
         Ok(Self {
             method: &bytes[..method_end],
             target: &bytes[method_end + 1..target_end],
-            lines: &bytes[first + 1..(end + 2).max(first + 1)],
-            length: end + 4,
+            lines: &bytes[first + 1..end],
+            body: &bytes[end + EMPTY_LINE.len()..],
         })
     }
 
@@ -99,6 +126,20 @@ impl<'a> HeadParts<'a> {
         let mut lines = self.each_line();
         lines.find(|line| is_host(line)).ok_or(RequestError::NoHost)
     }
+}
+
+/// Ends a head.
+const EMPTY_LINE: &[u8] = b"\r\n";
+
+/// Where the lines of a head end that begin at `start`: at the empty line. Most heads have few, so a search for the end alone, which has to be
+/// prepared, costs more than the ends of all lines.
+#[inline]
+fn end_of_lines(bytes: &[u8], start: usize) -> Option<usize> {
+    let mut end = start;
+    while !(bytes[end..].starts_with(EMPTY_LINE) && bytes[..end].ends_with(EMPTY_LINE)) {
+        end += memchr::memchr(b'\n', &bytes[end..])? + 1;
+    }
+    Some(end)
 }
 
 /// Lines, each with its end.
@@ -140,26 +181,16 @@ pub(crate) fn field_name(name: &[u8], value: &[u8]) -> Option<Vec<u8>> {
 
 /// Appends the method, the scheme and the target.
 #[inline]
-pub(crate) fn put_request_line(
-    encoder: &mut Encoder,
-    parts: HeadParts<'_>,
-    is_tls: bool,
-    block: &mut Vec<u8>,
-) {
-    // Indices of the static table (RFC 7541, appendix A).
+pub(crate) fn put_request_line(parts: RequestParts<'_>, is_tls: bool, block: &mut Vec<u8>) {
     match parts.method {
         b"GET" => block.push(0x82),
         b"POST" => block.push(0x83),
-        method => {
-            encoder.put_plain(block, b":method", method);
-        }
+        method => put_plain_indexed(block, METHOD_INDEX, method),
     }
     block.push(if is_tls { 0x87 } else { 0x86 });
     match parts.target {
         b"/" => block.push(0x84),
-        target => {
-            encoder.put_plain(block, b":path", target);
-        }
+        target => put_plain_indexed(block, PATH_INDEX, target),
     }
 }
 
@@ -199,21 +230,20 @@ impl HeadTranslator {
         }
     }
 
-    /// Appends the header block of the request at the start of `bytes`; returns the length of its head.
+    /// Appends the header block of a request.
     ///
     /// # Errors
-    /// If it has no request line, no end or no host; then nothing is appended.
+    /// If it has no host; then nothing is appended.
     pub(crate) fn translate(
         &mut self,
         encoder: &mut Encoder,
-        bytes: &[u8],
+        parts: RequestParts<'_>,
         indexed: Indexed<'_>,
         block: &mut Vec<u8>,
-    ) -> Result<usize, RequestError> {
-        let parts = HeadParts::read(bytes)?;
+    ) -> Result<(), RequestError> {
         let host = parts.host_line()?;
         encoder.begin(block);
-        put_request_line(encoder, parts, self.is_tls, block);
+        put_request_line(parts, self.is_tls, block);
         self.line(encoder, host, indexed, block);
         for line in parts.each_line() {
             // It is compared by its place: a second host is left out as such.
@@ -221,7 +251,7 @@ impl HeadTranslator {
                 self.line(encoder, line, indexed, block);
             }
         }
-        Ok(parts.length)
+        Ok(())
     }
 
     /// Appends the code of a line.
@@ -308,16 +338,15 @@ impl HeadTranslator {
     }
 }
 
-/// Where the code of a line is kept.
+/// Where the code of a line is kept: by its length, and its first and last bytes, in which the lines of a load differ.
 #[inline]
 fn place(line: &[u8]) -> usize {
-    let byte = |from_end: usize| {
-        line.len()
-            .checked_sub(from_end)
-            .map_or(0, |place| line[place])
-    };
-    let mixed = line.len() * 7 + usize::from(line[0]) * 5 + usize::from(byte(3)) * 3;
-    (mixed + usize::from(byte(4))) % KEPT_LINES
+    let first = line.first_chunk().copied().map_or(0, u64::from_le_bytes);
+    let last = line.last_chunk().copied().map_or(0, u64::from_le_bytes);
+    let mixed = first ^ last.rotate_left(29) ^ line.len() as u64;
+    // Fibonacci hashing: the highest bits depend on all others.
+    let hash = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (hash >> (u64::BITS - KEPT_LINES.ilog2())) as usize
 }
 
 #[cfg(test)]

@@ -28,11 +28,21 @@ fn heads_are_translated() {
         // Later ones are from the server's table and from kept lines.
         for _ in 0..3 {
             let mut block = Vec::new();
-            let length = translator
-                .translate(&mut encoder, bytes.as_bytes(), Indexed::Few, &mut block)
+            let parts = RequestParts::read(bytes.as_bytes()).unwrap();
+            translator
+                .translate(&mut encoder, parts, Indexed::Few, &mut block)
                 .unwrap();
             assert_eq!(fields(&mut decoder, &block), expected, "{bytes}");
-            assert_eq!(&bytes[length - 4..length], "\r\n\r\n");
+            let (_, body) = bytes.split_once("\r\n\r\n").unwrap();
+            assert_eq!(parts.body, body.as_bytes(), "{bytes}");
+            // The same parts without a search.
+            let lengths = Lengths {
+                method: parts.method.len(),
+                target: parts.target.len(),
+                head: bytes.len() - body.len(),
+            };
+            let counted = RequestParts::new(bytes.as_bytes(), lengths);
+            assert_eq!(format!("{counted:?}"), format!("{parts:?}"));
         }
     };
     check(
@@ -67,7 +77,12 @@ fn values_that_change_leave_the_table_alone() {
             format!("GET /{number} HTTP/1.1\r\nHost: x\r\nX-Id: {number}\r\nAgent: w\r\n\r\n");
         let mut block = Vec::new();
         translator
-            .translate(&mut encoder, bytes.as_bytes(), Indexed::Few, &mut block)
+            .translate(
+                &mut encoder,
+                RequestParts::read(bytes.as_bytes()).unwrap(),
+                Indexed::Few,
+                &mut block,
+            )
             .unwrap();
         let expected = format!(
             ":method=GET; :scheme=http; :path=/{number}; :authority=x; x-id={number}; agent=w"

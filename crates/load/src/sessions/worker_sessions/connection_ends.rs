@@ -5,6 +5,7 @@ use crate::{
     failure::Failure,
     pacing::pacer::Pacer,
     recording::recorder::{Instants, Recorder},
+    requests::head_block::Lengths,
     sessions::session::SessionState,
 };
 
@@ -74,9 +75,10 @@ impl Sessions {
 
     /// Writes a request that was not processed once more: the same text, with the same number in the request outcomes.
     #[cold]
-    pub(crate) fn append_again(&mut self, out: &mut Vec<u8>, id: u32, unix: u64) {
+    pub(crate) fn append_again(&mut self, out: &mut Vec<u8>, id: u32, unix: u64) -> Lengths {
         let (session, request, surroundings) = self.current(id);
-        session.write(request, surroundings, unix, out);
+        let lengths = session.write(request, surroundings, unix, out);
         session.state = SessionState::Waiting;
+        lengths
     }
 }

@@ -26,6 +26,7 @@ use crate::{
     pacing::pacer::{Pacer, pause},
     random::stream::RandomStream,
     recording::recorder::Recorder,
+    requests::head_block::Lengths,
     scenario::{
         kept::Kept,
         mismatch::{FirstMismatches, Mismatch},
@@ -68,6 +69,15 @@ pub(crate) struct Sessions {
     body_kept_max_bytes: usize,
     is_secure: bool,
     scratch: Vec<u8>,
+}
+
+/// A request that a session has written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Appended {
+    pub(crate) is_head: bool,
+    /// Its number in the request outcomes.
+    pub(crate) index: u64,
+    pub(crate) lengths: Lengths,
 }
 
 impl Sessions {
@@ -334,8 +344,7 @@ impl Sessions {
         }
     }
 
-    /// Writes the taken request; returns whether it is a HEAD, and its number in the request outcomes. `unix`: nanoseconds since
-    /// 1970.
+    /// Writes the taken request. `unix`: nanoseconds since 1970.
     #[inline(never)]
     pub(crate) fn append(
         &mut self,
@@ -343,12 +352,12 @@ impl Sessions {
         id: u32,
         unix: u64,
         recorder: &mut Recorder,
-    ) -> (bool, u64) {
+    ) -> Appended {
         let request = &self.program.requests[self.sessions[id as usize].request];
         let (index, record) = self.records.stamp(request, unix);
         let (session, request, surroundings) = self.current(id);
         session.memory.record = record;
-        session.write(request, surroundings, unix, out);
+        let lengths = session.write(request, surroundings, unix, out);
         // A schedule counts only the first request of a session.
         if session.has_sent && recorder.due() == Due::BySchedule {
             recorder.fell_due(1, 0);
@@ -357,7 +366,11 @@ impl Sessions {
         session.tries += 1;
         session.state = SessionState::Waiting;
         recorder.step_sent(request.step);
-        (request.is_head, index)
+        Appended {
+            is_head: request.is_head,
+            index,
+            lengths,
+        }
     }
 
     /// The step of the request whose answer is pending.

@@ -121,11 +121,25 @@ impl Encoder {
         if index == 0 {
             put_string(out, name);
         }
-        integer::put(out, 0x00, 7, value.len());
-        let start = out.len();
-        out.extend_from_slice(value);
-        start
+        put_plain_string(out, value)
     }
+}
+
+/// Appends a field as [`Encoder::put_plain`] does, without a search: `index` is that of an entry of the static table with its name (RFC 7541,
+/// appendix A).
+#[inline]
+pub fn put_plain_indexed(out: &mut Vec<u8>, index: usize, value: &[u8]) {
+    integer::put(out, 0x00, 4, index);
+    put_plain_string(out, value);
+}
+
+/// Appends a string that is not coded; returns where it begins.
+#[inline]
+fn put_plain_string(out: &mut Vec<u8>, value: &[u8]) -> usize {
+    integer::put(out, 0x00, 7, value.len());
+    let start = out.len();
+    out.extend_from_slice(value);
+    start
 }
 
 /// Appends a field without any table of the connection: for answers that are made once for all connections.

@@ -7,7 +7,7 @@ mod integer;
 mod table;
 
 pub use decoder::{Decoded, Decoder};
-pub use encoder::{Encoder, Indexing, put_static};
+pub use encoder::{Encoder, Indexing, put_plain_indexed, put_static};
 
 /// Why a block cannot be decoded. It ends the connection (RFC 9113, section 4.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
