@@ -21,7 +21,7 @@ pub enum Conclusion {
     /// The counts do not add up, accepted records are missing although nothing is said about them, no cell has a value or a bound of
     /// what was asked, or what was asked stays open.
     Open,
-    /// A trial failed: something broke, and more trials or a wider look would not help.
+    /// A trial failed, or no request of the run succeeded and no threshold is shown not to hold: something broke, and more trials or a wider look would not help.
     TrialFailed,
 }
 
@@ -60,11 +60,30 @@ impl Model {
         let of_cells = of_cells.chain(of_points);
         let all = of_thresholds.chain(of_cells).chain(of_search);
         let worst = all.chain(of_left_out).max();
+        if worst != Some(Conclusion::TrialFailed) && self.is_without_success() {
+            return self.conclusion_without_success();
+        }
         let is_known =
             self.search.is_some() || self.cells_that_ran().any(|cell| self.is_as_expected(cell));
         match worst {
             Some(worst) if is_known => worst,
             worst => worst.unwrap_or(Conclusion::Open).max(Conclusion::Open),
+        }
+    }
+
+    /// Whether no request succeeded in any cell that ran, and the study expects of none what it came to.
+    fn is_without_success(&self) -> bool {
+        let mut cells = self.cells_that_ran();
+        let is_fruitless = |cell: &CellModel| cell.succeeded == 0 && !self.is_expected(cell);
+        self.cells_that_ran().next().is_some() && cells.all(is_fruitless)
+    }
+
+    /// If the failures break a threshold, they are what the study asks about, and their number is a fact.
+    fn conclusion_without_success(&self) -> Conclusion {
+        let mut thresholds = self.thresholds.iter();
+        match thresholds.any(|threshold| threshold.held == Decision::Fails) {
+            true => Conclusion::Failed,
+            false => Conclusion::TrialFailed,
         }
     }
 

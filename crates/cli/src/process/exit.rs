@@ -14,7 +14,7 @@ pub(crate) enum Exit {
     Threshold,
     /// Counts do not add up, records are missing, no cell is reliable, or what was asked stays open.
     NotValid,
-    /// A trial failed; of a load: no request succeeded.
+    /// A trial failed, or no request succeeded.
     TrialFailed,
     /// Invalid arguments, an invalid study, a missing file.
     Mistake,
@@ -93,8 +93,9 @@ pub(crate) const OF_WAGGLE: [Code; 7] = [
     ),
     (
         5,
-        "a trial failed: the system did not start, a check of it failed, or no request succeeded; has precedence over 3 and 4. \
-         `expect_verdict: failed` in the study says that it is what was expected",
+        "a trial failed: the system did not start, or a check of it failed; has precedence over 3 and 4. `expect_verdict: failed` in the \
+         study says that it is what was expected. Or no request of the whole run succeeded, and no threshold is shown not to hold; has \
+         precedence over 4",
     ),
     (
         INTERRUPTED,
@@ -154,7 +155,7 @@ pub(crate) const OF_COMPARE: [Code; 6] = [
     ),
     (
         5,
-        "of `waggle run`: a trial failed; has precedence over 3 and 4",
+        "of `waggle run`: a trial failed, or no request succeeded; has precedence over 3 and 4",
     ),
 ];
 

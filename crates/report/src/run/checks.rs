@@ -146,7 +146,7 @@ fn conclusion(model: &Model) -> &'static str {
             "A threshold does not hold, or a cell has another verdict than expected."
         }
         Conclusion::Open => "The question stays open: see the thresholds and verdicts.",
-        Conclusion::TrialFailed => "A trial failed: see the verdicts.",
+        Conclusion::TrialFailed => "A trial failed, or no request succeeded: see the verdicts.",
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) struct Report<'a> {
     /// CPU and memory of the system are what kubelets read, less often than waggle reads; absent: waggle read them, or nobody did.
     #[serde(skip_serializing_if = "Option::is_none")]
     kubelet_readings: Option<KubeletReadings>,
-    /// `answered`, `failed`, `open` or `trial_failed`.
+    /// `answered`, `failed`, `open` or `trial_failed`: a trial failed, or no request succeeded.
     conclusion: &'static str,
     /// That of `waggle report`, without `--strict`.
     exit_code: u8,

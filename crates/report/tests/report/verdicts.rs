@@ -14,6 +14,7 @@ use waggle_report::{
     wording::{answer, delivery, findings, warnings},
 };
 use waggle_results::FailureKind;
+use waggle_spec::ExpectedVerdict;
 use waggle_stats::{Cause, MetricVerdict, Recovery, Verdict};
 
 /// One cell with something wrong in it.
@@ -180,6 +181,23 @@ fn a_threshold_is_decided_by_what_concerns_its_metric() {
         model.thresholds[1].cells[0].reason,
         Some(Shortcoming::Doubtful(vec![waggle_stats::Bias::Unknown]))
     );
+}
+
+#[test]
+fn a_run_without_a_success_comes_to_the_same_as_a_failed_trial() {
+    let mut model = seeded_model(&Seeded::plain(&[("connections", &["10", "50"])], 3));
+    assert_eq!(model.conclusion(false), Conclusion::Answered);
+    model.cells[0].succeeded = 0;
+    assert_eq!(model.conclusion(false), Conclusion::Answered);
+    model.cells[1].succeeded = 0;
+    assert_eq!(model.conclusion(false), Conclusion::TrialFailed);
+    let held = std::mem::replace(&mut model.thresholds[0].held, Decision::Fails);
+    assert_eq!(model.conclusion(false), Conclusion::Failed);
+    model.thresholds[0].held = held;
+    // What the study expects is no failure.
+    model.info.expect_verdict = Some(ExpectedVerdict::Overloaded);
+    model.cells[1].verdict = Some(Verdict::Overloaded);
+    assert_eq!(model.conclusion(false), Conclusion::Answered);
 }
 
 #[test]

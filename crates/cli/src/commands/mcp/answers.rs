@@ -254,7 +254,7 @@ fn meaning(exit: Exit) -> &'static str {
         Exit::Fine => "every threshold holds; of a comparison: the same, or better",
         Exit::Threshold => "a threshold does not hold; of a comparison: worse",
         Exit::NotValid => "the question stays open, or the comparison is undecided",
-        Exit::TrialFailed => "a trial failed",
+        Exit::TrialFailed => "a trial failed, or no request succeeded",
         Exit::Mistake => "the study, its system or an argument has a mistake",
         Exit::Interrupted => "stopped; finished trials are kept",
     }

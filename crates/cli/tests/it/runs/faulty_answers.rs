@@ -13,16 +13,21 @@ use waggle_testkit::{
     tls::{Authority, server_config},
 };
 
-use crate::workspace::{Workspace, output_text};
+use crate::{
+    exit_codes,
+    workspace::{Workspace, output_text},
+};
+
+const NO_FAILURE: &str = "thresholds: ['list.failed == 0']";
 
 /// A study of lists by `system`, with these keys beside its requests; files beside it are PEM.
-fn run(system: &str, requests: u32, files: &[(&str, &str)]) -> (Workspace, String, Option<i32>) {
+fn run(system: &str, thresholds: &str, files: &[(&str, &str)]) -> (Workspace, String, Option<i32>) {
     let text = format!(
         "study: lists\nquestion: What breaks?\nsystem: {system}\n\
          load:\n  model: closed\n  connections: 1\n  request:\n    name: list\n    get: /list\n    inspect: {{ count: $.items }}\n    \
          timeout: 2s\n\
-         schedule: {{ warm_up: 0s, measure: {{ requests: {requests}, timeout: 60s }}, repeat: 1, interval: 100ms, ready_timeout: 10s }}\n\
-         thresholds: ['list.failed == 0']\n"
+         schedule: {{ warm_up: 0s, measure: {{ requests: 10, timeout: 60s }}, repeat: 1, interval: 100ms, ready_timeout: 10s }}\n\
+         {thresholds}\n"
     );
     let workspace = Workspace::new();
     let write = |name: &str, text: &str| fs::write(workspace.path().join(name), text).unwrap();
@@ -35,12 +40,13 @@ fn run(system: &str, requests: u32, files: &[(&str, &str)]) -> (Workspace, Strin
     (workspace, output_text(&ran), code)
 }
 
-/// The failures of the only trial, which is no success.
-fn failures(server: &Server, requests: u32) -> (Model, Vec<FailureKind>) {
+/// The failures of the only trial. The exit code of the run, which is not 0, is that of what is read of it later.
+fn failures(server: &Server, thresholds: &str) -> (Model, Vec<FailureKind>) {
     let system = format!("{{ url: 'http://{}', smoke_test: false }}", server.address);
-    let (workspace, text, code) = run(&system, requests, &[]);
+    let (workspace, text, code) = run(&system, thresholds, &[]);
     assert_ne!(code, Some(0), "{text}");
     let model = workspace.model();
+    assert_eq!(code, Some(exit_codes::run_code(&model)), "{text}");
     let numbers = model.trials[0].numbers.as_ref();
     let numbers = numbers.unwrap_or_else(|| panic!("{text}"));
     let kinds = numbers
@@ -57,7 +63,8 @@ const CUT: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"items\":["
 #[test]
 fn an_answer_that_is_cut_short_is_a_failure() {
     let server = Server::start(|_| Reply::Cut(CUT.to_vec()));
-    let (_, kinds) = failures(&server, 10);
+    let (model, kinds) = failures(&server, NO_FAILURE);
+    assert_eq!(exit_codes::run_code(&model), 3);
     assert_eq!(kinds, [FailureKind::Reset]);
 }
 
@@ -65,8 +72,20 @@ fn an_answer_that_is_cut_short_is_a_failure() {
 fn what_is_not_compressed_as_it_says_is_a_failure() {
     let zipped = |body: &str| answer(200, "Content-Encoding: gzip\r\n", body);
     let server = Server::start(move |_| Reply::Answer(zipped("{\"items\":[]}")));
-    let (_, kinds) = failures(&server, 10);
+    let (model, kinds) = failures(&server, NO_FAILURE);
+    assert_eq!(exit_codes::run_code(&model), 3);
     assert_eq!(kinds, [FailureKind::InvalidEncoding]);
+}
+
+/// What was asked has no answer, and more trials would not help: as `waggle load` says it.
+#[test]
+fn a_run_without_a_success_has_the_exit_code_of_a_failed_trial() {
+    let server = Server::start(|_| Reply::Answer(answer(503, "", "later")));
+    for thresholds in ["", "thresholds: ['list.response_time.p99 < 1s']"] {
+        let (model, kinds) = failures(&server, thresholds);
+        assert_eq!(exit_codes::run_code(&model), 5, "{thresholds}");
+        assert_eq!(kinds, [FailureKind::Status(503)], "{thresholds}");
+    }
 }
 
 /// From the fifth answer on the server is gone.
@@ -77,7 +96,7 @@ fn a_server_that_dies_while_it_answers_is_a_row() {
         0..4 => Reply::Answer(ok("{\"items\":[1]}")),
         _ => Reply::Abort,
     });
-    let (model, kinds) = failures(&server, 10);
+    let (model, kinds) = failures(&server, NO_FAILURE);
     assert_eq!(kinds, [FailureKind::Reset]);
     let numbers = model.trials[0].numbers.as_ref().unwrap();
     assert_eq!(numbers.counts.succeeded, 4);
@@ -85,7 +104,7 @@ fn a_server_that_dies_while_it_answers_is_a_row() {
 }
 
 fn check_refusal(system: &str, files: &[(&str, &str)], parts: &[&str]) {
-    let (_, text, code) = run(system, 10, files);
+    let (_, text, code) = run(system, NO_FAILURE, files);
     assert_eq!(code, Some(5), "{text}");
     for part in parts {
         assert!(text.contains(part), "{part} in {text}");
