@@ -5,7 +5,7 @@ use std::{fmt::Display, sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep};
 use waggle_agents::FleetMember;
 use waggle_load::{
-    Action, Failures, Flow, Job, Outcome, Repeat, Rounds, Scenario, What, WhileCaptured,
+    Action, Failures, Flow, Job, Limits, Outcome, Repeat, Rounds, Scenario, What, WhileCaptured,
 };
 use waggle_results::PhaseName;
 use waggle_spec::{LoadModel, OnFailure};
@@ -35,6 +35,8 @@ const AT_MOST: Duration = Duration::from_secs(30);
 /// As long as a request is refused that reaches nothing: the first connections to a Service may be, until every node knows its pods.
 const REFUSED_AT_MOST: Duration = Duration::from_secs(10);
 const REFUSED_PAUSE: Duration = Duration::from_millis(500);
+/// What the engine needs at most to notice that an answer is overdue.
+const NOTICED_AT_MOST: Duration = Duration::from_secs(1);
 const SMOKE: &str = "the load's requests, tried once";
 
 impl Trial<'_> {
@@ -54,7 +56,7 @@ impl Trial<'_> {
                 members.map(Sender::from).collect()
             }
         };
-        let each = AT_MOST + job::finish(self.context.cell);
+        let each = AT_MOST + job::finish(self.context.cell) + NOTICED_AT_MOST;
         let count = u32::try_from(senders.len()).unwrap_or(u32::MAX);
         let allowed = Allowed::limit(each.saturating_mul(count) + SPARE);
         let smoke_check = async {
@@ -155,19 +157,7 @@ async fn check_requests<L: Load>(load: &mut L, job: Job, sent: Sent<'_>) -> Resu
     let seed = !job.seed;
     let job = Job { seed, ..job };
     let What::Scenario(scenario) = &job.what else {
-        // One request represents all: they differ in their records only.
-        let outcome = send_once(
-            load,
-            job,
-            OneTry {
-                requests: 1,
-                agent: sent.agent,
-                until,
-            },
-        )
-        .await?;
-        let wrong = kinds(&outcome).map(|kinds| kinds + &credentials_hint(&outcome, sent.what));
-        return verdict(wrong, outcome.totals.succeeded, 1);
+        return check_request(load, job, sent, until).await;
     };
     let scenario = Arc::clone(scenario);
     for (number, flow) in (0..).zip(&scenario.flows) {
@@ -187,7 +177,8 @@ async fn check_requests<L: Load>(load: &mut L, job: Job, sent: Sent<'_>) -> Resu
             seed: seed.wrapping_sub(number),
             ..job.clone()
         };
-        let outcome = send_once(
+        let timeouts = timeouts(&flow.actions, job.limits.request_timeout);
+        let tried = send_once(
             load,
             job,
             OneTry {
@@ -197,20 +188,37 @@ async fn check_requests<L: Load>(load: &mut L, job: Job, sent: Sent<'_>) -> Resu
             },
         )
         .await?;
+        let outcome = &tried.outcome;
         let failures = StepFailures {
             names: &scenario.steps,
-            outcome: &outcome,
+            outcome,
             secrets: sent.secrets,
         };
         let failed = failures.in_words(|counts| counts.failed > 0);
         let wrong = match failed.is_empty() {
-            true => kinds(&outcome),
+            true => kinds(outcome),
             false => Some(failed.join("; ")),
         };
-        let wrong = wrong.map(|wrong| wrong + &credentials_hint(&outcome, sent.what));
-        verdict(wrong, outcome.totals.succeeded, requests)?;
+        verdict(wrong, &tried, sent, &timeouts)?;
     }
     Ok(())
+}
+
+/// Sends one of the requests: it represents all, which differ in their records only.
+async fn check_request<L: Load>(
+    load: &mut L,
+    job: Job,
+    sent: Sent<'_>,
+    until: Instant,
+) -> Result<(), Failure> {
+    let timeout = job.limits.request_timeout;
+    let one_try = OneTry {
+        requests: 1,
+        agent: sent.agent,
+        until,
+    };
+    let tried = send_once(load, job, one_try).await?;
+    verdict(kinds(&tried.outcome), &tried, sent, &[timeout])
 }
 
 /// So many requests, sent once.
@@ -219,6 +227,15 @@ struct OneTry {
     /// Counted from 1.
     agent: usize,
     until: Instant,
+}
+
+/// What came of a try.
+struct Tried {
+    outcome: Outcome,
+    /// Requests that were to be answered.
+    asked: u64,
+    /// How long requests were sent at most.
+    at_most: Duration,
 }
 
 /// Sends this many requests over one connection of an agent, session after session.
@@ -230,7 +247,7 @@ async fn send_once<L: Load>(
         agent,
         until,
     }: OneTry,
-) -> Result<Outcome, Failure> {
+) -> Result<Tried, Failure> {
     let job = Job {
         model: LoadModel::Closed {
             connections: 1,
@@ -239,6 +256,11 @@ async fn send_once<L: Load>(
         workers: job.workers[..1].to_vec(),
         max_requests: Some(requests),
         max_tracked_requests: None,
+        limits: Limits {
+            // The load ends with its last request: what is overdue must be noticed as such before the wait for its answer ends.
+            finish: job.limits.finish + NOTICED_AT_MOST,
+            ..job.limits
+        },
         ..job
     };
     let refused_until = until.min(Instant::now() + REFUSED_AT_MOST);
@@ -252,7 +274,11 @@ async fn send_once<L: Load>(
         while run.next_interval().await.map_err(smoke_failure)?.is_some() {}
         let outcome = run.join().await.map_err(smoke_failure)?;
         if !is_refused_connection(&outcome) || Instant::now() + REFUSED_PAUSE >= refused_until {
-            return Ok(outcome);
+            return Ok(Tried {
+                outcome,
+                asked: requests,
+                at_most: max_duration,
+            });
         }
         sleep(REFUSED_PAUSE).await;
     }
@@ -306,15 +332,54 @@ fn single_round(repeat: &Repeat) -> Action {
     })
 }
 
-fn verdict(wrong: Option<String>, succeeded: u64, asked: u64) -> Result<(), Failure> {
+/// The timeouts of the requests in these actions, each once, the shortest first.
+fn timeouts(actions: &[Action], otherwise: Duration) -> Vec<Duration> {
+    let mut all = Vec::new();
+    for action in actions {
+        match action {
+            Action::Request(request) => all.push(request.timeout.unwrap_or(otherwise)),
+            Action::Pause(_) => {}
+            Action::Repeat(repeat) => all.extend(timeouts(&repeat.actions, otherwise)),
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// An error if something is wrong, with what helps, or if not everything was answered. `timeouts`: of the requests that were sent.
+fn verdict(
+    wrong: Option<String>,
+    tried: &Tried,
+    sent: Sent<'_>,
+    timeouts: &[Duration],
+) -> Result<(), Failure> {
+    let (succeeded, asked) = (tried.outcome.totals.succeeded, tried.asked);
     match wrong {
-        Some(why) => Err(smoke_failure(why)),
+        Some(why) => {
+            let limit = timeout_hint(&tried.outcome, timeouts);
+            let hint = credentials_hint(&tried.outcome, sent.what);
+            Err(smoke_failure(why + &limit + &hint))
+        }
         None if succeeded < asked => Err(smoke_failure(format!(
-            "{succeeded} of {asked} were answered within {} s",
-            AT_MOST.as_secs()
+            "{succeeded} of {asked} were answered within {:.0} s",
+            tried.at_most.as_secs_f64()
         ))),
         None => Ok(()),
     }
+}
+
+/// How long an answer was waited for, if one did not come in time; else empty.
+fn timeout_hint(outcome: &Outcome, timeouts: &[Duration]) -> String {
+    let mut failures = outcome.totals.failures.0.iter();
+    if !failures.any(|(failure, _)| matches!(failure, waggle_load::Failure::TimedOut)) {
+        return String::new();
+    }
+    let limits = timeouts
+        .iter()
+        .map(|timeout| format!("{} s", timeout.as_secs_f64()));
+    let limits: Vec<String> = limits.collect();
+    format!(" (no answer within {})", limits.join(" or "))
 }
 
 fn smoke_failure(why: impl Display) -> Failure {

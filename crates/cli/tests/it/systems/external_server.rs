@@ -43,6 +43,34 @@ fn smoke_test_runs_every_flow_before_the_load() {
     refused(200, 201, "step last: 1 × status 200");
 }
 
+/// The limit that is named is that of the request, not that of the whole check.
+#[test]
+fn a_silent_server_is_told_with_the_time_that_was_waited() {
+    let server = Server::start(|_| Reply::Silence);
+    let check = |load: &str, expected: &str| {
+        let workspace = Workspace::new();
+        let text = format!(
+            "study: s\nquestion: Does it answer?\nsystem: {{ url: 'http://{}' }}\nload:\n{load}\
+             schedule: {{ warm_up: 1s, measure: 4s, interval: 200ms, repeat: 1 }}\n",
+            server.address
+        );
+        fs::write(workspace.path().join("study.yaml"), text).unwrap();
+        let ran = workspace.output(&["run", "study.yaml", "--quiet"]);
+        let said = output_text(&ran);
+        assert!(said.contains(expected), "{expected}: {said}");
+        assert_eq!(ran.status.code(), Some(5), "{said}");
+    };
+    check(
+        "  model: closed\n  connections: 1\n  request: { name: ask, get: / }\n",
+        "1 × timed out (no answer within 10 s)",
+    );
+    check(
+        "  model: users\n  users: 1\n  scenario:\n    name: all\n    flows:\n      - name: one\n        steps:\n          \
+         - { name: ask, get: /, timeout: 300ms }\n",
+        "step ask: 1 × timed out (no answer within 0.3 s)",
+    );
+}
+
 #[test]
 fn a_refused_credential_is_named_without_its_value() {
     let answer = b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n";
