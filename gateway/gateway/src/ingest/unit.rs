@@ -66,8 +66,7 @@ impl Unit {
         };
         let time = number.checked_mul(seconds * 1_000_000_000);
         let time = time.filter(|time| (TIME_MIN_NS..=TIME_MAX_NS).contains(time));
-        time.map(Some)
-            .ok_or_else(|| line.time_out_of_range(plural))
+        time.map(Some).ok_or_else(|| line.time_out_of_range(plural))
     }
 }
 

@@ -108,6 +108,7 @@ impl Scan {
 }
 
 /// Parses a complete head.
+#[inline(always)]
 pub(super) fn read<'a, 'slots>(
     bytes: &'a [u8],
     slots: &'slots mut Slots<'a>,

@@ -119,6 +119,8 @@ impl Reader {
         input[self.scan.start..].starts_with(b"HEAD ")
     }
 
+    /// Inlined, as what it calls: a head is moved by a copy for each call that returns it.
+    #[inline(always)]
     fn parse_new<'a, 'slots>(
         &'a mut self,
         input: &'a [u8],
@@ -156,6 +158,7 @@ impl Reader {
         }
     }
 
+    #[inline(always)]
     fn complete<'a, 'slots>(
         &'a mut self,
         input: &'a [u8],

@@ -140,6 +140,7 @@ impl Shard {
         (slot.topic == topic && !slot.is_free()).then(|| slot.reading())
     }
 
+    #[inline]
     fn position(&self, key: Key<'_>) -> Option<usize> {
         let is_it = |position: &u32| self.slots[*position as usize].is_of(key);
         let entry = self.index.find(key.hash, is_it)?;
@@ -246,9 +247,18 @@ impl Shard {
     }
 
     /// Evicts readings until the rest fits.
+    #[inline]
     fn make_room(&mut self) -> u64 {
+        if self.bytes() <= self.limits.bytes {
+            return 0;
+        }
+        self.evict_until_it_fits()
+    }
+
+    #[cold]
+    fn evict_until_it_fits(&mut self) -> u64 {
         let mut gone = 0;
-        if self.rendered_bytes > 0 && self.bytes() > self.limits.bytes {
+        if self.rendered_bytes > 0 {
             for slot in &mut self.slots {
                 self.rendered_bytes -= slot.forget_rendered();
             }
