@@ -155,13 +155,20 @@ impl Measuring {
     }
 }
 
-impl Drop for Measuring {
-    fn drop(&mut self) {
+impl Measuring {
+    /// It measures no more. A thread that still holds this when the process ends would leave the file behind.
+    pub fn end(&self) {
         if let Some(file) = &self.file {
             // The next one removes what could not be removed.
             take_notes(file);
             fs::remove_file(&file.path).ok();
         }
+    }
+}
+
+impl Drop for Measuring {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

@@ -84,10 +84,13 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
     }
     refuse_others(arguments)?;
     remains::remove(arguments);
-    match arguments.repeated.times {
+    let exit = match arguments.repeated.times {
         Some(times) => repeated::run(arguments, times, &measuring, &interrupts),
         None => run_once(arguments, &measuring, &interrupts).map(|finished| finished.exit),
-    }
+    };
+    // The thread of its followers may not have ended yet.
+    measuring.end();
+    exit
 }
 
 /// Whether a run is driven from a pod: it is asked for, or the study says so, or its system is pods.
@@ -128,6 +131,8 @@ fn run_once(
         waggle_system::allow_namespaces()
             .context("the study's networks need a user namespace, which cannot be set up")?;
     }
+    // Before anything is written: a request to end that comes early is kept until the run can end in order.
+    interrupts.listen()?;
     arguments.comparison.files.check(StandardOutput::Taken)?;
     check_metrics(&loaded.study, &arguments.comparison)?;
     check_comparison(arguments)?;
