@@ -66,7 +66,7 @@ const ARROWS: [(&str, &[&str]); 29] = [
     ("waggle-fetch", &[]),
     ("waggle-flags", &["units"]),
     ("waggle-image", &["testkit"]),
-    ("waggle-influxdb", &["testkit"]),
+    ("waggle-influxdb", &["fetch", "testkit"]),
     ("waggle-kafka", &["fetch"]),
     ("waggle-load", &["spec", "template", "testkit", "wire"]),
     ("waggle-metrics", &["spec"]),

@@ -58,7 +58,7 @@ fn a_client_has_limits_of_its_own() {
         "--client-in-flight-max-bytes=1000",
         "--client-connections-max=4",
     ];
-    let gateway = heard(&file, &flags);
+    let gateway = start_with_stderr(&file, &flags);
     let mut slow = gateway.client();
     slow.send(&request_part(2000, &"\n".repeat(990)));
     wait_for_in_flight(&gateway, 990);
@@ -81,7 +81,7 @@ fn a_client_has_limits_of_its_own() {
 }
 
 /// A gateway whose stderr is read at its end.
-fn heard(store: &Path, flags: &[&str]) -> Gateway {
+fn start_with_stderr(store: &Path, flags: &[&str]) -> Gateway {
     Gateway::start_by(command(store, flags).stderr(Stdio::piped()))
 }
 
@@ -98,7 +98,7 @@ fn expect_refusal(mut gateway: Gateway, status: u16, words: &str) {
 #[test]
 fn connections_of_one_client_are_limited_and_the_refusal_arrives() {
     let (_folder, file) = store();
-    let gateway = heard(&file, &["--client-connections-max=2"]);
+    let gateway = start_with_stderr(&file, &["--client-connections-max=2"]);
     let mut open: Vec<Client> = (0..2).map(|_| gateway.client()).collect();
     for client in &mut open {
         client.send(READ.as_bytes());
@@ -125,7 +125,7 @@ fn connections_of_one_client_are_limited_and_the_refusal_arrives() {
 #[test]
 fn a_request_that_does_not_arrive_is_in_the_audit() {
     let (_folder, file) = store();
-    let gateway = heard(&file, &["--head-timeout=100ms"]);
+    let gateway = start_with_stderr(&file, &["--head-timeout=100ms"]);
     let mut slow = gateway.client();
     slow.send(b"GET / HTTP/1.1\r\n");
     assert_eq!(slow.answer().unwrap().status, 408);
@@ -285,7 +285,7 @@ pub(crate) fn answer_bytes(metrics: &str) -> usize {
 #[test]
 fn one_client_cannot_hold_all_memory_for_answers() {
     let (_folder, file) = store();
-    let gateway = heard(&file, &["--client-answers-max-bytes=600000"]);
+    let gateway = start_with_stderr(&file, &["--client-answers-max-bytes=600000"]);
     let greedy = greedy(&gateway);
     wait_until("a part waits for its client", || {
         answer_bytes(&gateway.get("/metrics").body) > 0
@@ -330,7 +330,7 @@ fn a_read_ends_with_what_it_has_when_its_time_is_over() {
 #[test]
 fn new_topics_of_one_client_are_limited() {
     let (_folder, file) = store();
-    let gateway = heard(&file, &["--client-topics-max=3"]);
+    let gateway = start_with_stderr(&file, &["--client-topics-max=3"]);
     let statuses: Vec<u16> = (0..5)
         .map(|number| gateway.put(&format!("t{number}"), "m f=1").status)
         .collect();

@@ -152,7 +152,7 @@ fn table_without_series_is_disabled() {
 }
 
 /// The JSON of a reading, or what stands for it.
-fn rendered(latest: &Latest, series: &str) -> Option<String> {
+fn json(latest: &Latest, series: &str) -> Option<String> {
     let (mut line, mut out) = (Vec::new(), Vec::new());
     let rendering = Rendering {
         line: &mut line,
@@ -172,7 +172,7 @@ fn rendered(latest: &Latest, series: &str) -> Option<String> {
 #[test]
 fn a_reading_is_rendered_once_until_a_later_one_comes() {
     let latest = latest_table(100, 10_000);
-    let check = |expected: &str| assert_eq!(rendered(&latest, "m").as_deref(), Some(expected));
+    let check = |expected: &str| assert_eq!(json(&latest, "m").as_deref(), Some(expected));
     latest.note_lines(0, b"m f=1 5");
     let before = latest.counts().bytes;
     check("5:m f=1");
@@ -185,7 +185,7 @@ fn a_reading_is_rendered_once_until_a_later_one_comes() {
     latest.note_lines(0, b"m f=3 1");
     check("6:m f=2 (kept)");
     latest.forget(0);
-    assert_eq!(rendered(&latest, "m"), None);
+    assert_eq!(json(&latest, "m"), None);
     assert_eq!(latest.counts().bytes, 0);
 }
 
@@ -194,7 +194,7 @@ fn what_readings_were_rendered_as_takes_no_room_from_readings() {
     let latest = latest_table(100, 10_000);
     let fill = |series: u32| format!("m,s={series} f=\"{}\" 1", "x".repeat(900));
     (0..3).for_each(|series| latest.note_lines(0, fill(series).as_bytes()));
-    let is_kept = |series: &str| rendered(&latest, series).unwrap().ends_with("(kept)");
+    let is_kept = |series: &str| json(&latest, series).unwrap().ends_with("(kept)");
     assert!(!is_kept("m,s=0") && is_kept("m,s=0"));
     // Half of the memory is taken now.
     assert!(!is_kept("m,s=1") && is_kept("m,s=1"));
