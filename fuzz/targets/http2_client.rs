@@ -34,10 +34,24 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
     let every = usize::from(*more).max(1);
     for steps in [Steps::Events, Steps::Answers] {
         let pieces = [before].into_iter().chain(after.chunks(every));
-        assert_same(&whole, &read(*heads, steps, pieces));
+        let seen = read(*heads, steps, pieces);
+        if !whole.has_window_overflow() && !seen.has_window_overflow() {
+            assert_same(&whole, &seen);
+        }
     }
     Corpus::Keep
 });
+
+impl Seen {
+    /// Whether a window became too large. It does not if a part of a body was sent before, which is when the input is used up: that
+    /// depends on the split.
+    fn has_window_overflow(&self) -> bool {
+        let is_of_window =
+            |why: &Why| matches!(why, Why::Malformed(why) if why.contains("WINDOW_UPDATE"));
+        self.error == Some(ErrorCode::FLOW_CONTROL_ERROR)
+            || self.failed.iter().any(|(_, why)| is_of_window(why))
+    }
+}
 
 /// How answers are taken.
 #[derive(Clone, Copy, PartialEq)]
