@@ -125,7 +125,7 @@ fn connections_of_one_client_are_limited_and_the_refusal_arrives() {
 #[test]
 fn a_request_that_does_not_arrive_is_in_the_audit() {
     let (_folder, file) = store();
-    let gateway = start_with_stderr(&file, &["--head-timeout=100ms"]);
+    let gateway = start_with_stderr(&file, &["--head-timeout=2s"]);
     let mut slow = gateway.client();
     slow.send(b"GET / HTTP/1.1\r\n");
     assert_eq!(slow.answer().unwrap().status, 408);

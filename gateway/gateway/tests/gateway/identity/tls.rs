@@ -325,6 +325,9 @@ fn certificates_are_read_again_and_a_mistake_leaves_what_was_in_force() {
     );
     let metrics = ask(&mut other, &get("/metrics")).unwrap().body;
     assert!(metrics.contains("tls_files_are_in_force 0\n"), "{metrics}");
+    // 2021-01-01
+    let is_old = "tls_client_crl_expires_seconds 1609459200\n";
+    assert!(metrics.contains(is_old), "{metrics}");
     let expired = lab.authority.sign("localhost", 2021);
     write_certificate(lab.folder.path(), &expired);
     lab.wait_for("expired on");
@@ -332,10 +335,6 @@ fn certificates_are_read_again_and_a_mistake_leaves_what_was_in_force() {
     write_certificate(lab.folder.path(), &lab.authority.sign("localhost", 2090));
     let revoked = lab.authority.revoke(&[&press], 2090);
     write_file(lab.folder.path(), "revoked.pem", &revoked);
-    // 2021-01-01
-    let is_old = "tls_client_crl_expires_seconds 1609459200\n";
-    let metrics = ask(&mut other, &get("/metrics")).unwrap().body;
-    assert!(metrics.contains(is_old), "{metrics}");
     lab.gateway.signal("HUP");
     wait_until("the certificate is revoked", || {
         ask(&mut open, &write).is_none_or(|answer| answer.status == 401)
